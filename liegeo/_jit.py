@@ -1,0 +1,144 @@
+"""How liegeo compiles: one decorator, `kernel`, and the on-disk cache behind it.
+
+Numba's own cache looks only at the file that holds a function.  A kernel that calls another file's kernel has that
+one's machine code inside it, so after an edit below it would silently run the old mathematics; and two processes that
+fill one index at the same moment can exchange their entries.  Here the name of a cache file is a digest of everything
+that went into it (all kernel sources, Numba, processor, function, argument types): an entry is either right or not
+found, and writing is one atomic rename.
+
+Set LIEGEO_CACHE_DIR to choose the folder, NUMBA_DISABLE_JIT=1 to run every kernel as plain Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from platformdirs import user_cache_path
+
+# Packages whose machine code can end up inside a kernel; missing ones are skipped.
+COMPILED_PACKAGES = ("lie", "kernels", "integrate")
+
+# A folder of an older version of the sources that nobody has used for this long is deleted.
+_KEEP_SECONDS = 14 * 24 * 3600
+
+# contract: a*b + c may become one fused instruction.  No other freedom: NaN, infinities and signs stay exact.
+# numpy error model: a division by zero gives inf, as the rules for kernels allow no exceptions.
+# no nrt: arrays are borrowed, never counted.  Numba would otherwise touch an atomic counter at every slice, which made
+# loops over small kernels five times slower; and a kernel that allocates now fails to compile, as our rules want.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
+
+
+def kernel(function: Callable[..., Any] | None = None, *, name: str | None = None, **options: Any) -> Any:
+    """Compile `function` for the types it is called with, once, and keep the result on disk.
+
+    `name` is required for functions made by a factory: it tells apart what source and line cannot.  Other options go
+    to Numba: `forceinline=True` where a call would cost more than the work, `inline="always"` to return a slice.
+    """
+    if function is None:
+        return functools.partial(kernel, name=name, **options)
+    if numba.config.DISABLE_JIT:
+        return function
+    if function.__closure__ is not None and name is None:
+        raise TypeError(f"kernel {function.__qualname__!r} closes over variables: give it a name for the cache")
+    dispatcher = numba.njit(**_OPTIONS, **options)(function)
+    # The public way, njit(cache=True), has no place for another cache class.
+    dispatcher._cache = _ContentCache(function, name or "")
+    return dispatcher
+
+
+@functools.cache
+def cache_folder() -> Path:
+    """The folder of this version of the sources; `liegeo` may be deleted there at any time."""
+    root = Path(os.environ.get("LIEGEO_CACHE_DIR") or user_cache_path("liegeo")) / "kernels"
+    return root / source_stamp()
+
+
+@functools.cache
+def source_stamp() -> str:
+    """A digest of the text of every source file that can end up inside a kernel."""
+    package = Path(__file__).parent
+    digest = hashlib.sha256()
+    files = [Path(__file__)]
+    for folder in COMPILED_PACKAGES:
+        files += sorted((package / folder).rglob("*.py"))
+    for file in files:
+        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+class _ContentCache(_Cache):
+    """One function's compiled overloads, each in a file named by a digest of what it was made from."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self._identity = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}:{name}"
+        self._label = (name or f"{function.__module__}.{function.__qualname__}").replace("<locals>", "")
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        return str(cache_folder())
+
+    def enable(self) -> None:
+        self._enabled = True
+
+    def disable(self) -> None:
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Nothing is ever stale; Numba's interface wants the method."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        if not self._enabled:
+            return None
+        target_context.refresh()
+        try:
+            payload = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
+        except (OSError, EOFError, pickle.UnpicklingError):
+            return None
+        return CompileResult._rebuild(target_context, *payload)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if not self._enabled:
+            return
+        path = self._path(sig, data.codegen)
+        temporary = None
+        try:
+            if not path.parent.exists():
+                _delete_unused(path.parent.parent)
+                path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+                temporary = file.name
+                file.write(dumps(data._reduce()))
+            os.replace(temporary, path)
+        except OSError:
+            # A read-only home or a full disk costs a compilation next time, not a result now.
+            if temporary is not None and os.path.exists(temporary):
+                os.unlink(temporary)
+
+    def _path(self, sig: Any, codegen: Any) -> Path:
+        parts = (self._identity, repr(sig), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+        return cache_folder() / f"{self._label}-{digest}.nbc"
+
+
+def _delete_unused(root: Path) -> None:
+    """Delete the folders of other versions of the sources that were not written to for a fortnight."""
+    if not root.exists():
+        return
+    for folder in root.iterdir():
+        if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
