@@ -11,13 +11,13 @@ Set LIEGEO_CACHE_DIR to choose the folder, NUMBA_DISABLE_JIT=1 to run every kern
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import pickle
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -39,14 +39,15 @@ _KEEP_SECONDS = 14 * 24 * 3600
 # numpy error model: a division by zero gives inf, as the rules for kernels allow no exceptions.
 # no nrt: arrays are borrowed, never counted.  Numba would otherwise touch an atomic counter at every slice, which made
 # loops over small kernels five times slower; and a kernel that allocates now fails to compile, as our rules want.
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False}
+# forceinline: passing a small array costs more than what most kernels do with it.  Large ones say forceinline=False.
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False, "forceinline": True}
 
 
 def kernel(function: Callable[..., Any] | None = None, *, name: str | None = None, **options: Any) -> Any:
     """Compile `function` for the types it is called with, once, and keep the result on disk.
 
     `name` is required for functions made by a factory: it tells apart what source and line cannot.  Other options go
-    to Numba: `forceinline=True` where a call would cost more than the work, `inline="always"` to return a slice.
+    to Numba: `forceinline=False` for a large or rarely called kernel, `inline="always"` for one that returns a slice.
     """
     if function is None:
         return functools.partial(kernel, name=name, **options)
@@ -54,7 +55,7 @@ def kernel(function: Callable[..., Any] | None = None, *, name: str | None = Non
         return function
     if function.__closure__ is not None and name is None:
         raise TypeError(f"kernel {function.__qualname__!r} closes over variables: give it a name for the cache")
-    dispatcher = numba.njit(**_OPTIONS, **options)(function)
+    dispatcher = numba.njit(**_OPTIONS | options)(function)
     # The public way, njit(cache=True), has no place for another cache class.
     dispatcher._cache = _ContentCache(function, name or "")
     return dispatcher
@@ -115,19 +116,17 @@ class _ContentCache(_Cache):
         if not self._enabled:
             return
         path = self._path(sig, data.codegen)
-        temporary = None
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
         try:
             if not path.parent.exists():
                 _delete_unused(path.parent.parent)
                 path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-                temporary = file.name
-                file.write(dumps(data._reduce()))
-            os.replace(temporary, path)
+            temporary.write_bytes(dumps(data._reduce()))
+            temporary.replace(path)
         except OSError:
             # A read-only home or a full disk costs a compilation next time, not a result now.
-            if temporary is not None and os.path.exists(temporary):
-                os.unlink(temporary)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
 
     def _path(self, sig: Any, codegen: Any) -> Path:
         parts = (self._identity, repr(sig), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))

@@ -14,11 +14,11 @@ from liegeo._jit import kernel
 
 def make_loop(function: Callable[..., Any], checks: Sequence[Callable[..., Any]], name: str) -> Callable[..., int]:
     """The loop for a kernel with one, two or three inputs and one output; `checks` has one function an input."""
-    factory = (_loop_1, _loop_2, _loop_3)[len(checks) - 1]
-    return factory(function, *checks, f"batch.{name}")
+    factories: tuple[Callable[..., Any], ...] = (_loop_1, _loop_2, _loop_3)
+    return factories[len(checks) - 1](f"batch.{name}", function, *checks)
 
 
-def _loop_1(function: Any, check_a: Any, name: str) -> Any:
+def _loop_1(name: str, function: Any, check_a: Any) -> Any:
     @kernel(name=name)
     def loop(a, out, tolerance):
         for i in range(out.shape[0]):
@@ -30,7 +30,7 @@ def _loop_1(function: Any, check_a: Any, name: str) -> Any:
     return loop
 
 
-def _loop_2(function: Any, check_a: Any, check_b: Any, name: str) -> Any:
+def _loop_2(name: str, function: Any, check_a: Any, check_b: Any) -> Any:
     @kernel(name=name)
     def loop(a, b, out, tolerance):
         step_a = 0 if a.shape[0] == 1 else 1
@@ -45,7 +45,7 @@ def _loop_2(function: Any, check_a: Any, check_b: Any, name: str) -> Any:
     return loop
 
 
-def _loop_3(function: Any, check_a: Any, check_b: Any, check_c: Any, name: str) -> Any:
+def _loop_3(name: str, function: Any, check_a: Any, check_b: Any, check_c: Any) -> Any:
     @kernel(name=name)
     def loop(a, b, c, out, tolerance):
         step_a = 0 if a.shape[0] == 1 else 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -68,6 +68,28 @@ OPERATIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 
+
+class _Signature(NamedTuple):
+    letters: str
+    result: str
+    #: Names for messages, as the methods of Group call their arguments.
+    names: tuple[str, ...]
+
+
+def _signature(operation: str) -> _Signature:
+    letters, _, result = OPERATIONS[operation].partition("->")
+    first = {"g": "X", "v": "V", "h": "M", "H": "M"}[letters[0]]
+    second = {"g": "Y", "p": "p", "v": "V" if letters[0] == "g" else "U"}
+    names = (first, *(second[letter] for letter in letters[1:2]), *("t" for _ in letters[2:]))
+    if operation in ("difference", "distance"):
+        names = ("Y", "X")
+    elif operation in ("AdT_apply", "adT_apply"):
+        names = (first, "F")
+    return _Signature(letters, result, names)
+
+
+_SIGNATURES = {operation: _signature(operation) for operation in OPERATIONS}
+
 # Numbers that should satisfy an equation (RᵀR = I, |q| = 1, …) may miss it by this much: data stored in single
 # precision passes, a typing error does not.
 TOLERANCE = 1e-6
@@ -84,7 +106,8 @@ _MEANING = {
 
 @kernel
 def _scalar_defect(t):
-    return 0.0 if math.isfinite(t.real) else np.inf
+    """Zero; NaN if not finite."""
+    return t.real - t.real
 
 
 class Group:
@@ -295,8 +318,8 @@ class Group:
         bad = ~np.isfinite(V).all(axis=-1)
         if bad.any():
             raise InputError(
-                f"{self.name}.cayinv: argument X{_where(bad)} is a rotation by π, which the Cayley map does not reach.\n"
-                f"  Use {self.name}.log, which reaches every element."
+                f"{self.name}.cayinv: argument X{_where(bad)} is a rotation by π, "
+                f"which the Cayley map does not reach.\n  Use {self.name}.log, which reaches every element."
             )
         return V
 
@@ -363,32 +386,30 @@ class Group:
     # ------------------------------------------------------------ how a call reaches its kernel
 
     def _call(self, operation: str, *arguments: Any) -> Array:
-        letters = OPERATIONS[operation].partition("->")[0]
-        names = _argument_names(operation, letters)
-        arrays = [
-            self._array(operation, n, letter, a) for n, letter, a in zip(names, letters, arguments, strict=True)
-        ]
+        letters, _, names = _SIGNATURES[operation]
+        arrays = [self._array(operation, *each) for each in zip(names, letters, arguments, strict=True)]
         return self._run(operation, arrays)
 
     def _run(self, operation: str, arrays: list[Array]) -> Array:
-        letters, _, result = OPERATIONS[operation].partition("->")
-        cores = [self._shapes[letter] for letter in letters]
-        batches = [a.shape[: a.ndim - len(core)] for a, core in zip(arrays, cores, strict=True)]
-        batch = self._batch(operation, batches, cores, arrays)
-        dtype = np.dtype(np.complex128 if any(a.dtype.kind == "c" for a in arrays) else np.float64)
-        flat = [_flatten(a, own, batch, core, dtype) for a, own, core in zip(arrays, batches, cores, strict=True)]
+        letters, result, _ = _SIGNATURES[operation]
+        shapes = self._shapes
+        batches = [a.shape[: a.ndim - len(shapes[k])] for a, k in zip(arrays, letters, strict=True)]
+        batch = batches[0] if len(batches) == 1 else self._broadcast(operation, batches, arrays)
+        dtype = _dtype(arrays)
+        flat = [_flatten(a, own, batch, shapes[k], dtype) for a, own, k in zip(arrays, batches, letters, strict=True)]
         # A scalar is written through an array of length one.
-        out = np.empty((math.prod(batch), *(self._shapes[result] or (1,))), dtype)
-        failed = self._loop(operation, letters)(*flat, out, TOLERANCE)
+        out = np.empty((math.prod(batch), *(shapes[result] or (1,))), dtype)
+        failed = self._loop(operation)(*flat, out, TOLERANCE)
         if failed >= 0:
-            self._explain(operation, letters, arrays, batches, batch, failed)
-        return out.reshape(batch + self._shapes[result])
+            self._explain(operation, arrays, batches, batch, failed)
+        return out.reshape(batch + shapes[result])
 
-    def _loop(self, operation: str, letters: str) -> Callable[..., int]:
+    def _loop(self, operation: str) -> Callable[..., int]:
         """The compiled loop over a batch, made when it is first needed."""
         loop = self._loops.get(operation)
         if loop is None:
             # The argument of `project` is what is off the group.
+            letters = _SIGNATURES[operation].letters
             checks = [anything if operation == "project" else self._check(letter) for letter in letters]
             loop = make_loop(self.kernels[operation], checks, f"{self.name}.{operation}")
             self._loops[operation] = loop
@@ -418,9 +439,7 @@ class Group:
             )
         return array
 
-    def _batch(
-        self, operation: str, batches: list[tuple[int, ...]], cores: list[tuple[int, ...]], arrays: list[Array]
-    ) -> tuple[int, ...]:
+    def _broadcast(self, operation: str, batches: list[tuple[int, ...]], arrays: list[Array]) -> tuple[int, ...]:
         try:
             return np.broadcast_shapes(*batches)
         except ValueError:
@@ -435,7 +454,6 @@ class Group:
     def _explain(
         self,
         operation: str,
-        letters: str,
         arrays: list[Array],
         batches: list[tuple[int, ...]],
         batch: tuple[int, ...],
@@ -443,7 +461,7 @@ class Group:
     ) -> None:
         """Say which argument made the loop stop at element `failed`, and why."""
         index = np.unravel_index(failed, batch)
-        names = _argument_names(operation, letters)
+        letters, _, names = _SIGNATURES[operation]
         for name, letter, array, own in zip(names, letters, arrays, batches, strict=True):
             # Undo the broadcasting: the element's place in the argument as the caller gave it.
             trailing = index[len(batch) - len(own) :]
@@ -459,32 +477,33 @@ class Group:
             raise InputError(f"{who}{_at(place + inside)} is {element[inside]}, expected a finite number.")
         if letter in "vps":
             return
-        dtype = np.complex128 if element.dtype.kind == "c" else np.float64
-        defect = float(self._check(letter)(np.ascontiguousarray(element, dtype)))
+        defect = float(self._check(letter)(np.ascontiguousarray(element, _dtype([element]))))
         if not defect <= TOLERANCE:
-            raise InputError(f"{who}{_at(place)} {self._complaint(letter, defect)}")
+            raise InputError(f"{who}{_at(place)} {self._complaint(letter, element, defect)}")
 
     def _check_batch(self, who: str, letter: str, array: Array) -> None:
         """Raise if an element of `array` is not what `letter` says."""
         core = self._shapes[letter]
         batch = array.shape[: array.ndim - len(core)]
-        dtype = np.dtype(np.complex128 if array.dtype.kind == "c" else np.float64)
         operation = f"check_{letter}"
         if operation not in self._loops:
             self._loops[operation] = make_loop(_nothing, [self._check(letter)], f"{self.name}.{operation}")
-        failed = self._loops[operation](
-            _flatten(array, batch, batch, core, dtype), np.empty((math.prod(batch), 0)), TOLERANCE
-        )
+        flat = _flatten(array, batch, batch, core, _dtype([array]))
+        failed = self._loops[operation](flat, np.empty((len(flat), 0)), TOLERANCE)
         if failed >= 0:
             self._check_one(who, letter, array, tuple(int(i) for i in np.unravel_index(failed, batch)))
 
-    def _complaint(self, letter: str, defect: float) -> str:
+    def _complaint(self, letter: str, element: Array, defect: float) -> str:
         if letter == "h":
             return f"is not of the form hat(V): it misses it by {defect:.3g}, at most {TOLERANCE:g} is allowed."
-        by = "it turns space inside out (negative determinant)" if np.isinf(defect) else f"it misses it by {defect:.3g}"
-        form = {"H": f"a matrix of {self.name}", "g": f"an element of {self.name}"}[letter]
+        n = self._shapes["p"][0]
+        if element.ndim == 2 and np.linalg.det(element[:n, :n].real) < 0.0:
+            by = "it is a reflection (negative determinant)"
+        else:
+            by = f"it misses it by {defect:.3g}, at most {TOLERANCE:g} is allowed"
+        form = "a matrix" if letter == "H" else "an element"
         advice = f"\n  {self._repair}" if self._repair else ""
-        return f"is not {form}: {by}, at most {TOLERANCE:g} is allowed.{advice}"
+        return f"is not {form} of {self.name}: {by}.{advice}"
 
 
 @kernel
@@ -504,15 +523,9 @@ def collect(*sources: ModuleType) -> Mapping[str, Callable[..., Any]]:
     return MappingProxyType({n: next(getattr(m, n) for m in sources if hasattr(m, n)) for n in names})
 
 
-def _argument_names(operation: str, letters: str) -> tuple[str, ...]:
-    """Names for messages, as the methods of Group call their arguments."""
-    if operation in ("difference", "distance"):
-        return ("Y", "X")
-    if operation in ("AdT_apply", "adT_apply"):
-        return ("X" if letters[0] == "g" else "V", "F")
-    first = {"g": "X", "v": "V", "h": "M", "H": "M", "p": "p", "s": "t"}
-    second = {**first, "g": "Y", "v": "V" if letters[0] == "g" else "U"}
-    return tuple((first if i == 0 else second)[letter] for i, letter in enumerate(letters))
+def _dtype(arrays: Sequence[Array]) -> np.dtype[Any]:
+    """Kernels know two kinds of numbers."""
+    return np.dtype(np.complex128 if any(a.dtype.kind == "c" for a in arrays) else np.float64)
 
 
 def _flatten(
@@ -535,7 +548,7 @@ def _shape(name: str, shape: SupportsIndex | Sequence[int]) -> tuple[int, ...]:
     return result
 
 
-def _where(bad: Array) -> str:
+def _where(bad: ArrayLike) -> str:
     """The first true element of `bad`, as an index."""
     return _at(tuple(int(i) for i in np.argwhere(bad)[0]))
 

@@ -132,8 +132,11 @@ KERNELS: Mapping[str, Callable[..., Any]] = MappingProxyType(
 class Product(Group):
     """The product of named groups: flat elements q, flat algebra vectors v, everything else block by block.
 
+    >>> from liegeo.lie import R, SE3Q, SO3Q, Product
     >>> tree = Product({"base": SE3Q, "arm": R(2), "wrist": SO3Q})
-    >>> tree.exp(v)[..., tree.q["wrist"]]
+    >>> q = tree.exp([0.1] * tree.dim)
+    >>> q[tree.q["arm"]]
+    array([0.1, 0.1])
     """
 
     def __init__(self, factors: Mapping[str, Group]) -> None:
@@ -184,7 +187,7 @@ class Product(Group):
     def _random_factors(self, batch: tuple[int, ...], rng: np.random.Generator, extent: float) -> Array:
         return np.concatenate([g._random(batch, rng, extent) for g in self.factors.values()], axis=-1)
 
-    def _loop(self, operation: str, letters: str) -> Callable[..., int]:
+    def _loop(self, operation: str) -> Callable[..., int]:
         # Every product runs the same compiled loop, with its layout as one more input that does not vary.
         loop = _loop(operation)
         layout = self.layout[np.newaxis]

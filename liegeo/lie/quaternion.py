@@ -64,7 +64,7 @@ def log_entries(a, b, c, d):
 
 @kernel
 def from_entries(r00, r01, r02, r10, r11, r12, r20, r21, r22):
-    """Quaternion of a rotation matrix (Shepperd): divide by the largest of the four components, found from the diagonal."""
+    """Quaternion of a rotation matrix (Shepperd): the largest component, found from the diagonal, gives the others."""
     trace = r00 + r11 + r22
     if trace.real >= r00.real and trace.real >= r11.real and trace.real >= r22.real:
         m = 1.0 + trace
@@ -233,12 +233,6 @@ def project(q, out):
 
 @kernel
 def defect(q):
-    """How far the stored numbers are from a group element: ||q|² − 1|; NaN counts as infinite."""
-    d = abs(
-        q[0].real * q[0].real
-        + q[1].real * q[1].real
-        + q[2].real * q[2].real
-        + q[3].real * q[3].real
-        - 1.0
-    )
-    return d if d == d else np.inf
+    """How far the stored numbers are from a group element: ||q|² − 1|; NaN if not finite."""
+    a, b, c, d = q[0].real, q[1].real, q[2].real, q[3].real
+    return abs(a * a + b * b + c * c + d * d - 1.0)

@@ -6,8 +6,6 @@ not see that its angles close on themselves.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from liegeo._jit import kernel
@@ -36,16 +34,22 @@ def vee(m, out):
 
 @kernel
 def hat_defect(m):
-    """How far m is from a matrix that hat makes."""
+    """How far m is from a matrix that hat makes; NaN if not finite."""
+    return _off_matrix(m, 0.0)
+
+
+@kernel
+def _off_matrix(m, diagonal):
+    """Σ|m − diagonal I| outside the last column's first n entries; NaN if not finite."""
     n = m.shape[0] - 1
-    worst = 0.0
+    off = 0.0
     for i in range(n + 1):
         for j in range(n + 1):
-            if not math.isfinite(m[i, j].real):
-                return np.inf
-            if i == n or j < n:
-                worst = max(worst, abs(m[i, j].real))
-    return worst
+            if i < n and j == n:
+                off += m[i, j].real - m[i, j].real
+            else:
+                off += abs(m[i, j].real - (diagonal if i == j else 0.0))
+    return off
 
 
 @kernel
@@ -159,22 +163,14 @@ def from_matrix(m, out):
 
 @kernel
 def matrix_defect(m):
-    """How far m is from the matrix of a translation; NaN and infinite entries count as infinite."""
-    n = m.shape[0] - 1
-    worst = 0.0
-    for i in range(n + 1):
-        for j in range(n + 1):
-            if not math.isfinite(m[i, j].real):
-                return np.inf
-            if i == n or j < n:
-                worst = max(worst, abs(m[i, j].real - (1.0 if i == j else 0.0)))
-    return worst
+    """How far m is from the matrix of a translation; NaN if not finite."""
+    return _off_matrix(m, 1.0)
 
 
 @kernel
 def defect(a):
-    """Zero: every finite vector is an element."""
+    """Zero: every finite vector is an element; NaN if not finite."""
+    off = 0.0
     for i in range(a.shape[0]):
-        if not math.isfinite(a[i].real):
-            return np.inf
-    return 0.0
+        off += a[i].real - a[i].real
+    return off

@@ -41,14 +41,9 @@ def vee(m, out):
 
 @kernel
 def hat_defect(m):
-    """How far m is from a matrix that hat makes."""
-    d = abs(m[0, 1].real + m[1, 0].real)
-    for i in range(2):
-        d = max(d, abs(m[i, i].real))
-        for j in range(2):
-            if not math.isfinite(m[i, j].real):
-                return np.inf
-    return d / max(1.0, abs(m[0, 1].real))
+    """How far m is from a matrix that hat makes; NaN if not finite."""
+    off = abs(m[0, 1].real + m[1, 0].real) + abs(m[0, 0].real) + abs(m[1, 1].real)
+    return off / (1.0 + abs(m[0, 1].real))
 
 
 @kernel
@@ -139,13 +134,9 @@ def from_matrix(m, out):
 
 @kernel
 def matrix_defect(m):
-    """How far m is from a rotation matrix; NaN and infinite entries count as infinite."""
-    for i in range(2):
-        for j in range(2):
-            if not math.isfinite(m[i, j].real):
-                return np.inf
+    """How far m is from a rotation matrix; NaN if not finite."""
     c, s = m[0, 0].real, m[1, 0].real
-    return max(abs(c * c + s * s - 1.0), abs(m[0, 1].real + s), abs(m[1, 1].real - c))
+    return abs(c * c + s * s - 1.0) + abs(m[0, 1].real + s) + abs(m[1, 1].real - c)
 
 
 @kernel

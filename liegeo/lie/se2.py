@@ -9,11 +9,10 @@ coefficients.  With J = [0 −1; 1 0], x = w² and A₂ = (1 − g x) I + f w J,
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from liegeo._jit import kernel
+from liegeo.lie import rn, s1
 from liegeo.lie.s1 import principal
 from liegeo.lie.series import arctan2, dexp_coefficients, dexpinv_coefficients
 
@@ -61,16 +60,9 @@ def vee(m, out):
 
 @kernel
 def hat_defect(m):
-    """How far m is from a matrix that hat makes."""
-    scale = 1.0
-    worst = max(abs(m[0, 1].real + m[1, 0].real), abs(m[0, 0].real), abs(m[1, 1].real))
-    for i in range(3):
-        worst = max(worst, abs(m[2, i].real))
-        for j in range(3):
-            scale = max(scale, abs(m[i, j].real))
-            if not np.isfinite(m[i, j].real):
-                return np.inf
-    return worst / scale
+    """How far m is from a matrix that hat makes; NaN if not finite."""
+    off = abs(m[2, 0].real) + abs(m[2, 1].real) + abs(m[2, 2].real)
+    return s1.hat_defect(m) + off + (m[0, 2].real - m[0, 2].real) + (m[1, 2].real - m[1, 2].real)
 
 
 @kernel
@@ -413,14 +405,9 @@ def from_matrix(m, out):
 
 @kernel
 def matrix_defect(m):
-    """How far m is from a homogeneous matrix; NaN and infinite entries count as infinite."""
-    for i in range(3):
-        for j in range(3):
-            if not np.isfinite(m[i, j].real):
-                return np.inf
-    c, s = m[0, 0].real, m[1, 0].real
-    d = max(abs(c * c + s * s - 1.0), abs(m[0, 1].real + s), abs(m[1, 1].real - c))
-    return max(d, abs(m[2, 0].real), abs(m[2, 1].real), abs(m[2, 2].real - 1.0))
+    """How far m is from a homogeneous matrix; NaN if not finite."""
+    off = abs(m[2, 0].real) + abs(m[2, 1].real) + abs(m[2, 2].real - 1.0)
+    return s1.matrix_defect(m) + off + (m[0, 2].real - m[0, 2].real) + (m[1, 2].real - m[1, 2].real)
 
 
 @kernel
@@ -431,5 +418,5 @@ def project(X, out):
 
 @kernel
 def defect(X):
-    """Zero: every three finite numbers are an element."""
-    return 0.0 if math.isfinite(X[0].real) and math.isfinite(X[1].real) and math.isfinite(X[2].real) else np.inf
+    """Zero: every three finite numbers are an element; NaN if not finite."""
+    return rn.defect(X)

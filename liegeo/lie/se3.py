@@ -85,15 +85,17 @@ def vee(m, out):
 
 @kernel
 def hat_defect(m):
-    """How far m is from a matrix that hat makes."""
-    worst = so3.hat_defect(m)
+    """How far m is from a matrix that hat makes; NaN if not finite."""
+    off = so3.hat_defect(m)
     for j in range(4):
-        d = abs(m[3, j].real)
-        worst = max(worst, d) if d == d else np.inf
-    for i in range(3):
-        if not np.isfinite(m[i, 3].real):
-            worst = np.inf
-    return worst
+        off += abs(m[3, j].real)
+    return off + not_finite(m[0, 3], m[1, 3], m[2, 3])
+
+
+@kernel
+def not_finite(a, b, c):
+    """0 if all are finite, otherwise NaN."""
+    return (a.real - a.real) + (b.real - b.real) + (c.real - c.real)
 
 
 @kernel
@@ -568,16 +570,9 @@ def project(m, out):
 
 @kernel
 def matrix_defect(m):
-    """How far m is from a homogeneous matrix; NaN and infinite positions count as infinite."""
-    worst = max(so3.matrix_defect(m), abs(m[3, 3].real - 1.0))
-    for j in range(3):
-        worst = max(worst, abs(m[3, j].real))
-        if not np.isfinite(m[j, 3].real):
-            worst = np.inf
-    for j in range(4):
-        if not np.isfinite(m[3, j].real):
-            worst = np.inf
-    return worst
+    """How far m is from a homogeneous matrix; NaN if not finite."""
+    last_row = abs(m[3, 0].real) + abs(m[3, 1].real) + abs(m[3, 2].real) + abs(m[3, 3].real - 1.0)
+    return so3.matrix_defect(m) + last_row + not_finite(m[0, 3], m[1, 3], m[2, 3])
 
 
 @kernel

@@ -181,9 +181,5 @@ def project(X, out):
 
 @kernel
 def defect(X):
-    """How far the stored numbers are from a group element; NaN and infinite positions count as infinite."""
-    d = quaternion.defect(X)
-    for i in range(4, 7):
-        if not np.isfinite(X[i].real):
-            d = np.inf
-    return d
+    """How far the stored numbers are from a group element; NaN if not finite."""
+    return quaternion.defect(X) + se3.not_finite(X[4], X[5], X[6])

@@ -34,7 +34,7 @@ _TOP_8 = tuple((-1) ** i / math.factorial(8 + 2 * i) for i in range(_TERMS))
 _TOP_9 = tuple((-1) ** i / math.factorial(9 + 2 * i) for i in range(_TERMS))
 
 
-@kernel(forceinline=True)
+@kernel
 def stumpff(x):
     """c₀ … c₉ of (1) at x = θ² (real part ≥ 0).  Inlined, so that a caller pays only for those it uses."""
     if x.real > _SERIES_LIMIT:
@@ -55,7 +55,7 @@ def stumpff(x):
     return c0, c1, c2, c3, c4, c5, c6, c7, c8, c9
 
 
-@kernel
+@kernel(forceinline=False)
 def _stumpff_beyond(x):
     """The same for θ > √10."""
     theta = np.sqrt(x)

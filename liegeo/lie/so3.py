@@ -369,14 +369,13 @@ def dcayinv_right(w, out):
 
 @kernel
 def hat_defect(m):
-    """How far m is from skew: max |m + mᵀ|, as a fraction of max |m| where that exceeds 1."""
-    worst, scale = 0.0, 1.0
+    """How far m is from skew: Σ|m + mᵀ|, as a fraction of the size of m where that exceeds 1; NaN if not finite."""
+    off, size = 0.0, 1.0
     for i in range(3):
-        for j in range(3):
-            d = abs(m[i, j].real + m[j, i].real)
-            worst = max(worst, d) if d == d else np.inf
-            scale = max(scale, abs(m[i, j].real))
-    return worst / scale
+        for j in range(i, 3):
+            off += abs(m[i, j].real + m[j, i].real)
+            size += abs(m[i, j].real)
+    return off / size
 
 
 # ---------------------------------------------------------------- the group
@@ -591,19 +590,22 @@ def project(m, out):
 
 @kernel
 def matrix_defect(m):
-    """How far m is from a rotation: max |mᵀm − I|; infinite for a reflection, NaN counts as infinite."""
-    worst = 0.0
-    for i in range(3):
-        for j in range(i, 3):
-            d = m[0, i].real * m[0, j].real + m[1, i].real * m[1, j].real + m[2, i].real * m[2, j].real
-            d = abs(d - 1.0) if i == j else abs(d)
-            worst = max(worst, d) if d == d else np.inf
-    det = (
-        m[0, 0].real * (m[1, 1].real * m[2, 2].real - m[1, 2].real * m[2, 1].real)
-        - m[0, 1].real * (m[1, 0].real * m[2, 2].real - m[1, 2].real * m[2, 0].real)
-        + m[0, 2].real * (m[1, 0].real * m[2, 1].real - m[1, 1].real * m[2, 0].real)
+    """How far m is from a rotation; NaN if not finite.
+
+    A rotation's first two columns a, b are orthonormal and its third is a×b, which excludes reflections:
+    | |a|² − 1 | + | |b|² − 1 | + |a·b| + Σ|c − a×b|.
+    """
+    a0, a1, a2 = m[0, 0].real, m[1, 0].real, m[2, 0].real
+    b0, b1, b2 = m[0, 1].real, m[1, 1].real, m[2, 1].real
+    c0, c1, c2 = cross(a0, a1, a2, b0, b1, b2)
+    return (
+        abs(a0 * a0 + a1 * a1 + a2 * a2 - 1.0)
+        + abs(b0 * b0 + b1 * b1 + b2 * b2 - 1.0)
+        + abs(a0 * b0 + a1 * b1 + a2 * b2)
+        + abs(m[0, 2].real - c0)
+        + abs(m[1, 2].real - c1)
+        + abs(m[2, 2].real - c2)
     )
-    return worst if det > 0.0 else np.inf
 
 
 @kernel
