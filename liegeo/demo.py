@@ -180,7 +180,7 @@ def write(study: Study, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["time", *(f"R[{i},{j}]" for i in range(3) for j in range(3)), "error"])
+    writer.writerow(["time", *(f"R{i + 1}{j + 1}" for i in range(3) for j in range(3)), "error"])
     errors = SO3.distance(study.R, study.R_exact)
     writer.writerows([t, *R.ravel(), e] for t, R, e in zip(study.t, study.R, errors, strict=True))
     return [
