@@ -1,4 +1,4 @@
-"""How many digits are right: everything with a series behind it against 50 digits, from no rotation to three half turns.
+"""How many digits are right: everything with a series behind it against 50 digits, from no rotation to one and a half.
 
 Errors are relative and norm-wise, and taken block by block (rotation, translation, coupling), so that a translation of
 a kilometre cannot hide an error of the rotation.  A block is compared with its own size.  The oracle gets the float64
@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from liegeo.lie import S1, SE2, SE3, SE3Q, SO3, SO3Q
-from liegeo.lie.series import dexp_coefficients, dexpinv_coefficients, stumpff
 from oracles import lie_mp
 from oracles.lie_mp import exact, mp, norm
+
+from liegeo.lie import S1, SE2, SE3, SE3Q, SO3, SO3Q
+from liegeo.lie.series import dexp_coefficients, dexpinv_coefficients, stumpff
 
 # What the issue asks for.
 BOUND = 1e-14
@@ -134,10 +135,11 @@ def blocks(name: str):
 
 def worst_block(name: str, got, want) -> float:
     """The largest error of a block; what lies outside the blocks is 0 or 1 and must be that exactly."""
+    # The oracle's zeros and ones come from an elimination in 80 digits.
     outside = np.ones(got.shape, dtype=bool)
     for block in blocks(name).values():
         outside[block] = False
-    assert (exact(got)[outside] == want[outside]).all()
+    assert (got[outside] == np.round(want[outside].astype(float), 15)).all()
     return max(error(got[block], want[block]) for block in blocks(name).values())
 
 
@@ -254,8 +256,8 @@ def test_dexp_apply(name, angle):
 def test_ddexp(name, angle):
     """Directional derivatives of dexp and dexp⁻¹ against differences of the series.
 
-    Up to 3.5 rad ten times better than asked.  Beyond, the second derivatives in the coupling block are small differences
-    of Stumpff functions.  Differentiating a pole twice more triples its condition number.
+    Up to 3.5 rad ten times better than asked.  Beyond, the second derivatives in the coupling block are small
+    differences of Stumpff functions.  Differentiating a pole twice more triples its condition number.
     """
     bound = BOUND if angle <= 3.5 else BOUND_OF_DERIVATIVES
     for case in cases(angle):
@@ -303,8 +305,8 @@ def test_stumpff(k):
 def test_dexp_coefficients(order):
     """f = c₂, g = c₃ and derivatives, differentiated term by term, as a fraction of max(|h(x)|, |h(0)|/10).
 
-    They fall slowly with x and then oscillate through zero with the amplitude of that denominator.  Each derivative is a
-    difference of terms about five times larger than itself, which at x = 10 have errors of up to 8 eps (c₇, c₈).
+    They fall slowly with x and then oscillate through zero with the amplitude of that denominator.  Each derivative is
+    a difference of terms about five times larger than itself, which at x = 10 have errors of up to 8 eps (c₇, c₈).
     """
     bound = (4 * EPS, 20 * EPS, BOUND_OF_DERIVATIVES / 3)[order]
     for x in SQUARES:
@@ -332,7 +334,7 @@ def test_dexpinv_coefficients(order):
 # and what rounding does to the diagonal is of second order).  What is not well conditioned is the choice between w and
 # the same rotation the other way round, w − 2π w/|w|: it is the sign of π − θ, which float64 matrices carry with an
 # error of about eps.  So up to π − 1e-9 the branch must be right and the error below the bound, and at the float64
-# nearest to π either branch is, for matrices.  A quaternion holds cos ½θ itself, so there the branch must always be right.
+# nearest to π either branch is, for matrices.  A quaternion holds cos ½θ itself, so there the branch is always right.
 #
 # A float64 matrix is not exactly a rotation.  The oracle takes the nearest one; any other sensible choice differs from
 # it by at most the defect of the matrix, 1e-15, times the condition number above.
