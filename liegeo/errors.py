@@ -9,3 +9,11 @@ class LiegeoError(Exception):
 
 class InputError(LiegeoError, ValueError):
     """An argument has the wrong shape, type or value."""
+
+
+class ModelError(LiegeoError, ValueError):
+    """A model cannot be what it says: names the body or joint and what to do."""
+
+
+class DynamicsError(LiegeoError, ArithmeticError):
+    """The equations of motion have no unique solution in this state."""

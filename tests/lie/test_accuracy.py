@@ -146,7 +146,7 @@ def worst_block(name: str, got, want) -> float:
 def to_pole(angle: float) -> float:
     """By how much a relative error of the angle grows in dexp⁻¹, a function with simple poles at 2π, 4π, …
 
-    Near a pole P it goes as 1/(P − θ), with the condition number θ/|P − θ|; up to π that is below 1.
+    Near a pole P it goes as 1/(P − θ), with the condition number θ/|P − θ|: up to π at most 1, at 5 and 10 rad 3.9.
     """
     return max(1.0, *(angle / abs(2.0 * math.pi * k - angle) for k in range(1, 4)))
 
@@ -231,12 +231,12 @@ def test_dexp(name, angle):
 @each_group
 @every_angle
 def test_dexpinv(name, angle):
-    """dexp⁻¹, left and right, against the inverse of the series; 5 and 10 rad are near enough to a pole to matter."""
+    """dexp⁻¹, left and right, against the inverse of the series; 5 and 10 rad lie on either side of its pole at 2π."""
     for case in cases(angle):
         for operation in ("dexpinv_left", "dexpinv_right"):
             got = getattr(GROUPS[name], operation)(case.twist(name))
             want = exact_differentials(name, case)[operation]
-            assert worst_block(name, got, want) <= BOUND * to_pole(angle), operation
+            assert worst_block(name, got, want) <= BOUND, operation
 
 
 @each_group
@@ -248,7 +248,7 @@ def test_dexp_apply(name, angle):
         for operation in ("dexp_left", "dexp_right", "dexpinv_left", "dexpinv_right"):
             got = getattr(GROUPS[name], f"{operation}_apply")(V, U)
             want = exact_differentials(name, case)[operation]
-            assert error(got, want @ exact(U), norm(want) * norm(U)) <= BOUND * to_pole(angle), operation
+            assert error(got, want @ exact(U), norm(want) * norm(U)) <= BOUND, operation
 
 
 @each_group
@@ -257,14 +257,14 @@ def test_ddexp(name, angle):
     """Directional derivatives of dexp and dexp⁻¹ against differences of the series.
 
     Up to 3.5 rad ten times better than asked.  Beyond, the second derivatives in the coupling block are small
-    differences of Stumpff functions.  Differentiating a pole twice more triples its condition number.
+    differences of Stumpff functions, and for dexp⁻¹ the pole at 2π amplifies what is lost there.
     """
     bound = BOUND if angle <= 3.5 else BOUND_OF_DERIVATIVES
     for case in cases(angle):
         V, U = case.twist(name), case.direction(name)
         for operation in ("ddexp_left", "ddexp_right", "ddexpinv_left", "ddexpinv_right"):
             got = getattr(GROUPS[name], operation)(V, U)
-            factor = 3.0 * to_pole(angle) if "inv" in operation and angle > math.pi else 1.0
+            factor = to_pole(angle) if "inv" in operation else 1.0
             assert worst_block(name, got, exact_differentials(name, case)[operation]) <= bound * factor, operation
 
 
@@ -305,10 +305,10 @@ def test_stumpff(k):
 def test_dexp_coefficients(order):
     """f = c₂, g = c₃ and derivatives, differentiated term by term, as a fraction of max(|h(x)|, |h(0)|/10).
 
-    They fall slowly with x and then oscillate through zero with the amplitude of that denominator.  Each derivative is
-    a difference of terms about five times larger than itself, which at x = 10 have errors of up to 8 eps (c₇, c₈).
+    Beyond 2π they pass through zero, as c₀ and c₁ do.  The derivatives are differences of terms about five times larger
+    than themselves, with errors of 1, 3 and (c₇, just above x = 10) 8 eps.
     """
-    bound = (4 * EPS, 20 * EPS, BOUND_OF_DERIVATIVES / 3)[order]
+    bound = (4 * EPS, 16 * EPS, 64 * EPS)[order]
     for x in SQUARES:
         got = dexp_coefficients(x)[2 * order : 2 * order + 2]
         for k, value in zip((2, 3), got, strict=True):
@@ -318,8 +318,12 @@ def test_dexp_coefficients(order):
 
 @pytest.mark.parametrize("order", range(3))
 def test_dexpinv_coefficients(order):
-    """g = (1 − ½θ cot ½θ)/θ² and derivatives, up to 5 rad relative to themselves: they grow from g(0) to the pole."""
-    bound = (8 * EPS, 64 * EPS, 512 * EPS)[order]
+    """g = (1 − ½θ cot ½θ)/θ² and derivatives, up to 5 rad, relative to themselves: they grow from 0 to the pole.
+
+    At x = 0 the formula for g′ has terms 15 times as large as g′, that for g″ terms 47 times as large as g″: so much
+    larger are the relative errors, a few eps of each term.
+    """
+    bound = (4 * EPS, 4 * 15 * EPS, 4 * 47 * EPS)[order]
     for x in SQUARES:
         if x <= 25.0:
             want = lie_mp.dexpinv_g(x, order)

@@ -235,14 +235,15 @@ def other_branch(w: Any) -> Any:
 def stumpff(k: int, x: Any, order: int = 0) -> Any:
     """(4), differentiated `order` times by x, term by term."""
     x = mp.mpf(x)
-    total = mp.mpf(0)
     i = order
-    while True:
-        term = (-1) ** i * mp.ff(i, order) * x ** (i - order) / mp.factorial(k + 2 * i)
+    term = (-1) ** i * mp.factorial(i) / mp.factorial(k + 2 * i)
+    total = mp.mpf(0)
+    # Terms fall from about i = ½√x on.
+    while 4 * i * i < x or abs(term) > _NEGLIGIBLE * abs(total):
         total += term
         i += 1
-        if i > order + 2 and abs(term) <= _NEGLIGIBLE * abs(total) and i * i > x:
-            return total
+        term *= -x * i / ((i - order) * (k + 2 * i) * (k + 2 * i - 1))
+    return total
 
 
 def dexpinv_g(x: Any, order: int = 0) -> Any:

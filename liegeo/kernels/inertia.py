@@ -1,0 +1,170 @@
+"""Inertia and velocity-dependent forces of one body, rigid or flexible, from its kinetic energy.
+
+For a flexible body with twist V = (w, v), first moment c(η) = c₀ + C_t η, inertia J(η), couplings C_t and C_r(η):
+
+    T = ½ Vᵀ M_rr V + Vᵀ M_rf η̇ + ½ η̇ᵀ M_e η̇,     M_rr = [J ĉ; −ĉ m],  M_rf = [C_r; C_t].            (1)
+
+Lagrange's equations in quasi-velocities, H = M_rr V + M_rf η̇:
+
+    M_rr V̇ + M_rf η̈ + b_r = F,      b_r = Ṁ_rr V + Ṁ_rf η̇ − adT(V) H,                                (2)
+    M_rfᵀ V̇ + M_e η̈ + b_f = Q,      b_f = Ṁ_rfᵀ V − ½ Vᵀ ∂M_rr V − Vᵀ ∂M_rf η̇ + K η + D η̇.             (3)
+
+J = J₀ + Σ J₁ₖ ηₖ + Σ J₂ₖₗ ηₖ ηₗ and C_r = C_r0 + Σ C_r1ₗ ηₗ, where C_r1 is antisymmetric in its two mode indices
+(∫ φ_l × φ_k dm), so that Ċ_r η̇ = 0 and
+
+    b_f,k = 2 w·Σ_l C_r1[l,k] η̇_l − ½ w·(∂J/∂ηₖ) w + C_t,k·(w×v) + (K η + D η̇)_k.                     (4)
+
+These are [JR90, (B.8), (B.50)] derived anew.  A ruthless model has M(0), b_r = −adT(V) M_rr V, and of (4) the second
+term at η = 0 and the rest but for the first.
+"""
+
+from __future__ import annotations
+
+from liegeo._jit import kernel
+from liegeo.kernels import layout as at
+from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six
+from liegeo.lie.so3 import cross
+
+
+@kernel(forceinline=False)
+def inertias(I, F, q, W):
+    """M_rr at INE, and for flexible bodies M_rf at PRF, M_e at FLEX."""
+    for i in range(I[at.N_BODIES]):
+        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        if I[b + at.NM] == 0:
+            put_rigid(W, w + at.INE, F[f + at.MASS], _moment(F, f), F, f + at.INERTIA)
+        else:
+            _flexible_inertia(I, F, b, f, w, q, W)
+
+
+@kernel
+def _moment(F, f):
+    return F[f + at.MOMENT], F[f + at.MOMENT + 1], F[f + at.MOMENT + 2]
+
+
+@kernel(forceinline=False)
+def _flexible_inertia(I, F, b, f, w, q, W):
+    n, eq, x = I[b + at.NM], I[b + at.EQ], I[b + at.FLEX]
+    ct = I[b + at.MODAL]
+    cr0 = ct + 3 * n
+    cr1 = cr0 + 3 * n
+    j1 = cr1 + 3 * n * n
+    j2 = j1 + 6 * n
+    me = j2 + 6 * n * n
+    cr, prf = x + n * n + at.CR * n, x + n * n + at.PRF * n
+    full = I[at.FULL] == 1
+    for k in range(n * n):
+        W[x + k] = F[me + k]
+    for k in range(3 * n):
+        W[cr + k] = F[cr0 + k]
+    zero = 0.0 * q[eq]
+    c0, c1, c2 = zero + F[f + at.MOMENT], zero + F[f + at.MOMENT + 1], zero + F[f + at.MOMENT + 2]
+    # J(η) is put together in the six places of FOR, which the bias overwrites later.
+    J = w + at.FOR
+    for a in range(6):
+        W[J + a] = F[f + at.INERTIA + a]
+    if full:
+        for k in range(n):
+            e = q[eq + k]
+            c0 += F[ct + k] * e
+            c1 += F[ct + n + k] * e
+            c2 += F[ct + 2 * n + k] * e
+            for a in range(6):
+                s = F[j1 + 6 * k + a]
+                for l in range(n):
+                    s = s + F[j2 + 6 * (n * k + l) + a] * q[eq + l]
+                W[J + a] += e * s
+        for a in range(3):
+            for l in range(n):
+                e = q[eq + l]
+                for k in range(n):
+                    W[cr + a * n + k] += F[cr1 + (a * n + l) * n + k] * e
+    put_rigid(W, w + at.INE, F[f + at.MASS], (c0, c1, c2), W, J)
+    for k in range(n):
+        for a in range(3):
+            W[prf + 6 * k + a] = W[cr + a * n + k]
+            W[prf + 6 * k + 3 + a] = F[ct + a * n + k]
+
+
+@kernel(forceinline=False)
+def biases(I, F, q, v, W):
+    """b_r at FOR, and for flexible bodies b_f at ZF, after `velocities` and `inertias`."""
+    for i in range(I[at.N_BODIES]):
+        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        if I[b + at.NM] == 0:
+            V = six(W, w + at.VEL)
+            H = rigid_apply(F[f + at.MASS], _moment(F, f), F, f + at.INERTIA, V)
+            put(W, w + at.FOR, gyroscopic(V, H))
+        else:
+            _flexible_bias(I, F, b, f, w, q, v, W)
+
+
+@kernel
+def gyroscopic(V, H):
+    """−adT(V) H = (w×n + v×f, w×f)."""
+    a0, a1, a2 = cross(V[0], V[1], V[2], H[0], H[1], H[2])
+    b0, b1, b2 = cross(V[3], V[4], V[5], H[3], H[4], H[5])
+    c0, c1, c2 = cross(V[0], V[1], V[2], H[3], H[4], H[5])
+    return a0 + b0, a1 + b1, a2 + b2, c0, c1, c2
+
+
+@kernel(forceinline=False)
+def _flexible_bias(I, F, b, f, w, q, v, W):
+    n, eq, ev, x = I[b + at.NM], I[b + at.EQ], I[b + at.EV], I[b + at.FLEX]
+    ct = I[b + at.MODAL]
+    cr1 = ct + 6 * n
+    j1 = cr1 + 3 * n * n
+    j2 = j1 + 6 * n
+    stiffness = j2 + 7 * n * n
+    damping = stiffness + n * n
+    cr, zf = x + n * n + at.CR * n, x + n * n + at.ZF * n
+    full = I[at.FULL] == 1
+    V = six(W, w + at.VEL)
+    w0, w1, w2, v0, v1, v2 = V
+    # first moment and J back from the inertia: H = ĉ
+    P = w + at.INE
+    n0, n1, n2, f0, f1, f2 = rigid_apply(F[f + at.MASS], (W[P + 13], W[P + 8], W[P + 9]), W, P, V)
+    z = 0.0 * w0
+    d0, d1, d2 = z, z, z  # ċ = C_t η̇
+    t0, t1, t2 = z, z, z  # J̇ w
+    x0, x1, x2 = cross(w0, w1, w2, v0, v1, v2)
+    for k in range(n):
+        e = v[ev + k]
+        # ∂J/∂ηₖ; in a ruthless model at η = 0
+        a0, a1, a2 = z + F[j1 + 6 * k], z + F[j1 + 6 * k + 1], z + F[j1 + 6 * k + 2]
+        a3, a4, a5 = z + F[j1 + 6 * k + 3], z + F[j1 + 6 * k + 4], z + F[j1 + 6 * k + 5]
+        s0, s1, s2 = z, z, z  # Σ_l C_r1[l, k] η̇_l
+        if full:
+            for l in range(n):
+                m, h = j2 + 6 * (n * k + l), 2.0 * q[eq + l]
+                a0 += F[m] * h
+                a1 += F[m + 1] * h
+                a2 += F[m + 2] * h
+                a3 += F[m + 3] * h
+                a4 += F[m + 4] * h
+                a5 += F[m + 5] * h
+                r = cr1 + l * n + k
+                s0 += F[r] * v[ev + l]
+                s1 += F[r + n * n] * v[ev + l]
+                s2 += F[r + 2 * n * n] * v[ev + l]
+            d0 += F[ct + k] * e
+            d1 += F[ct + n + k] * e
+            d2 += F[ct + 2 * n + k] * e
+            n0 += W[cr + k] * e
+            n1 += W[cr + n + k] * e
+            n2 += W[cr + 2 * n + k] * e
+        y0, y1, y2 = a0 * w0 + a3 * w1 + a4 * w2, a3 * w0 + a1 * w1 + a5 * w2, a4 * w0 + a5 * w1 + a2 * w2
+        if full:
+            t0 += e * y0
+            t1 += e * y1
+            t2 += e * y2
+        force = 2.0 * (w0 * s0 + w1 * s1 + w2 * s2) - 0.5 * (w0 * y0 + w1 * y1 + w2 * y2)
+        force += F[ct + k] * x0 + F[ct + n + k] * x1 + F[ct + 2 * n + k] * x2
+        for l in range(n):
+            force += F[stiffness + n * k + l] * q[eq + l] + F[damping + n * k + l] * v[ev + l]
+        W[zf + k] = force
+    # Ṁ_rr V = (J̇ w + ċ×v, w×ċ)
+    g0, g1, g2 = cross(d0, d1, d2, v0, v1, v2)
+    h0, h1, h2 = cross(w0, w1, w2, d0, d1, d2)
+    H = (n0, n1, n2, f0 + d0, f1 + d1, f2 + d2)
+    put(W, w + at.FOR, plus(gyroscopic(V, H), (t0 + g0, t1 + g1, t2 + g2, h0, h1, h2)))

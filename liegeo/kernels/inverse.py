@@ -1,0 +1,87 @@
+"""Inverse dynamics, O(N): [JR90, (4.2)], [SY16, (12)–(17)] on trees.
+
+Base to tip A from (3) of kinematics.py; tip to base, at each body with the forces of its children added,
+
+    f_r = M_rr A + M_rf η̈ + b_r,      f_f = M_rfᵀ A + M_e η̈ + b_f,                                (1)
+    τ = Sᵀ f_r + armature v̇ + damping v + stiffness (q − rest),      T_f = f_f − Π_dᵀ f_r,         (2)
+    to the parent: AdT(X_BN) f_r, and through a deforming node [Π_Nᵀ; AdT(X_NP)] of it.            (3)
+
+f_r, left at FOR, is the force that the joint exerts on the body, at B.
+"""
+
+from __future__ import annotations
+
+from liegeo._jit import kernel
+from liegeo.kernels import layout as at
+from liegeo.kernels.articulated import from_parent, give_force
+from liegeo.kernels.inertia import biases, inertias
+from liegeo.kernels.kinematics import poses, velocities
+from liegeo.kernels.spatial import add, dot, inertia_apply, plus, put, six, sum_columns, times, wrench_inward
+
+
+@kernel(forceinline=False)
+def inverse_dynamics(I, F, q, v, a, W, out):
+    """out = the generalised forces that give the accelerations a."""
+    poses(I, F, q, W)
+    velocities(I, F, q, v, W)
+    inertias(I, F, q, W)
+    biases(I, F, q, v, W)
+    accelerations(I, F, a, W)
+    forces(I, F, q, v, a, W, out)
+
+
+@kernel(forceinline=False)
+def accelerations(I, F, a, W):
+    """A at ACC for given v̇, gravity included as an acceleration of the base."""
+    for i in range(I[at.N_BODIES]):
+        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        A = plus(from_parent(I, F, b, w, a, W), six(W, w + at.BIAS))
+        for k in range(I[b + at.NV]):
+            A = plus(A, times(a[I[b + at.JV] + k], six(W, w + at.SUB + 6 * k)))
+        if I[b + at.OFFSET] == at.DEFORMING:
+            n = I[b + at.NM]
+            A = plus(A, times(-1.0, sum_columns(W, I[b + at.FLEX] + n * n + at.PID * n, n, a, I[b + at.EV])))
+        put(W, w + at.ACC, A)
+
+
+@kernel(forceinline=False)
+def forces(I, F, q, v, a, W, out):
+    """(1)–(3), after `accelerations` and `biases`."""
+    for i in range(I[at.N_BODIES] - 1, -1, -1):
+        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        z = plus(six(W, w + at.FOR), inertia_apply(W, w + at.INE, six(W, w + at.ACC)))
+        if I[b + at.NM] > 0:
+            z = _modal_forces(I, b, w, z, a, W, out)
+        put(W, w + at.FOR, z)
+        jq, jv = I[b + at.JQ], I[b + at.JV]
+        for k in range(I[b + at.NV]):
+            t = dot(six(W, w + at.SUB + 6 * k), z)
+            t += F[f + at.ARMATURE + k] * a[jv + k] + F[f + at.DAMPING + k] * v[jv + k]
+            if F[f + at.STIFFNESS + k] != 0.0:
+                t += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
+            out[jv + k] = t
+        parent = I[b + at.PARENT]
+        if parent >= 0:
+            p = I[at.WORK] + parent * at.WORK_SIZE
+            z = wrench_inward(W, w + at.R_NB, z)
+            if I[b + at.PARENT_NODE] >= 0:
+                give_force(I, b, p, z, W)
+            else:
+                add(W, p + at.FOR, z)
+
+
+@kernel(forceinline=False)
+def _modal_forces(I, b, w, z, a, W, out):
+    """f_r with the share of η̈; T_f of (2) into `out`."""
+    n, x, ev = I[b + at.NM], I[b + at.FLEX], I[b + at.EV]
+    y = x + n * n
+    A = six(W, w + at.ACC)
+    z = plus(z, sum_columns(W, y + at.PRF * n, n, a, ev))
+    for k in range(n):
+        t = W[y + at.ZF * n + k] + dot(six(W, y + at.PRF * n + 6 * k), A)
+        for l in range(n):
+            t += W[x + n * k + l] * a[ev + l]
+        if I[b + at.OFFSET] == at.DEFORMING:
+            t -= dot(six(W, y + at.PID * n + 6 * k), z)
+        out[ev + k] = t
+    return z

@@ -1,0 +1,144 @@
+"""Base to tip: relative poses, twists, motion subspaces and bias accelerations of every body.
+
+Along P → N → J → D → B (layout.py), with u = −Π_d η̇ the twist of B relative to D (zero for cantilever modes), in B:
+
+    V_N = Ad(X_NP) V_P + Π_N η̇_P,                  V_B = Ad(X_BN) V_N + S v + u,                  (1)
+    A_N = Ad(X_NP) A_P + Π_N η̈_P + c_N,            c_N = ad(V_N) Π_N η̇_P + Π̇_N η̇_P,               (2)
+    A_B = Ad(X_BN) A_N + S v̇ − Π_d η̈ + c,                                                        (3)
+    c   = Ad(X_BN) c_N + ad(V_B − u) S v + Ad(X_BD) Ṡ_D v + ad(V_B) u − Π̇_d η̇.                    (4)
+
+[JR90, (3.12), (3.26)], [SY16, (12)].  A ruthless model keeps from (2) and (4) only what does not depend on η and η̇.
+"""
+
+from __future__ import annotations
+
+from liegeo._jit import kernel
+from liegeo.kernels import layout as at
+from liegeo.kernels.joints import joint_pose, joint_subspace, subspace_rate
+from liegeo.kernels.nodes import node_modes, node_pose, node_rate
+from liegeo.kernels.spatial import bracket, compose, plus, put, six, sum_columns, times, twist_outward
+
+
+@kernel(forceinline=False)
+def poses(I, F, q, W):
+    """X_NB, S and, where something deforms, X_PN, Π_N and Π_d of every body."""
+    full = I[at.FULL] == 1
+    for i in range(I[at.N_BODIES]):
+        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        kind, nv, s, jq, offset = I[b + at.KIND], I[b + at.NV], I[b + at.SCREWS], I[b + at.JQ], I[b + at.OFFSET]
+        a, c, d = w + at.PSU, w + at.PSU + 12, w + at.PSU + 24
+        joint_pose(kind, F, s, nv, q, jq, W, a)
+        if I[b + at.PARENT_NODE] >= 0:
+            _carrier_pose(I, F, b, full, q, W)
+        if offset == at.NONE:
+            compose(F, f + at.X_NJ_R, W, a, W, w + at.R_NB)
+        else:
+            compose(F, f + at.X_NJ_R, W, a, W, c)
+            if offset == at.CONSTANT:
+                compose(W, c, F, f + at.X_DB_R, W, w + at.R_NB)
+            else:
+                _deformed_offset(I, F, b, f, full, q, W, w, d)
+                compose(W, c, W, d, W, w + at.R_NB)
+        if kind == at.SCREW_CHAIN or offset == at.DEFORMING:
+            joint_subspace(kind, F, s, nv, q, jq, W, w + at.SUB, W, a)
+            if offset == at.CONSTANT:
+                _subspace_outward(nv, W, w + at.SUB, F, f + at.X_DB_R)
+            elif offset == at.DEFORMING:
+                _subspace_outward(nv, W, w + at.SUB, W, d)
+        else:
+            # Behind the screws in D stand the same in B.
+            for k in range(6 * nv):
+                W[w + at.SUB + k] = F[s + 6 * nv + k]
+
+
+@kernel(forceinline=False)
+def _carrier_pose(I, F, b, full, q, W):
+    k = I[b + at.CARRIER]
+    eq = I[I[at.BODY_I] + I[b + at.PARENT] * at.BODY_I_SIZE + at.EQ]
+    node_pose(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k)
+    node_modes(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k, False, W, k + at.CARRIER_PI)
+
+
+@kernel(forceinline=False)
+def _deformed_offset(I, F, b, f, full, q, W, w, d):
+    """X_DB = (X_BN X_ND)⁻¹ at W[d], and Π_d; X_ND stands where others have X_DB."""
+    node, n = I[b + at.OWN_NODE], I[b + at.NM]
+    a = w + at.PSU
+    node_pose(I, F, node, full, q, I[b + at.EQ], W, a)
+    pi = I[b + at.FLEX] + n * n + at.PID * n
+    node_modes(I, F, node, full, q, I[b + at.EQ], W, a, True, W, pi)
+    compose(W, a, F, f + at.X_DB_R, W, d)
+    # invert in place
+    p0, p1, p2 = W[d + 9], W[d + 10], W[d + 11]
+    W[d + 1], W[d + 3] = W[d + 3], W[d + 1]
+    W[d + 2], W[d + 6] = W[d + 6], W[d + 2]
+    W[d + 5], W[d + 7] = W[d + 7], W[d + 5]
+    for r in range(3):
+        W[d + 9 + r] = -(W[d + 3 * r] * p0 + W[d + 3 * r + 1] * p1 + W[d + 3 * r + 2] * p2)
+
+
+@kernel
+def _subspace_outward(nv, W, o, X, x):
+    for k in range(nv):
+        put(W, o + 6 * k, twist_outward(X, x, six(W, o + 6 * k)))
+
+
+@kernel(forceinline=False)
+def velocities(I, F, q, v, W):
+    """V_B and c of (1)–(4), after `poses`."""
+    full = I[at.FULL] == 1
+    for i in range(I[at.N_BODIES]):
+        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        parent, nv, jv = I[b + at.PARENT], I[b + at.NV], I[b + at.JV]
+        zero = 0.0 * W[w + at.R_NB]
+        V = (zero, zero, zero, zero, zero, zero)
+        c = V
+        if I[b + at.PARENT_NODE] >= 0:
+            V, c = _through_carrier(I, F, b, w, full, q, v, W)
+        elif parent >= 0:
+            V = twist_outward(W, w + at.R_NB, six(W, I[at.WORK] + parent * at.WORK_SIZE + at.VEL))
+        if nv == 1:
+            Sv = times(v[jv], six(W, w + at.SUB))
+            V = plus(V, Sv)
+            c = plus(c, bracket(V, Sv))
+        elif nv > 1:
+            Sv = sum_columns(W, w + at.SUB, nv, v, jv)
+            V = plus(V, Sv)
+            c = plus(c, bracket(V, Sv))
+            if I[b + at.KIND] == at.SCREW_CHAIN:
+                # (2) of joints.py holds in any constant frame; X_BD is applied to the columns already
+                c = plus(c, subspace_rate(W, w + at.SUB, nv, v, jv))
+        # V is complete but for u, so the bracket was ad(V_B − u) S v
+        if I[b + at.OFFSET] == at.DEFORMING:
+            V, c = _through_own_node(I, F, b, w, full, q, v, W, V, c)
+        put(W, w + at.VEL, V)
+        put(W, w + at.BIAS, c)
+
+
+@kernel(forceinline=False)
+def _through_carrier(I, F, b, w, full, q, v, W):
+    """Ad(X_BN) V_N and Ad(X_BN) c_N for a joint on a deforming node."""
+    parent = I[at.BODY_I] + I[b + at.PARENT] * at.BODY_I_SIZE
+    k, p = I[b + at.CARRIER], I[at.WORK] + I[b + at.PARENT] * at.WORK_SIZE
+    ev = I[parent + at.EV]
+    bending = sum_columns(W, k + at.CARRIER_PI, I[parent + at.NM], v, ev)
+    V_N = plus(twist_outward(W, k, six(W, p + at.VEL)), bending)
+    c_N = times(0.0, V_N)
+    if full:
+        rate = node_rate(I, F, I[b + at.PARENT_NODE], q, I[parent + at.EQ], v, ev, W, k, False)
+        c_N = plus(bracket(V_N, bending), rate)
+    return twist_outward(W, w + at.R_NB, V_N), twist_outward(W, w + at.R_NB, c_N)
+
+
+@kernel(forceinline=False)
+def _through_own_node(I, F, b, w, full, q, v, W, V, c):
+    """V and c with u and ad(V_B) u − Π̇_d η̇ added."""
+    n, ev = I[b + at.NM], I[b + at.EV]
+    u = times(-1.0, sum_columns(W, I[b + at.FLEX] + n * n + at.PID * n, n, v, ev))
+    V = plus(V, u)
+    if full:
+        # The pose of the own node is needed once more; PSU is free between the passes.
+        node_pose(I, F, I[b + at.OWN_NODE], full, q, I[b + at.EQ], W, w + at.PSU)
+        rate = node_rate(I, F, I[b + at.OWN_NODE], q, I[b + at.EQ], v, ev, W, w + at.PSU, True)
+        c = plus(c, plus(bracket(V, u), times(-1.0, rate)))
+    return V, c

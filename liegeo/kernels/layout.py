@@ -1,0 +1,91 @@
+"""Where things stand in the flat arrays that every pass shares.
+
+A model is two arrays, `I` (int64) and `F` (float64); scratch is one array `W` of the type of q (float64, or complex128
+for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset in `I`.
+
+Frames of body i, from its parent P to itself (docs/theory/trees.md):
+
+    P --(node of P, deforms)--> N --X_NJ--> J --joint--> D --X_DB--> B
+
+N is P itself where the parent is rigid there.  D is fixed to the body's own inboard node, which deforms against B when
+the modes are free-free; otherwise X_DB is constant.
+"""
+
+from __future__ import annotations
+
+# ---- I: header
+N_BODIES, N_Q, N_V, BODY_I, BODY_F, NODE_I, SCREW_F, WORK, FULL, GRAVITY_F, N_WORK = range(11)
+HEADER = 11
+
+# ---- I: one row a body, from I[BODY_I]
+(
+    PARENT,  # index of the parent, -1 for the world; always smaller than the body's own
+    KIND,  # of the joint, below
+    JQ,  # where the joint's coordinates begin in q
+    JV,  # where its speeds begin in v
+    NV,  # number of its speeds
+    SCREWS,  # where its screws begin, in F
+    NM,  # number of modes
+    EQ,  # where the modal coordinates begin in q
+    EV,  # where the modal speeds begin in v
+    PARENT_NODE,  # where the node that carries the joint begins in I, -1 if it does not deform
+    OWN_NODE,  # where the body's inboard node begins in I, -1 if it does not deform
+    MODAL,  # where the body's modal data begin in F
+    FLEX,  # where the body's modal scratch begins in W
+    CARRIER,  # where the scratch of the parent node begins in W
+    OFFSET,  # what X_DB is: NONE, CONSTANT or DEFORMING
+) = range(15)
+BODY_I_SIZE = 15
+NONE, CONSTANT, DEFORMING = range(3)
+
+# ---- I: one row a deforming node: where its data begin in F, and its number of modes
+NODE_F, NODE_NM = range(2)
+NODE_I_SIZE = 2
+# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each
+NODE_R, NODE_P, NODE_MODES = 0, 9, 12
+
+# ---- joint kinds
+FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE = range(7)
+
+# ---- F: one row a body, from I[BODY_F]; rotations row by row, inertia about B's origin: xx yy zz xy xz yz
+X_NJ_R, X_NJ_P, X_DB_R, X_DB_P, MASS, MOMENT, INERTIA = 0, 9, 12, 21, 24, 25, 28
+# springs, dampers, rest positions and armature of the joint, six each
+STIFFNESS, DAMPING, REST, ARMATURE = 34, 40, 46, 52
+BODY_F_SIZE = 58
+
+# ---- W: one row a body, from I[WORK]
+R_NB = 0  # 9   rotation of B in N                                   kinematics
+P_NB = 9  # 3   position of B in N                                   kinematics
+VEL = 12  # 6   twist V_WB_B                                         kinematics
+BIAS = 18  # 6  acceleration of B when nothing else accelerates       kinematics
+SUB = 24  # 36  motion subspace in B, one column of six after another kinematics
+INE = 60  # 21  inertia: own, then composite or articulated (J 6, H 9, M 6)
+ACC = 81  # 6   acceleration of B, gravity included
+FOR = 87  # 6   force across the joint, at B
+PSU = 93  # 36  P S, column after column
+FAC = 129  # 36 factors L D Lᵀ of the joint block
+RES = 165  # 6  residual of the joint block
+WORK_SIZE = 171
+
+# ---- F: a body's modal data, from MODAL, n = NM
+# C_t 3n | C_r0 3n | C_r1 3nn | J_1 6n | J_2 6nn | M_e nn | K nn | D nn, matrices row by row, J as xx yy zz xy xz yz
+# C_r1[a, l, k] = ∂C_r[a, k]/∂η_l
+
+
+def modal_offsets(n):
+    """Offsets of C_t, C_r0, C_r1, J_1, J_2, M_e, K, D and the size of all."""
+    sizes = (3 * n, 3 * n, 3 * n * n, 6 * n, 6 * n * n, n * n, n * n, n * n)
+    offsets = [0]
+    for size in sizes:
+        offsets.append(offsets[-1] + size)
+    return tuple(offsets)
+
+
+# ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n after the n × n block P_ff
+# P_ff nn | P_rf 6n | Π_d 6n | μ 6n | g 6n | C_r 3n | z_f n | ε_f n
+# Matrices 6 × n stand column by column: the six numbers of a mode together.
+PRF, PID, MU, GAIN, CR, ZF, EPS, FLEX_COLUMNS = 0, 6, 12, 18, 24, 27, 28, 29
+
+
+# ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column
+CARRIER_R, CARRIER_P, CARRIER_PI = 0, 9, 12

@@ -1,0 +1,130 @@
+"""What can be seen of a state: poses and twists of bodies and frames, Jacobians, energies, momentum.
+
+A frame F belongs to a body and is either constant in it or one of its nodes.  All functions run after `poses` (and,
+where they say so, `velocities` and `inertias`) on the same workspace.
+"""
+
+from __future__ import annotations
+
+from liegeo._jit import kernel
+from liegeo.kernels import layout as at
+from liegeo.kernels.spatial import (
+    add,
+    compose,
+    dot,
+    inertia_apply,
+    plus,
+    rotate,
+    six,
+    sum_columns,
+    twist_outward,
+    wrench_inward,
+)
+
+
+@kernel(forceinline=False)
+def world_poses(I, F, W, out):
+    """out[12 i …] = X_WB of body i: rotation row by row, then position.  After `poses`."""
+    for i in range(I[at.N_BODIES]):
+        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        parent = I[b + at.PARENT]
+        o = 12 * i
+        if parent < 0:
+            for k in range(12):
+                out[o + k] = W[w + at.R_NB + k]
+        elif I[b + at.PARENT_NODE] < 0:
+            compose(out, 12 * parent, W, w + at.R_NB, out, o)
+        else:
+            # X_PB first, in the place of the result's successor-free scratch: the end of `out`
+            t = 12 * I[at.N_BODIES]
+            compose(W, I[b + at.CARRIER], W, w + at.R_NB, out, t)
+            compose(out, 12 * parent, out, t, out, o)
+
+
+@kernel(forceinline=False)
+def jacobian(I, W, body, X, Pi, scratch, out):
+    """out (6 × nv): twist of the frame relative to the world, in its own axes, is out v.  After `poses`.
+
+    X: pose of the frame in its body (12).  Pi: its modes, six numbers a mode, in the frame.  scratch: 24.
+    """
+    out[:, :] = 0.0
+    for k in range(12):
+        scratch[k] = X[k]
+    i, b = body, I[at.BODY_I] + body * at.BODY_I_SIZE
+    for j in range(I[b + at.NM]):
+        for r in range(6):
+            out[r, I[b + at.EV] + j] = Pi[6 * j + r]
+    while i >= 0:
+        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        _put_columns(W, w + at.SUB, I[b + at.NV], scratch, out, I[b + at.JV], 1.0)
+        n = I[b + at.NM]
+        if I[b + at.OFFSET] == at.DEFORMING:
+            _put_columns(W, I[b + at.FLEX] + n * n + at.PID * n, n, scratch, out, I[b + at.EV], -1.0)
+        parent = I[b + at.PARENT]
+        if parent < 0:
+            return
+        # from here on the frame is seen from N, then from P
+        compose(W, w + at.R_NB, scratch, 0, scratch, 12)
+        for k in range(12):
+            scratch[k] = scratch[12 + k]
+        if I[b + at.PARENT_NODE] >= 0:
+            pb, c = I[at.BODY_I] + parent * at.BODY_I_SIZE, I[b + at.CARRIER]
+            _put_columns(W, c + at.CARRIER_PI, I[pb + at.NM], scratch, out, I[pb + at.EV], 1.0)
+            compose(W, c, scratch, 0, scratch, 12)
+            for k in range(12):
+                scratch[k] = scratch[12 + k]
+        i = parent
+
+
+@kernel
+def _put_columns(W, o, n, X, out, column, sign):
+    """Add twists (columns at W[o], in a frame in which F has the pose at X[0]) as columns in F."""
+    for k in range(n):
+        a = twist_outward(X, 0, six(W, o + 6 * k))
+        for r in range(6):
+            out[r, column + k] += sign * a[r]
+
+
+@kernel(forceinline=False)
+def energies(I, F, q, v, W, world, out):
+    """out = kinetic, gravitational, elastic energy; then momentum about the world's origin (6), mass, centre (3).
+
+    After `poses`, `velocities`, `inertias` and `world_poses` (into `world`).
+    """
+    for k in range(13):
+        out[k] = 0.0
+    g = I[at.GRAVITY_F]
+    for i in range(I[at.N_BODIES]):
+        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        n, ev, eq = I[b + at.NM], I[b + at.EV], I[b + at.EQ]
+        V = six(W, w + at.VEL)
+        H = inertia_apply(W, w + at.INE, V)
+        out[0] += 0.5 * dot(H, V)
+        if n > 0:
+            x = I[b + at.FLEX]
+            modal = sum_columns(W, x + n * n + at.PRF * n, n, v, ev)
+            out[0] += dot(modal, V)
+            H = plus(H, modal)
+            stiffness = I[b + at.MODAL] + 12 * n + 10 * n * n
+            for k in range(n):
+                for l in range(n):
+                    out[0] += 0.5 * v[ev + k] * W[x + n * k + l] * v[ev + l]
+                    out[2] += 0.5 * q[eq + k] * F[stiffness + n * k + l] * q[eq + l]
+        for k in range(I[b + at.NV]):
+            out[0] += 0.5 * F[f + at.ARMATURE + k] * v[I[b + at.JV] + k] * v[I[b + at.JV] + k]
+            if F[f + at.STIFFNESS + k] != 0.0:
+                e = q[I[b + at.JQ] + k] - F[f + at.REST + k]
+                out[2] += 0.5 * F[f + at.STIFFNESS + k] * e * e
+        # first moment, from H = ĉ, seen from the world
+        P, m = w + at.INE, W[w + at.INE + 15]
+        c0, c1, c2 = rotate(world, 12 * i, W[P + 13], W[P + 8], W[P + 9])
+        c0, c1, c2 = c0 + m * world[12 * i + 9], c1 + m * world[12 * i + 10], c2 + m * world[12 * i + 11]
+        out[1] -= F[g] * c0 + F[g + 1] * c1 + F[g + 2] * c2
+        add(out, 3, wrench_inward(world, 12 * i, H))
+        out[9] += m
+        out[10] += c0
+        out[11] += c1
+        out[12] += c2
+    if out[9].real > 0.0:
+        for k in range(3):
+            out[10 + k] /= out[9]

@@ -1,0 +1,284 @@
+"""Bodies that a person writes down: rigid, and flexible in the floating frame of reference."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo.errors import ModelError
+from liegeo.lie import SE3, SO3
+
+Array = NDArray[np.float64]
+
+
+def suggest(name: str, allowed: Sequence[str]) -> str:
+    """The end of a message about an unknown name: the closest known one, or all of them."""
+    close = difflib.get_close_matches(name, allowed, n=1)
+    if close:
+        return f" Did you mean '{close[0]}'?"
+    return f"\n  There are: {', '.join(allowed)}." if allowed else ""
+
+
+def as_array(who: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """A read-only float64 copy of the given shape, or a ModelError that says what is wrong with it."""
+    try:
+        array = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(f"{who} is {value!r}, expected numbers of shape {shape}.") from None
+    if array.shape != shape:
+        raise ModelError(f"{who} has shape {array.shape}, expected {shape}.")
+    if not np.isfinite(array).all():
+        raise ModelError(f"{who} holds {array[~np.isfinite(array)][0]}, expected finite numbers.")
+    array.setflags(write=False)
+    return array
+
+
+def as_pose(who: str, value: ArrayLike | None) -> Array:
+    """A pose from nothing (identity), a position, or a 4×4 matrix."""
+    if value is None:
+        return SE3.identity()
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape == (3,):
+        X = SE3.identity()
+        X[:3, 3] = as_array(who, array, (3,))
+        return X
+    try:
+        return SE3.matrix(as_array(who, array, (4, 4)))
+    except ValueError as error:
+        raise ModelError(f"{who} is not a pose: {error}") from None
+
+
+def as_symmetric(who: str, value: ArrayLike) -> Array:
+    """A symmetric 3×3 matrix from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape == (3,):
+        array = np.diag(array)
+    elif array.shape == (6,):
+        xx, yy, zz, xy, xz, yz = array
+        array = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    array = as_array(who, array, (3, 3))
+    if not np.allclose(array, array.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(array).max()))):
+        raise ModelError(
+            f"{who} is not symmetric: it differs from its transpose by {np.abs(array - array.T).max():.3g}."
+        )
+    return array
+
+
+def _check_inertia(who: str, mass: float, inertia: Array) -> None:
+    """Positive, and no principal moment larger than the sum of the others (within rounding)."""
+    if not np.isfinite(mass) or mass < 0.0:
+        raise ModelError(f"{who}: mass is {mass:g}, must be ≥ 0.")
+    a, b, c = np.linalg.eigvalsh(inertia)
+    slack = 1e-9 * max(float(np.trace(inertia)), 1e-300)
+    if a < -slack:
+        raise ModelError(
+            f"{who}: inertia has the principal moment {a:.6g}, must be ≥ 0.\n"
+            "  Give the inertia about the centre of mass, in the body's axes."
+        )
+    if c > a + b + slack:
+        raise ModelError(
+            f"{who}: principal moments {a:.6g}, {b:.6g}, {c:.6g} break the triangle inequality: "
+            "no distribution of mass has them.\n"
+            f"  The largest must not exceed the sum of the others ({a + b:.6g}). Check units and signs."
+        )
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body: mass, centre of mass in the body's frame, inertia about the centre of mass in the body's axes.
+
+    `inertia` may be a 3×3 matrix, the three diagonal entries, or xx, yy, zz, xy, xz, yz.  `frames` names poses fixed to
+    the body, to which joints and forces can be attached.
+    """
+
+    name: str
+    mass: float = 0.0
+    com: ArrayLike = (0.0, 0.0, 0.0)
+    inertia: ArrayLike = (0.0, 0.0, 0.0)
+    frames: Mapping[str, ArrayLike] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        who = f"body '{self.name}'"
+        object.__setattr__(self, "com", as_array(f"{who}: com", self.com, (3,)))
+        object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
+        frames = {n: as_pose(f"{who}: frame '{n}'", X) for n, X in self.frames.items()}
+        object.__setattr__(self, "frames", MappingProxyType(frames))
+        _check_inertia(who, float(self.mass), np.asarray(self.inertia))
+
+    @property
+    def n_modes(self) -> int:
+        return 0
+
+    @property
+    def moment(self) -> Array:
+        """First moment of mass, about the frame's origin."""
+        return np.asarray(self.mass * np.asarray(self.com))
+
+    @property
+    def inertia_at_origin(self) -> Array:
+        c = SO3.hat(self.com)
+        return np.asarray(self.inertia) - self.mass * c @ c
+
+
+@dataclass(frozen=True)
+class Node:
+    """A place on a flexible body: its undeformed pose and its modes, six rows (rotation first) in the body's axes."""
+
+    pose: ArrayLike
+    modes: ArrayLike
+
+
+@dataclass(frozen=True)
+class LumpedNode:
+    """A rigid piece of a flexible body [JR90, section 3]: where it is, its modes, and its inertia.
+
+    `com` is from the node to the piece's centre of mass, `inertia` about that centre, both in the body's axes.
+    """
+
+    modes: ArrayLike
+    position: ArrayLike = (0.0, 0.0, 0.0)
+    mass: float = 0.0
+    com: ArrayLike = (0.0, 0.0, 0.0)
+    inertia: ArrayLike = (0.0, 0.0, 0.0)
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class FlexibleBody:
+    """A flexible body as a record of its kinetic and elastic energy (kernels/inertia.py (1)), n modes.
+
+    moment c₀ (3), inertia J₀ (3×3, about the frame's origin), C_t (3×n), C_r0 (3×n), C_r1 (3×n×n, [axis, l, k]),
+    J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.
+    """
+
+    name: str
+    mass: float
+    moment: ArrayLike
+    inertia: ArrayLike
+    C_t: ArrayLike
+    C_r0: ArrayLike
+    C_r1: ArrayLike
+    J_1: ArrayLike
+    J_2: ArrayLike
+    M_e: ArrayLike
+    K: ArrayLike
+    D: ArrayLike
+    nodes: Mapping[str, Node] = field(default_factory=dict)
+    frames: Mapping[str, ArrayLike] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        who = f"flexible body '{self.name}'"
+        n = np.asarray(self.M_e).shape[0] if np.ndim(self.M_e) == 2 else 0
+        if n == 0:
+            raise ModelError(f"{who}: M_e has shape {np.shape(self.M_e)}, expected (n, n) with at least one mode.")
+        shapes: dict[str, tuple[int, ...]] = {
+            "moment": (3,),
+            "C_t": (3, n),
+            "C_r0": (3, n),
+            "C_r1": (3, n, n),
+            "J_1": (n, 3, 3),
+            "J_2": (n, n, 3, 3),
+            "M_e": (n, n),
+            "K": (n, n),
+            "D": (n, n),
+        }
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, as_array(f"{who}: {name}", getattr(self, name), shape))
+        object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
+        nodes = {}
+        for name, node in self.nodes.items():
+            modes = as_array(f"{who}, node '{name}': modes", node.modes, (6, n))
+            nodes[name] = Node(as_pose(f"{who}, node '{name}': pose", node.pose), modes)
+        object.__setattr__(self, "nodes", MappingProxyType(nodes))
+        frames = {k: as_pose(f"{who}: frame '{k}'", X) for k, X in self.frames.items()}
+        object.__setattr__(self, "frames", MappingProxyType(frames))
+        self._check(who)
+
+    def _check(self, who: str) -> None:
+        if not np.isfinite(self.mass) or self.mass <= 0.0:
+            raise ModelError(f"{who}: mass is {self.mass:g}, must be > 0.")
+        M_e = np.asarray(self.M_e)
+        if not np.allclose(M_e, M_e.T, rtol=1e-9) or np.linalg.eigvalsh(M_e)[0] <= 0.0:
+            raise ModelError(
+                f"{who}: the modal mass M_e is not symmetric positive definite "
+                f"(smallest eigenvalue {np.linalg.eigvalsh(0.5 * (M_e + M_e.T))[0]:.3g}).\n"
+                "  Modes that move no mass, or that depend on each other, must be left out."
+            )
+        for name in ("K", "D"):
+            matrix = np.asarray(getattr(self, name))
+            if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(matrix).max()))):
+                raise ModelError(f"{who}: {name} is not symmetric.")
+        C_r1 = np.asarray(self.C_r1)
+        if not np.allclose(C_r1, -C_r1.transpose(0, 2, 1), atol=1e-9 * max(1.0, float(np.abs(C_r1).max()))):
+            raise ModelError(f"{who}: C_r1 is not antisymmetric in its two mode indices, as ∫ φ_l × φ_k dm is.")
+        J_2 = np.asarray(self.J_2)
+        if not np.allclose(J_2, J_2.transpose(1, 0, 2, 3), atol=1e-9 * max(1.0, float(np.abs(J_2).max()))):
+            raise ModelError(f"{who}: J_2 is not symmetric in its two mode indices.")
+
+    @property
+    def n_modes(self) -> int:
+        return int(np.asarray(self.M_e).shape[0])
+
+    @property
+    def inertia_at_origin(self) -> Array:
+        return np.asarray(self.inertia)
+
+    @classmethod
+    def from_nodes(
+        cls,
+        name: str,
+        nodes: Sequence[LumpedNode],
+        stiffness: ArrayLike,
+        damping: ArrayLike | None = None,
+        frames: Mapping[str, ArrayLike] | None = None,
+    ) -> FlexibleBody:
+        """A body of rigid pieces at its nodes, with given mode shapes [JR90, section 3].
+
+        The kinetic energy is that of the pieces' centres of mass, displaced linearly by the modes, and of their
+        rotation with w + Φ_r η̇:  ½m|v + w×(r₀ + φη) + φη̇|² + ½(w + Φ_r η̇)·J(w + Φ_r η̇),  φ = Φ_t − ĉ Φ_r.
+        """
+        who = f"flexible body '{name}'"
+        if not nodes:
+            raise ModelError(f"{who}: has no nodes, expected at least one.")
+        n = np.shape(nodes[0].modes)[1] if np.ndim(nodes[0].modes) == 2 else 0
+        record: dict[str, Any] = {
+            "moment": np.zeros(3),
+            "inertia": np.zeros((3, 3)),
+            "C_t": np.zeros((3, n)),
+            "C_r0": np.zeros((3, n)),
+            "C_r1": np.zeros((3, n, n)),
+            "J_1": np.zeros((n, 3, 3)),
+            "J_2": np.zeros((n, n, 3, 3)),
+            "M_e": np.zeros((n, n)),
+        }
+        mass = 0.0
+        for i, node in enumerate(nodes):
+            label = f"{who}, node '{node.name or i}'"
+            modes = as_array(f"{label}: modes", node.modes, (6, n))
+            com = as_array(f"{label}: com", node.com, (3,))
+            J = as_symmetric(f"{label}: inertia", node.inertia)
+            _check_inertia(label, node.mass, J)
+            r0 = as_array(f"{label}: position", node.position, (3,)) + com
+            Phi_r = modes[:3]
+            phi = modes[3:] - SO3.hat(com) @ Phi_r
+            r_hat, phi_hat = SO3.hat(r0), SO3.hat(phi.T)
+            m = node.mass
+            mass += m
+            record["moment"] += m * r0
+            record["inertia"] += J - m * r_hat @ r_hat
+            record["C_t"] += m * phi
+            record["C_r0"] += m * r_hat @ phi + J @ Phi_r
+            record["C_r1"] += m * np.einsum("lab,bk->alk", phi_hat, phi)
+            record["J_1"] -= m * (r_hat @ phi_hat + phi_hat @ r_hat)
+            product = np.einsum("kab,lbc->klac", phi_hat, phi_hat)
+            record["J_2"] -= 0.5 * m * (product + product.transpose(1, 0, 2, 3))
+            record["M_e"] += m * phi.T @ phi + Phi_r.T @ J @ Phi_r
+        named = {node.name: Node(node.position, node.modes) for node in nodes if node.name is not None}
+        D = np.zeros((n, n)) if damping is None else damping
+        return cls(name=name, mass=mass, K=stiffness, D=D, nodes=named, frames=frames or {}, **record)

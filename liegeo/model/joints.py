@@ -1,0 +1,198 @@
+"""Joints that a person writes down.  Each is a Lie group for its coordinates and a set of screws for its speeds.
+
+Adding one: a dataclass here, its entry in ALL_JOINTS, and, if it is not a chain of screws, its kind in
+kernels/layout.py and its pose in kernels/joints.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo.errors import ModelError
+from liegeo.kernels import layout
+from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
+from liegeo.model.body import as_array
+
+Array = NDArray[np.float64]
+
+
+def _unit(who: str, value: ArrayLike) -> Array:
+    axis = as_array(who, value, (3,))
+    length = float(np.linalg.norm(axis))
+    if length == 0.0:
+        raise ModelError(f"{who} is zero, expected a direction.")
+    return axis / length
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joint:
+    """What all joints have.
+
+    The joint sits at `at` on the parent and at `child_at` on the child: a position or pose in the body's frame, or the
+    name of a frame or node.  `parent` may be "world".  Stiffness acts against `rest`; it, `damping` and `armature` are
+    numbers, or one number a speed.
+    """
+
+    name: str
+    parent: str
+    child: str
+    at: str | ArrayLike | None = None
+    child_at: str | ArrayLike | None = None
+    stiffness: ArrayLike = 0.0
+    damping: ArrayLike = 0.0
+    rest: ArrayLike = 0.0
+    armature: ArrayLike = 0.0
+
+    kind: ClassVar[int] = layout.SCREW_CHAIN
+
+    @property
+    def who(self) -> str:
+        return f"joint '{self.name}' ({self.parent} → {self.child})"
+
+    def screws(self) -> Array:
+        """Columns of S at q = 0, as rows: (speeds, 6)."""
+        return np.zeros((0, 6))
+
+    def group(self) -> Group | None:
+        """The group of its coordinates; None if it has none."""
+        n = len(self.screws())
+        return R(n) if n else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fixed(Joint):
+    """No freedom."""
+
+    kind: ClassVar[int] = layout.FIXED
+
+
+@dataclass(frozen=True, kw_only=True)
+class Revolute(Joint):
+    """Rotation about `axis`."""
+
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    kind: ClassVar[int] = layout.REVOLUTE
+
+    def screws(self) -> Array:
+        return np.concatenate([_unit(f"{self.who}: axis", self.axis), np.zeros(3)])[np.newaxis]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prismatic(Joint):
+    """Translation along `axis`."""
+
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    kind: ClassVar[int] = layout.PRISMATIC
+
+    def screws(self) -> Array:
+        return np.concatenate([np.zeros(3), _unit(f"{self.who}: axis", self.axis)])[np.newaxis]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Helical(Joint):
+    """Rotation about `axis` that advances `pitch` metres a radian."""
+
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+    pitch: float = 0.0
+
+    def screws(self) -> Array:
+        axis = _unit(f"{self.who}: axis", self.axis)
+        return np.concatenate([axis, self.pitch * axis])[np.newaxis]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cylindrical(Joint):
+    """Rotation about `axis`, then translation along it."""
+
+    axis: ArrayLike = (0.0, 0.0, 1.0)
+
+    def screws(self) -> Array:
+        axis, zero = _unit(f"{self.who}: axis", self.axis), np.zeros(3)
+        return np.array([[*axis, *zero], [*zero, *axis]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Universal(Joint):
+    """Rotation about the first axis, fixed to the parent, then about the second, fixed to the child."""
+
+    axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+
+    def screws(self) -> Array:
+        axes = as_array(f"{self.who}: axes", self.axes, (2, 3))
+        first, second = _unit(f"{self.who}: first axis", axes[0]), _unit(f"{self.who}: second axis", axes[1])
+        if np.linalg.norm(np.cross(first, second)) < 1e-6:
+            raise ModelError(f"{self.who}: its two axes are parallel, expected different directions.")
+        return np.array([[*first, 0, 0, 0], [*second, 0, 0, 0]])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spherical(Joint):
+    """Any rotation; coordinates are a quaternion, speeds the body-fixed angular velocity."""
+
+    kind: ClassVar[int] = layout.SPHERICAL
+
+    def screws(self) -> Array:
+        return np.eye(6)[:3]
+
+    def group(self) -> Group | None:
+        return SO3Q
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planar(Joint):
+    """Motion in the joint's x–y plane; coordinates (angle, x, y), speeds body-fixed."""
+
+    kind: ClassVar[int] = layout.PLANAR
+
+    def screws(self) -> Array:
+        return np.eye(6)[[2, 3, 4]]
+
+    def group(self) -> Group | None:
+        return SE2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Free(Joint):
+    """Any motion; coordinates are a quaternion and a position, speeds the body-fixed twist."""
+
+    kind: ClassVar[int] = layout.FREE
+
+    def screws(self) -> Array:
+        return np.eye(6)
+
+    def group(self) -> Group | None:
+        return SE3Q
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screws(Joint):
+    """A subspace of one's own: one to six screws (w, v), applied one after another."""
+
+    subspace: ArrayLike = ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),)
+
+    def screws(self) -> Array:
+        given = np.asarray(self.subspace, dtype=np.float64)
+        if given.ndim != 2 or given.shape[1] != 6 or not 1 <= len(given) <= 6:
+            raise ModelError(f"{self.who}: subspace has shape {given.shape}, expected (n, 6) with n from 1 to 6.")
+        given = as_array(f"{self.who}: subspace", given, given.shape)
+        if np.linalg.matrix_rank(given) < len(given):
+            raise ModelError(f"{self.who}: the screws of its subspace depend on each other.")
+        return given
+
+
+ALL_JOINTS: tuple[type[Joint], ...] = (
+    Fixed,
+    Revolute,
+    Prismatic,
+    Helical,
+    Cylindrical,
+    Universal,
+    Spherical,
+    Planar,
+    Free,
+    Screws,
+)

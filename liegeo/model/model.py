@@ -1,0 +1,137 @@
+"""A compiled model: names for people, flat read-only arrays for kernels; and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo.errors import InputError
+from liegeo.kernels import layout as at
+from liegeo.lie import Product
+from liegeo.model.body import Body, FlexibleBody, Node, suggest
+
+if TYPE_CHECKING:
+    from liegeo.model.tree import Tree
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class State:
+    """Time, configuration (on the group) and speeds (in the algebra), and nothing else."""
+
+    q: Array
+    v: Array
+    t: float = 0.0
+
+
+class Model:
+    """What `Tree.compile` makes.  It never changes."""
+
+    def __init__(self, tree: Tree, ints: NDArray[np.int64], floats: NDArray[np.float64], group: Product | None) -> None:
+        self.tree = tree
+        self.group = group
+        self.ints = ints
+        self.floats = floats
+        ints.setflags(write=False)
+        floats.setflags(write=False)
+        self.bodies: tuple[str, ...] = tuple(tree.joints[i].child for i in tree._order)
+        self.joints: tuple[str, ...] = tuple(tree.joints[i].name for i in tree._order)
+
+    @property
+    def nq(self) -> int:
+        return int(self.ints[at.N_Q])
+
+    @property
+    def nv(self) -> int:
+        return int(self.ints[at.N_V])
+
+    def __repr__(self) -> str:
+        modes = sum(body.n_modes for body in self.tree.bodies)
+        return (
+            f"<model '{self.tree.name}': {len(self.bodies)} bodies, {self.nv} degrees of freedom "
+            f"({modes} of them modes), {self.tree.fidelity}>"
+        )
+
+    def body(self, i: int) -> Body | FlexibleBody:
+        """The body with the index that the kernels use."""
+        return next(body for body in self.tree.bodies if body.name == self.bodies[i])
+
+    def frame(self, name: str) -> tuple[int, NDArray[np.float64] | Node]:
+        """Index of the body and place on it of "body", "body.frame" or "body.node"."""
+        owner, dot, rest = name.partition(".")
+        if owner not in self.bodies:
+            raise InputError(f"frame '{name}': '{owner}' is not a body of the model.{suggest(owner, self.bodies)}")
+        i = self.bodies.index(owner)
+        body = self.body(i)
+        if not dot:
+            return i, np.eye(4)
+        nodes = dict(body.nodes) if isinstance(body, FlexibleBody) else {}
+        if rest in body.frames:
+            return i, np.asarray(body.frames[rest])
+        if rest in nodes:
+            return i, nodes[rest]
+        raise InputError(
+            f"frame '{name}': body '{owner}' has no frame or node '{rest}'.{suggest(rest, [*body.frames, *nodes])}"
+        )
+
+    def modal_slice(self, i: int) -> slice:
+        """Where the modal coordinates of body i stand in q."""
+        row = at.HEADER + i * at.BODY_I_SIZE
+        start = int(self.ints[row + at.EQ])
+        return slice(start, start + int(self.ints[row + at.NM]))
+
+    def workspace(self, dtype: Any = np.float64) -> Array:
+        """Scratch for the kernels: meaningless between calls."""
+        return np.full(int(self.ints[at.N_WORK]), np.nan, dtype)
+
+    def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> State:
+        """A state from full vectors, or from values by name; what is not named is at rest in the zero position."""
+        return State(self._configuration(q), self.speeds("v", v), float(t))
+
+    def _configuration(self, given: Any) -> Array:
+        if self.group is None:
+            return np.zeros(0)
+        if given is None or isinstance(given, Mapping):
+            q = self.group.identity()
+            for name, value in (given or {}).items():
+                q[self._slice("q", self.group.q, name)] = self._values("q", name, value, self.group.q[name])
+        else:
+            q = self._vector("q", given, self.nq)
+        return self.group.retract(q, np.zeros(self.nv)) if q.dtype.kind == "f" else q
+
+    def speeds(self, what: str, given: Any) -> Array:
+        """A vector in the algebra (speeds, accelerations, forces) from a full vector or from values by name."""
+        if given is None or isinstance(given, Mapping):
+            v = np.zeros(self.nv)
+            for name, value in (given or {}).items():
+                places = self.group.v if self.group is not None else {}
+                v[self._slice(what, places, name)] = self._values(what, name, value, places[name])
+            return v
+        return self._vector(what, given, self.nv)
+
+    def _slice(self, what: str, places: Mapping[str, slice], name: str) -> slice:
+        if name not in places:
+            raise InputError(f"{what}: '{name}' has no degrees of freedom in this model.{suggest(name, list(places))}")
+        return places[name]
+
+    def _values(self, what: str, name: str, value: ArrayLike, place: slice) -> Array:
+        array = np.asarray(value, dtype=np.float64)
+        n = place.stop - place.start
+        if array.shape not in ((), (n,)) or (array.shape == () and n != 1):
+            raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
+        if not np.isfinite(array).all():
+            raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
+        return array
+
+    def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
+        array = np.array(given)
+        if array.dtype.kind not in "fiuc" or array.shape != (n,):
+            raise InputError(f"{what} has shape {array.shape}, expected ({n},), or a mapping of names to values.")
+        if not np.isfinite(array).all():
+            raise InputError(f"{what}[{int(np.argmin(np.isfinite(array)))}] is not finite.")
+        return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

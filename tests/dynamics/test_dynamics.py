@@ -1,0 +1,237 @@
+"""The recursive dynamics against an oracle that shares no code with it, and against the theorems it must obey."""
+
+from __future__ import annotations
+
+import dense_tree
+import numpy as np
+import pytest
+import trees
+
+from liegeo import dynamics
+from liegeo import model as lm
+from liegeo.kernels import articulated, composite, inverse
+from liegeo.lie import SE3
+
+GRAVITY = (0.3, -0.5, -9.0)
+
+
+def random_case(seed, n_bodies=5, fidelity="full", **options):
+    rng = np.random.default_rng(seed)
+    bodies = trees.describe(rng, n_bodies, **options)
+    model = trees.build(bodies, GRAVITY, fidelity).compile()
+    state = model.state(model.group.exp(0.4 * rng.normal(size=model.nv)), rng.normal(size=model.nv))
+    return rng, bodies, model, state
+
+
+def close(a, b, tolerance):
+    """Norm-wise relative agreement."""
+    return np.linalg.norm(a - b) <= tolerance * np.linalg.norm(b)
+
+
+@pytest.mark.parametrize("joint", trees.JOINTS)
+def test_every_joint_agrees_with_the_oracle(joint):
+    """On a rigid root, between flexible bodies on their nodes, and at the end."""
+    rng, bodies, model, state = random_case(trees.JOINTS.index(joint), 4, joints=(joint, "Revolute"), flexible=0.6)
+    M, h = dense_tree.equations(bodies, GRAVITY, state.q, state.v)
+    tau = rng.normal(size=model.nv)
+    assert close(dynamics.mass_matrix(model, state), M, 1e-13)
+    assert close(dynamics.inverse_dynamics(model, state), h, 1e-12)
+    assert close(dynamics.forward_dynamics(model, state, tau), np.linalg.solve(M, tau - h), 1e-10)
+
+
+@pytest.mark.parametrize("seed", range(100, 108))
+def test_random_trees_agree_with_the_oracle(seed):
+    """Any joints, rigid and flexible, cantilever and free-free, children on nodes and on the body frame."""
+    rng, bodies, model, state = random_case(seed, 6)
+    M, h = dense_tree.equations(bodies, GRAVITY, state.q, state.v)
+    tau = rng.normal(size=model.nv)
+    assert close(dynamics.mass_matrix(model, state), M, 1e-13)
+    assert close(dynamics.inverse_dynamics(model, state), h, 1e-12)
+    assert close(dynamics.forward_dynamics(model, state, tau), np.linalg.solve(M, tau - h), 1e-10)
+
+
+@pytest.mark.parametrize("seed", range(100, 103))
+def test_energy_and_poses_agree_with_the_oracle(seed):
+    _, bodies, model, state = random_case(seed, 6)
+    expected, _ = dense_tree.body_poses(bodies, state.q, state.v)
+    poses = dynamics.body_poses(model, state)
+    for i, X in enumerate(expected):
+        assert poses[f"b{i}"] == pytest.approx(X.A, abs=1e-13)
+        twist = SE3.vee(np.linalg.inv(X.A) @ X.B)
+        assert dynamics.frame_jacobian(model, state, f"b{i}") @ state.v == pytest.approx(twist, abs=1e-12)
+    energy = dense_tree.energy(bodies, GRAVITY, state.q, state.v)
+    assert dynamics.balance(model, state).energy == pytest.approx(energy, rel=1e-13)
+
+
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+@pytest.mark.parametrize("seed", range(6))
+def test_forward_undoes_inverse_and_the_mass_matrix_is_its_derivative(seed, fidelity):
+    rng, _, model, state = random_case(seed, 12, fidelity)
+    a = rng.normal(size=model.nv)
+    tau = dynamics.inverse_dynamics(model, state, a)
+    assert close(dynamics.forward_dynamics(model, state, tau), a, 1e-10)
+    bias = dynamics.inverse_dynamics(model, state)
+    columns = np.stack([dynamics.inverse_dynamics(model, state, e) - bias for e in np.eye(model.nv)], axis=1)
+    M = dynamics.mass_matrix(model, state)
+    # The columns are differences of numbers as large as the bias.
+    assert np.abs(M - columns).max() <= 1e-13 * (np.abs(M).max() + np.abs(bias).max())
+    assert np.abs(M - M.T).max() <= 1e-15 * np.abs(M).max()
+    assert np.linalg.eigvalsh(M)[0] > 0.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_power_balance(seed):
+    """dE/dt = τ·v − dissipation, along the motion that forward dynamics gives (complex step)."""
+    rng, bodies, model, state = random_case(seed, 6)
+    tau = rng.normal(size=model.nv)
+    a = dynamics.forward_dynamics(model, state, tau)
+    h = 1e-30
+    moved = lm.State(model.group.retract(state.q.astype(complex), 1j * h * state.v), state.v + 1j * h * a)
+    power = dynamics.balance(model, moved).energy.imag / h
+    damping = dense_tree._per_speed(bodies, "damping")
+    lost = np.sum(damping * state.v**2)
+    for body, _, _, _, etad in dense_tree.split(bodies, state.q, state.v):
+        if body["n_modes"]:
+            lost += etad @ body["D"] @ etad
+    assert power == pytest.approx(tau @ state.v - lost, rel=1e-11)
+
+
+def test_momentum_is_conserved_without_outer_forces():
+    """A floating tree without gravity: the rate of its spatial momentum is zero whatever its joints do."""
+    rng = np.random.default_rng(5)
+    bodies = trees.describe(rng, 6)
+    bodies[0]["joint"] = {"name": "Free", "given": {}, "kind": "free"}
+    for body in bodies[1:]:
+        body["parent"] = max(body["parent"], 0)
+        body.pop("at_node", None)
+        body["at"] = {"pose": SE3.random(rng=rng)}
+    model = trees.build(bodies, (0.0, 0.0, 0.0)).compile()
+    state = model.state(model.group.exp(0.4 * rng.normal(size=model.nv)), rng.normal(size=model.nv))
+    tau = rng.normal(size=model.nv)
+    tau[:6] = 0.0
+    a = dynamics.forward_dynamics(model, state, tau)
+    h = 1e-30
+    moved = lm.State(model.group.retract(state.q.astype(complex), 1j * h * state.v), state.v + 1j * h * a)
+    rate = dynamics.balance(model, moved).momentum.imag / h
+    assert np.abs(rate).max() <= 1e-12 * np.abs(dynamics.balance(model, state).momentum).max() * np.abs(a).max()
+
+
+def test_stiff_modes_tend_to_the_rigid_tree():
+    """The difference to the rigid tree falls like one over the stiffness."""
+    rng = np.random.default_rng(3)
+    bodies = trees.describe(rng, 4, joints=("Revolute", "Universal"), flexible=1.0)
+    rigid = [{**b, "joint": b["joint"]} for b in bodies]
+    for body in rigid:
+        pieces = [{**p, "modes": np.zeros((6, 0))} for p in body["pieces"]]
+        body.update(n_modes=0, pieces=_merge(pieces), child_at={"pose": body["child_at"]["pose"]})
+        body["at"] = {"pose": body["at"]["pose"]}
+        body.pop("at_node", None)
+    reference = trees.build(rigid, GRAVITY).compile()
+    state = reference.state(0.3 * rng.normal(size=reference.nv), rng.normal(size=reference.nv))
+    expected = dynamics.forward_dynamics(reference, state)
+    errors = []
+    for factor in (1e4, 1e5, 1e6):
+        stiff = [{**b, "K": factor * np.asarray(b["K"]), "D": 0.0 * np.asarray(b["D"])} for b in bodies]
+        model = trees.build(stiff, GRAVITY).compile()
+        names = {n: state.q[reference.group.q[n]] for n in reference.group.q}
+        speeds = {n: state.v[reference.group.v[n]] for n in reference.group.v}
+        # With the rigid tree's accelerations and still modes, the deformation that carries the load: K η = −(the rest).
+        eta = {f"b{i}": np.zeros(3) for i in range(4)}
+        still = {n: expected[reference.group.v[n]] for n in reference.group.v}
+        for _ in range(4):
+            tau = dynamics.inverse_dynamics(model, model.state({**names, **eta}, speeds), still)
+            for i in range(4):
+                eta[f"b{i}"] = eta[f"b{i}"] - np.linalg.solve(stiff[i]["K"], tau[model.group.v[f"b{i}"]])
+        # The rigid tree needs no torque for these accelerations.
+        tau = dynamics.inverse_dynamics(model, model.state({**names, **eta}, speeds), still)
+        errors.append(np.linalg.norm([*(x for n in reference.group.v for x in tau[model.group.v[n]])]))
+    bias = np.linalg.norm(dynamics.inverse_dynamics(reference, state))
+    assert errors[0] < 1e-2 * bias
+    assert errors[1] == pytest.approx(errors[0] / 10, rel=0.1)
+    assert errors[2] == pytest.approx(errors[1] / 10, rel=0.1)
+
+
+def _merge(pieces):
+    """One rigid piece with the mass, centre and inertia of all."""
+    mass = sum(p["mass"] for p in pieces)
+    points = [(p["mass"], p["position"] + p["com"], p["inertia"]) for p in pieces]
+    center = sum(m * r for m, r, _ in points) / mass
+    inertia = sum(
+        J + m * (np.dot(r - center, r - center) * np.eye(3) - np.outer(r - center, r - center)) for m, r, J in points
+    )
+    return [{"position": np.zeros(3), "modes": np.zeros((6, 0)), "mass": mass, "com": center, "inertia": inertia}]
+
+
+def test_order_of_bodies_and_joints_does_not_matter():
+    rng, bodies, model, state = random_case(7, 8)
+    tree = trees.build(bodies, GRAVITY)
+    shuffled = lm.Tree(
+        [tree.bodies[i] for i in rng.permutation(8)], [tree.joints[i] for i in rng.permutation(8)], gravity=GRAVITY
+    ).compile()
+    q = {name: state.q[place] for name, place in model.group.q.items()}
+    v = {name: state.v[place] for name, place in model.group.v.items()}
+    a = dynamics.forward_dynamics(model, state)
+    b = dynamics.forward_dynamics(shuffled, shuffled.state(q, v))
+    for name in model.group.v:
+        assert b[shuffled.group.v[name]] == pytest.approx(a[model.group.v[name]], rel=1e-9, abs=1e-9)
+
+
+def test_moving_the_world_changes_nothing():
+    """The whole tree, gravity included, in another world frame."""
+    rng, bodies, model, state = random_case(9, 6)
+    X = SE3.random(rng=rng, extent=10.0)
+    moved = [{**b, "at": {"pose": X @ b["at"]["pose"]}} if b["parent"] < 0 else b for b in bodies]
+    other = trees.build(moved, X[:3, :3] @ GRAVITY).compile()
+    a = dynamics.forward_dynamics(model, state)
+    assert dynamics.forward_dynamics(other, state) == pytest.approx(a, rel=1e-10, abs=1e-10)
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+def test_poisoned_workspace_gives_the_same_bits(fidelity):
+    """No pass reads what it did not write, and a second call on the same workspace changes nothing."""
+    rng, _, model, state = random_case(11, 6, fidelity)
+    force = rng.normal(size=model.nv)
+    I, F = model.ints, model.floats
+    for function in (articulated.forward_dynamics, inverse.inverse_dynamics):
+        work = model.workspace()
+        assert np.isnan(work).all()
+        first, second, third = (np.full(model.nv, np.nan) for _ in range(3))
+        function(I, F, state.q, state.v, force, work, first)
+        function(I, F, state.q, state.v, force, work, second)
+        work[:] = np.nan
+        function(I, F, state.q, state.v, force, work, third)
+        assert np.isfinite(first).all()
+        assert first.tobytes() == second.tobytes() == third.tobytes()
+    M = np.full((model.nv, model.nv), np.nan)
+    composite.mass_matrix(I, F, state.q, model.workspace(), M)
+    assert np.isfinite(M).all()
+
+
+def test_reaction_forces_balance_each_body():
+    """A hanging chain at rest: each joint carries what hangs below it, in the world's axes."""
+    n = 4
+    bodies = [lm.Body(f"b{i}", mass=1.0 + i, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.01)) for i in range(n)]
+    joints = [
+        lm.Revolute(
+            name=f"j{i}",
+            parent="world" if i == 0 else f"b{i - 1}",
+            child=f"b{i}",
+            at=(0, 0, -1.0 * (i > 0)),
+            axis=(0, 1, 0),
+        )
+        for i in range(n)
+    ]
+    model = lm.Tree(bodies, joints).compile()
+    forces = dynamics.joint_forces(model, model.state())
+    for i in range(n):
+        weight = 9.81 * sum(1.0 + k for k in range(i, n))
+        assert forces[f"j{i}"] == pytest.approx([0, 0, 0, 0, 0, weight], abs=1e-12)
+
+
+def test_a_pendulum_swings_as_in_the_book():
+    """θ̈ = −m g l sin θ/(J + m l²)."""
+    body = lm.Body("bob", mass=2.0, com=(0, 0, -0.7), inertia=(0.3, 0.2, 0.1))
+    model = lm.Tree([body], [lm.Revolute(name="hinge", parent="world", child="bob", axis=(0, 1, 0))]).compile()
+    a = dynamics.forward_dynamics(model, model.state({"hinge": 0.4}, {"hinge": 1.0}), {"hinge": 0.5})
+    assert a == pytest.approx([(0.5 - 2.0 * 9.81 * 0.7 * np.sin(0.4)) / (0.2 + 2.0 * 0.49)], rel=1e-14)

@@ -1,0 +1,120 @@
+"""Random trees: one description in plain numbers, which the oracle reads as it is and liegeo through `build`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from liegeo import model as lm
+from liegeo.lie import SE3
+
+JOINTS = tuple(joint.__name__ for joint in lm.ALL_JOINTS)
+
+
+def _inertia(rng, size):
+    A = size * rng.normal(size=(3, 3))
+    return np.trace(A @ A.T) * np.eye(3) - A @ A.T
+
+
+def _joint(rng, name):
+    """The class for liegeo with its arguments, and what the oracle needs."""
+    axis = rng.normal(size=3)
+    unit, zero = axis / np.linalg.norm(axis), np.zeros(3)
+    if name == "Universal":
+        axes = rng.normal(size=(2, 3))
+        given, screws = {"axes": axes}, [[*a / np.linalg.norm(a), 0, 0, 0] for a in axes]
+    elif name == "Screws":
+        screws = rng.normal(size=(3, 6))
+        given = {"subspace": screws}
+    elif name in ("Spherical", "Planar", "Free"):
+        return {"name": name, "given": {}, "kind": name.lower()}
+    else:
+        table = {
+            "Fixed": [],
+            "Revolute": [[*unit, *zero]],
+            "Prismatic": [[*zero, *unit]],
+            "Helical": [[*unit, *0.2 * unit]],
+            "Cylindrical": [[*unit, *zero], [*zero, *unit]],
+        }
+        screws = table[name]
+        given = {} if name == "Fixed" else {"axis": axis}
+        if name == "Helical":
+            given["pitch"] = 0.2
+    return {"name": name, "given": given, "kind": "screws", "screws": np.reshape(screws, (-1, 6))}
+
+
+def describe(rng, n_bodies, *, flexible=0.5, joints=JOINTS, n_modes=3):
+    """A random tree: any joint, rigid and flexible bodies, cantilever and free-free modes, children anywhere."""
+    bodies = []
+    for i in range(n_bodies):
+        joint = _joint(rng, str(rng.choice(joints)))
+        n_v = {"planar": 3, "spherical": 3, "free": 6}.get(joint["kind"], len(joint.get("screws", ())))
+        joint["damping"], joint["armature"] = rng.uniform(0, 0.3, n_v), rng.uniform(0, 0.2, n_v)
+        if joint["kind"] == "screws":
+            joint["stiffness"], joint["rest"] = rng.uniform(0, 5, n_v), rng.normal(size=n_v)
+        parent = int(rng.integers(-1, i)) if i else -1
+        body = {"parent": parent, "joint": joint, "n_modes": 0}
+        if rng.random() < flexible:
+            body["n_modes"] = n_modes
+            cantilever = rng.random() < 0.5
+            body["pieces"] = [
+                {
+                    "position": rng.normal(size=3) * 0.5,
+                    "modes": rng.normal(size=(6, n_modes)) * (0.0 if k == 0 and cantilever else 0.3),
+                    "mass": rng.uniform(0.2, 1.0),
+                    "com": rng.normal(size=3) * 0.1,
+                    "inertia": _inertia(rng, 0.2),
+                }
+                for k in range(5)
+            ]
+            body["K"] = np.diag(rng.uniform(10, 100, n_modes))
+            body["D"] = 0.01 * body["K"]
+            body["child_at"] = _node(body["pieces"][0])
+        else:
+            body["pieces"] = [
+                {
+                    "position": np.zeros(3),
+                    "modes": np.zeros((6, 0)),
+                    "mass": rng.uniform(0.5, 2.0),
+                    "com": rng.normal(size=3) * 0.3,
+                    "inertia": _inertia(rng, 0.5),
+                }
+            ]
+            body["child_at"] = {"pose": SE3.random(rng=rng) if rng.random() < 0.5 else np.eye(4)}
+        body["at"] = {"pose": SE3.random(rng=rng)}
+        if parent >= 0 and bodies[parent]["n_modes"] and rng.random() < 0.8:
+            body["at_node"] = int(rng.integers(1, 5))
+            body["at"] = _node(bodies[parent]["pieces"][body["at_node"]])
+        bodies.append(body)
+    return bodies
+
+
+def _node(piece):
+    pose = np.eye(4)
+    pose[:3, 3] = piece["position"]
+    return {"pose": pose, "modes": piece["modes"]}
+
+
+def build(bodies, gravity=(0.3, -0.5, -9.0), fidelity="full"):
+    """The same tree for liegeo."""
+    made, joints = [], []
+    for i, body in enumerate(bodies):
+        if body["n_modes"]:
+            nodes = [lm.LumpedNode(name=f"n{k}", **piece) for k, piece in enumerate(body["pieces"])]
+            made.append(lm.FlexibleBody.from_nodes(f"b{i}", nodes, body["K"], body["D"]))
+        else:
+            (piece,) = body["pieces"]
+            made.append(lm.Body(f"b{i}", piece["mass"], piece["com"], piece["inertia"]))
+        joint = body["joint"]
+        extra = {k: joint[k] for k in ("damping", "armature", "stiffness", "rest") if k in joint}
+        joints.append(
+            getattr(lm, joint["name"])(
+                name=f"j{i}",
+                parent="world" if body["parent"] < 0 else f"b{body['parent']}",
+                child=f"b{i}",
+                at=f"n{body['at_node']}" if "at_node" in body else body["at"]["pose"],
+                child_at="n0" if body["n_modes"] else body["child_at"]["pose"],
+                **joint["given"],
+                **extra,
+            )
+        )
+    return lm.Tree(made, joints, gravity=gravity, fidelity=fidelity)
