@@ -16,9 +16,11 @@ import functools
 import hashlib
 import os
 import pickle
+import re
 import shutil
 import sys
 import time
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,9 @@ COMPILED_PACKAGES = ("lie", "kernels", "integrate")
 # A folder of an older version of the sources that nobody has used for this long is deleted.
 _KEEP_SECONDS = 14 * 24 * 3600
 
+# Length of the digest that stands before the content of a cache file.
+_SEAL = hashlib.sha256().digest_size
+
 # contract: a*b + c may become one fused instruction.  No other freedom: NaN, infinities and signs stay exact.
 # numpy error model: a division by zero gives inf, as the rules for kernels allow no exceptions.
 # no nrt: arrays are borrowed, never counted.  Numba would otherwise touch an atomic counter at every slice, which made
@@ -46,15 +51,13 @@ _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_
 def kernel(function: Callable[..., Any] | None = None, *, name: str | None = None, **options: Any) -> Any:
     """Compile `function` for the types it is called with, once, and keep the result on disk.
 
-    `name` is required for functions made by a factory: it tells apart what source and line cannot.  Other options go
-    to Numba: `forceinline=False` for a large or rarely called kernel, `inline="always"` for one that returns a slice.
+    `name` labels the cache file of a function made by a factory.  Other options go to Numba: `forceinline=False` for a
+    large or rarely called kernel, `inline="always"` for one that returns a slice.
     """
     if function is None:
         return functools.partial(kernel, name=name, **options)
     if numba.config.DISABLE_JIT:
         return function
-    if function.__closure__ is not None and name is None:
-        raise TypeError(f"kernel {function.__qualname__!r} closes over variables: give it a name for the cache")
     dispatcher = numba.njit(**_OPTIONS | options)(function)
     # The public way, njit(cache=True), has no place for another cache class.
     dispatcher._cache = _ContentCache(function, name or "")
@@ -81,11 +84,29 @@ def source_stamp() -> str:
     return digest.hexdigest()[:16]
 
 
+def _identity(function: Callable[..., Any]) -> str:
+    """A digest of what a function is: its code, the constants it uses, and the kernels it calls or closes over.
+
+    `source_stamp` covers our own files; this covers a user's kernels, and factories that make several from one text.
+    """
+    code = function.__code__
+    parts = [function.__module__, function.__qualname__, str(code.co_firstlineno), code.co_code.hex()]
+    parts.append(repr(code.co_consts))
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    for value in [*cells, *(function.__globals__.get(name) for name in code.co_names)]:
+        cache = getattr(value, "_cache", None)
+        if isinstance(cache, _ContentCache):
+            parts.append(cache.identity)
+        elif isinstance(value, bool | int | float | complex | str | tuple):
+            parts.append(repr(value))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
 class _ContentCache(_Cache):
     """One function's compiled overloads, each in a file named by a digest of what it was made from."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self._identity = f"{function.__module__}.{function.__qualname__}:{function.__code__.co_firstlineno}:{name}"
+        self.identity = _identity(function)
         self._label = (name or f"{function.__module__}.{function.__qualname__}").replace("<locals>", "")
         self._enabled = True
 
@@ -107,21 +128,26 @@ class _ContentCache(_Cache):
             return None
         target_context.refresh()
         try:
-            payload = pickle.loads(self._path(sig, target_context.codegen()).read_bytes())
-        except (OSError, EOFError, pickle.UnpicklingError):
+            content = self._path(sig, target_context.codegen()).read_bytes()
+        except OSError:
             return None
-        return CompileResult._rebuild(target_context, *payload)
+        seal, payload = content[:_SEAL], content[_SEAL:]
+        # Nothing is unpickled, let alone run, that is not what was written.
+        if hashlib.sha256(payload).digest() != seal:
+            return None
+        return CompileResult._rebuild(target_context, *pickle.loads(payload))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if not self._enabled:
             return
         path = self._path(sig, data.codegen)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
             if not path.parent.exists():
                 _delete_unused(path.parent.parent)
                 path.parent.mkdir(parents=True, exist_ok=True)
-            temporary.write_bytes(dumps(data._reduce()))
+            payload = dumps(data._reduce())
+            temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
             temporary.replace(path)
         except OSError:
             # A read-only home or a full disk costs a compilation next time, not a result now.
@@ -129,7 +155,7 @@ class _ContentCache(_Cache):
                 temporary.unlink()
 
     def _path(self, sig: Any, codegen: Any) -> Path:
-        parts = (self._identity, repr(sig), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
+        parts = (self.identity, repr(sig), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
         return cache_folder() / f"{self._label}-{digest}.nbc"
 
@@ -139,5 +165,10 @@ def _delete_unused(root: Path) -> None:
     if not root.exists():
         return
     for folder in root.iterdir():
-        if folder.is_dir() and time.time() - folder.stat().st_mtime > _KEEP_SECONDS:
+        # LIEGEO_CACHE_DIR may hold other people's folders: only names that `source_stamp` makes are ours.
+        if (
+            re.fullmatch("[0-9a-f]{16}", folder.name)
+            and folder.is_dir()
+            and time.time() - folder.stat().st_mtime > _KEEP_SECONDS
+        ):
             shutil.rmtree(folder, ignore_errors=True)

@@ -8,7 +8,9 @@ one kernel a group and one method below.
 
 from __future__ import annotations
 
+import contextlib
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple, SupportsIndex
@@ -90,9 +92,15 @@ def _signature(operation: str) -> _Signature:
 
 _SIGNATURES = {operation: _signature(operation) for operation in OPERATIONS}
 
-# Numbers that should satisfy an equation (RᵀR = I, |q| = 1, …) may miss it by this much: data stored in single
-# precision passes, a typing error does not.
+# Numbers that should satisfy an equation (RᵀR = I, |q| = 1, …) may miss it by this much, all entries together: data
+# stored in single precision passes; what was computed in it may need `project`; a typing error does not pass.
 TOLERANCE = 1e-6
+
+# Algebra vectors with larger entries have no finite square.
+_LARGEST = 1e150
+
+# Cayley vectors of this size stand for rotations that are a half turn to within rounding.
+_HALF_TURN = 1e15
 
 _MEANING = {
     "g": "group elements",
@@ -100,8 +108,17 @@ _MEANING = {
     "h": "algebra matrices",
     "H": "group matrices",
     "p": "points",
-    "s": "scalars",
+    "s": "numbers",
 }
+
+
+@kernel
+def _vector_defect(v):
+    """Zero; NaN if not finite, or so large that its square is not."""
+    off = 0.0
+    for i in range(v.shape[0]):
+        off += v[i].real * v[i].real - v[i].real * v[i].real
+    return off
 
 
 @kernel
@@ -127,7 +144,7 @@ class Group:
         matrix: int,
         kernels: Mapping[str, Callable[..., Any]],
         random: Callable[[tuple[int, ...], np.random.Generator, float], Array],
-        repair: str = "",
+        repair: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.name = name
         #: The name without a size: "R" for every R(n).
@@ -136,7 +153,8 @@ class Group:
         self.dim = dim
         #: Shape of one stored element.
         self.element_shape = element
-        #: Compiled functions on one element, by the names of OPERATIONS, and `identity(out)`, `defect(g)`.
+        #: Compiled functions on one element, by the names of OPERATIONS, and `identity(out)`, `defect(g)`; those of
+        #: a Product have its layout as first argument.
         self.kernels = kernels
         self._shapes = {
             "g": element,
@@ -161,7 +179,7 @@ class Group:
         """The neutral element, `shape` times."""
         one = np.zeros(self.element_shape)
         self.kernels["identity"](one)
-        return np.broadcast_to(one, (*_shape(self.name, shape), *self.element_shape)).copy()
+        return np.broadcast_to(one, (*as_shape(f"{self.name}.identity", shape), *self.element_shape)).copy()
 
     def compose(self, X: ArrayLike, Y: ArrayLike) -> Array:
         """X Y: X_AC = compose(X_AB, X_BC)."""
@@ -197,14 +215,18 @@ class Group:
         Rotation matrices: polar decomposition.  Quaternions: division by the norm.  Angles: into (−π, π].
         """
         array = self._array("project", "X", "g", X)
-        result = self._run("project", [array])
         axes = tuple(range(-len(self.element_shape), 0))
-        bad = ~np.isfinite(result).all(axis=axes)
+        unusable = ~np.isfinite(array).all(axis=axes)
+        result = self._run("project", [array])
+        bad = unusable | ~np.isfinite(result).all(axis=axes)
         if bad.any():
-            raise InputError(
-                f"{self.name}.project: argument X{_where(bad)} has no nearest element: it is not finite, "
-                "its quaternion is zero, or the determinant of its matrix is not positive."
-            )
+            if np.any(unusable):
+                why = "it is not finite"
+            elif len(self.element_shape) == 1:
+                why = "its quaternion is zero"
+            else:
+                why = "the determinant of its rotation is not positive"
+            raise InputError(f"{self.name}.project: argument X{_where(bad)} has no nearest element: {why}.")
         return result
 
     def random(self, shape: SupportsIndex | Sequence[int] = (), *, rng: Any = None, extent: float = 1.0) -> Array:
@@ -212,8 +234,15 @@ class Group:
 
         `rng` is a numpy Generator or a seed.
         """
-        rng = np.random.default_rng(rng)
-        batch = _shape(self.name, shape)
+        try:
+            rng = np.random.default_rng(rng)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{self.name}.random: rng is {rng!r}, expected a seed (a whole number ≥ 0) or a numpy Generator."
+            ) from None
+        if not isinstance(extent, int | float | np.number) or not 0.0 <= extent < np.inf:
+            raise InputError(f"{self.name}.random: extent is {extent!r}, expected a finite number ≥ 0.")
+        batch = as_shape(f"{self.name}.random", shape)
         return self._random(batch, rng, float(extent))
 
     # ------------------------------------------------------------ the algebra
@@ -315,7 +344,8 @@ class Group:
     def cayinv(self, X: ArrayLike) -> Array:
         """V with cay(V) = X; a rotation by π has none, which is an error."""
         V = self._call("cayinv", X)
-        bad = ~np.isfinite(V).all(axis=-1)
+        # What is larger came from a rotation that differs from π by rounding only.
+        bad = ~(np.abs(V).max(axis=-1) < _HALF_TURN)
         if bad.any():
             raise InputError(
                 f"{self.name}.cayinv: argument X{_where(bad)} is a rotation by π, "
@@ -361,7 +391,11 @@ class Group:
 
     def to_scipy(self, X: ArrayLike) -> Any:
         """A `scipy.spatial.transform` Rotation (SO(3)) or RigidTransform (SE(3)) of the same batch shape."""
-        return self._scipy_class().from_matrix(self.matrix(X))
+        target = self._scipy_class()
+        array = self._array("to_scipy", "X", "g", X)
+        if array.dtype.kind == "c":
+            raise InputError(f"{self.name}.to_scipy: argument X is complex, and SciPy's transforms are real.")
+        return target.from_matrix(self.matrix(array))
 
     def from_scipy(self, transform: Any) -> Array:
         """The elements of a `scipy.spatial.transform` Rotation (SO(3)) or RigidTransform (SE(3))."""
@@ -419,24 +453,35 @@ class Group:
         """The kernel that says how far one argument is from what its letter means."""
         if letter == "s":
             return _scalar_defect
+        if letter == "v" and self.family != "R":
+            return _vector_defect
         name = {"g": "defect", "h": "hat_defect", "H": "matrix_defect"}.get(letter)
         return self.kernels[name] if name else rn.defect
 
     def _array(self, operation: str, name: str, letter: str, value: Any) -> Array:
         core = self._shapes[letter]
         who = f"{self.name}.{operation}: argument {name}"
+        if np.ma.is_masked(value):
+            raise InputError(f"{who} has masked entries, expected numbers everywhere.")
         try:
             array = np.asarray(value)
         except ValueError as error:
             raise InputError(f"{who} is not a rectangular array of numbers ({error}).") from None
         if array.dtype.kind not in "fiuc":
-            raise InputError(f"{who} holds {_kind_of(array)}, expected numbers: {_MEANING[letter]} of {self.name}.")
+            raise InputError(f"{who} {_kind_of(value, array)}, expected numbers: {_MEANING[letter]} of {self.name}.")
         if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
             wanted = ", ".join(["...", *map(str, core)])
+            hint = " Is it transposed?" if array.ndim > 1 and array.shape[: len(core)] == core else ""
             raise InputError(
                 f"{who} has shape {array.shape}, expected ({wanted}): {_MEANING[letter]} of {self.name}, "
-                "with any number of leading axes."
+                f"with any number of leading axes.{hint}"
             )
+        if array.dtype.kind == "c" and not np.isfinite(array.imag).all():
+            raise InputError(f"{who}{_where(~np.isfinite(array))} is not finite, expected a finite number.")
+        if array.dtype.itemsize > 16 or array.dtype == np.longdouble:
+            # What does not fit becomes infinite, and is refused as such.
+            with np.errstate(over="ignore"):
+                array = array.astype(_dtype([array]))
         return array
 
     def _broadcast(self, operation: str, batches: list[tuple[int, ...]], arrays: list[Array]) -> tuple[int, ...]:
@@ -469,20 +514,29 @@ class Group:
             self._check_one(f"{self.name}.{operation}: argument {name}", letter, array, place)
         raise AssertionError("the loop stopped at an element without a fault")  # pragma: no cover
 
-    def _check_one(self, who: str, letter: str, array: Array, place: tuple[int, ...]) -> None:
-        """Raise if the element of `array` at `place` of its batch is not what `letter` says."""
+    def _check_one(
+        self, who: str, letter: str, array: Array, place: tuple[int, ...], start: int = 0, note: str = ""
+    ) -> None:
+        """Raise if the element of `array` at `place` of its batch is not what `letter` says.
+
+        `start` is where the array begins in the caller's own, and `note` says more about it.
+        """
         element = array[place]
         if not np.isfinite(element).all():
             inside = tuple(int(i) for i in np.argwhere(~np.isfinite(element))[0]) if element.ndim else ()
-            raise InputError(f"{who}{_at(place + inside)} is {element[inside]}, expected a finite number.")
+            index = _at(place + tuple(start + i for i in inside))
+            raise InputError(f"{who}{index}{note} is {element[inside]}, expected a finite number.")
+        if letter == "v" and self.family != "R" and not float(np.abs(element).max()) < _LARGEST:
+            raise InputError(f"{who}{_at(place)}{note} is too large: its square is not a finite number.")
         if letter in "vps":
             return
-        defect = float(self._check(letter)(np.ascontiguousarray(element, _dtype([element]))))
-        if not defect <= TOLERANCE:
-            raise InputError(f"{who}{_at(place)} {self._complaint(letter, element, defect)}")
+        with np.errstate(over="ignore", invalid="ignore"):
+            defect = float(self._check(letter)(np.ascontiguousarray(element, _dtype([element]))))
+            if not defect <= TOLERANCE:
+                raise InputError(f"{who}{_at(place)}{note} {self._complaint(letter, element, defect)}")
 
-    def _check_batch(self, who: str, letter: str, array: Array) -> None:
-        """Raise if an element of `array` is not what `letter` says."""
+    def _check_batch(self, who: str, letter: str, array: Array, start: int = 0, note: str = "") -> None:
+        """Raise if an element of `array` is not what `letter` says; see `_check_one`."""
         core = self._shapes[letter]
         batch = array.shape[: array.ndim - len(core)]
         operation = f"check_{letter}"
@@ -491,19 +545,27 @@ class Group:
         flat = _flatten(array, batch, batch, core, _dtype([array]))
         failed = self._loops[operation](flat, np.empty((len(flat), 0)), TOLERANCE)
         if failed >= 0:
-            self._check_one(who, letter, array, tuple(int(i) for i in np.unravel_index(failed, batch)))
+            place = tuple(int(i) for i in np.unravel_index(failed, batch))
+            self._check_one(who, letter, array, place, start, note)
 
     def _complaint(self, letter: str, element: Array, defect: float) -> str:
+        """What is wrong with an element, or with a matrix of the group or algebra, and what to do."""
+        allowed = f"at most {TOLERANCE:g} is allowed"
         if letter == "h":
-            return f"is not of the form hat(V): it misses it by {defect:.3g}, at most {TOLERANCE:g} is allowed."
+            return f"is not of the form hat(V): it misses it by {defect:.3g}, {allowed}."
+        form = f"is not {'a matrix' if letter == 'H' else 'an element'} of {self.name}:"
+        advice = f"\n  {self._repair[letter]}" if letter in self._repair else ""
+        if element.ndim == 1:
+            norm = float(np.linalg.norm(element[:4].real))
+            if norm == 0.0:
+                return f"{form} its quaternion is zero, which is no rotation."
+            return f"{form} its quaternion has norm {norm:.9g}, expected 1.{advice}"
         n = self._shapes["p"][0]
-        if element.ndim == 2 and np.linalg.det(element[:n, :n].real) < 0.0:
-            by = "it is a reflection (negative determinant)"
-        else:
-            by = f"it misses it by {defect:.3g}, at most {TOLERANCE:g} is allowed"
-        form = "a matrix" if letter == "H" else "an element"
-        advice = f"\n  {self._repair}" if self._repair else ""
-        return f"is not {form} of {self.name}: {by}.{advice}"
+        if n < len(element) and np.abs(element[n].real - np.eye(n + 1)[n]).sum() > TOLERANCE:
+            return f"{form} its last row is {element[n].real.tolist()}, expected {np.eye(n + 1)[n].tolist()}.{advice}"
+        if np.linalg.det(element[:n, :n].real) < 0.0:
+            return f"{form} it is a reflection (negative determinant), and no rotation is near it."
+        return f"{form} it misses it by {defect:.3g}, {allowed}.{advice}"
 
 
 @kernel
@@ -538,13 +600,15 @@ def _flatten(
     return np.ascontiguousarray(array, dtype).reshape((math.prod(own), *core))
 
 
-def _shape(name: str, shape: SupportsIndex | Sequence[int]) -> tuple[int, ...]:
-    try:
-        result = tuple(map(int, shape)) if isinstance(shape, Sequence) else (int(shape),)
-    except (TypeError, ValueError):
-        result = (-1,)
+def as_shape(who: str, shape: SupportsIndex | Sequence[int]) -> tuple[int, ...]:
+    """A batch shape from one whole number or several."""
+    result: tuple[int, ...] = (-1,)
+    if not isinstance(shape, str | bytes | bool):
+        with contextlib.suppress(TypeError):
+            several = shape if isinstance(shape, Sequence) else (shape,)
+            result = tuple(map(operator.index, several))
     if any(n < 0 for n in result):
-        raise InputError(f"{name}: shape is {shape!r}, expected a whole number or a tuple of them, none negative.")
+        raise InputError(f"{who}: shape is {shape!r}, expected a whole number or a tuple of them, none negative.")
     return result
 
 
@@ -557,7 +621,10 @@ def _at(index: tuple[int, ...]) -> str:
     return f"[{', '.join(map(str, index))}]" if index else ""
 
 
-def _kind_of(array: Array) -> str:
-    return {"U": "text", "S": "bytes", "b": "true/false values", "O": "Python objects"}.get(
-        array.dtype.kind, f"values of type {array.dtype}"
-    )
+def _kind_of(value: Any, array: Array) -> str:
+    if value is None:
+        return "is None"
+    if type(value).__module__.startswith("scipy.spatial"):
+        return f"is SciPy's {type(value).__name__} (use from_scipy)"
+    kinds = {"U": "text", "S": "bytes", "b": "true/false values", "O": "Python objects"}
+    return f"holds {kinds.get(array.dtype.kind, f'values of type {array.dtype}')}"

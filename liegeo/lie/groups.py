@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 
 import numpy as np
 
@@ -33,7 +34,10 @@ SO3Q = Group(
     matrix=3,
     kernels=collect(quaternion, so3),
     random=_random_quaternions,
-    repair="If it should be a rotation, normalise it first: SO3Q.project(q).",
+    repair={
+        "g": "If it should be a rotation, normalise it first: SO3Q.project(q).",
+        "H": "If it should be a rotation, take the nearest one first: SO3.project(M).",
+    },
 )
 """SO(3) as unit quaternions [w, x, y, z], scalar first."""
 
@@ -45,7 +49,7 @@ SO3 = Group(
     matrix=3,
     kernels=collect(so3),
     random=lambda batch, rng, extent: SO3Q.matrix(_random_quaternions(batch, rng, extent)),
-    repair="If it should be a rotation, take the nearest one first: SO3.project(R).",
+    repair=dict.fromkeys("gH", "If it should be a rotation, take the nearest one first: SO3.project(R)."),
 )
 """SO(3) as 3×3 rotation matrices."""
 
@@ -59,7 +63,10 @@ SE3Q = Group(
     random=lambda batch, rng, extent: np.concatenate(
         [_random_quaternions(batch, rng, extent), _random_positions(3, batch, rng, extent)], axis=-1
     ),
-    repair="If it should be a pose, normalise its quaternion first: SE3Q.project(X).",
+    repair={
+        "g": "If it should be a pose, normalise its quaternion first: SE3Q.project(X).",
+        "H": "If it should be a pose, take the nearest one first: SE3.project(M).",
+    },
 )
 """SE(3) as seven numbers: unit quaternion [w, x, y, z], then position."""
 
@@ -71,7 +78,7 @@ SE3 = Group(
     matrix=4,
     kernels=collect(se3),
     random=lambda batch, rng, extent: SE3Q.matrix(SE3Q.random(batch, rng=rng, extent=extent)),
-    repair="If it should be a pose, take the nearest one first: SE3.project(X).",
+    repair=dict.fromkeys("gH", "If it should be a pose, take the nearest one first: SE3.project(X)."),
 )
 """SE(3) as 4×4 homogeneous matrices."""
 
@@ -92,11 +99,19 @@ S1 = Group("S1", dim=1, element=(1,), point=2, matrix=2, kernels=collect(s1, rn)
 """The rotations of the plane as an angle."""
 
 
-@functools.cache
 def R(n: int) -> Group:
     """ℝⁿ under addition."""
-    if not isinstance(n, int) or n < 1:
+    try:
+        size = 0 if isinstance(n, bool) else operator.index(n)
+    except TypeError:
+        size = 0
+    if size < 1:
         raise InputError(f"R(n): n is {n!r}, expected a whole number of at least 1.")
+    return _make_R(size)
+
+
+@functools.cache
+def _make_R(n: int) -> Group:
     return Group(
         f"R({n})",
         dim=n,

@@ -20,7 +20,7 @@ from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.lie import quaternion, rn, s1, se2, se3, se3q, so3
 from liegeo.lie.batch import make_loop
-from liegeo.lie.group import OPERATIONS, TOLERANCE, Array, Group, anything, collect
+from liegeo.lie.group import OPERATIONS, TOLERANCE, Array, Group, anything, as_shape, collect
 
 # Columns of a layout: which factor, then where its element, algebra vector, point and matrix begin and end.
 KIND, ELEMENT, VECTOR, POINT, MATRIX = 0, 1, 3, 5, 7
@@ -178,11 +178,31 @@ class Product(Group):
         return "\n".join([head, *rows]) + ">"
 
     def identity(self, shape: Any = ()) -> Array:
-        return np.concatenate([group.identity(shape) for group in self.factors.values()], axis=-1)
+        batch = as_shape("Product.identity", shape)
+        return np.concatenate([group.identity(batch) for group in self.factors.values()], axis=-1)
 
     def interpolate(self, X: ArrayLike, Y: ArrayLike, t: ArrayLike) -> Array:
-        t = self._array("interpolate", "t", "s", t)
+        named = (("X", "g", X), ("Y", "g", Y), ("t", "s", t))
+        X, Y, t = arrays = [self._array("interpolate", *each) for each in named]
+        self._broadcast("interpolate", [X.shape[:-1], Y.shape[:-1], t.shape], arrays)
         return self.retract(X, t[..., np.newaxis] * self.difference(Y, X))
+
+    def project(self, X: ArrayLike) -> Array:
+        return self._by_factor("project", X)
+
+    def cayinv(self, X: ArrayLike) -> Array:
+        return self._by_factor("cayinv", X)
+
+    def _by_factor(self, operation: str, X: ArrayLike) -> Array:
+        """Each factor on its own piece, for operations that can fail, so that the message names the factor."""
+        array = self._array(operation, "X", "g", X)
+        parts = []
+        for name, group in self.factors.items():
+            try:
+                parts.append(getattr(group, operation)(array[..., self.q[name]]))
+            except InputError as error:
+                raise InputError(f"Product.{operation}, factor '{name}': {error}") from None
+        return np.concatenate(parts, axis=-1)
 
     def _random_factors(self, batch: tuple[int, ...], rng: np.random.Generator, extent: float) -> Array:
         return np.concatenate([g._random(batch, rng, extent) for g in self.factors.values()], axis=-1)
@@ -201,21 +221,21 @@ class Product(Group):
 
     def _check_factors_of(self, operation: str, name: str, letter: str, array: Array) -> None:
         """Let each factor judge its own piece, so that the message names the factor."""
+        who = f"{self.name}.{operation}: argument {name}"
         if letter == "s":
-            self._check_batch(f"{self.name}.{operation}: argument {name}", letter, array)
+            self._check_batch(who, letter, array)
             return
         column = _COLUMN[letter]
         rest = array.copy() if letter in "hH" else None
         for row, (factor, group) in zip(self.layout, self.factors.items(), strict=True):
             piece = slice(row[column], row[column + 1])
             part = array[..., piece, piece] if letter in "hH" else array[..., piece]
-            group._check_batch(f"{self.name}.{operation}: argument {name}, factor '{factor}',", letter, part)
+            group._check_batch(who, letter, part, int(row[column]), f" (factor '{factor}')")
             if rest is not None:
                 rest[..., piece, piece] = 0.0
-        if rest is not None and (np.abs(rest) > TOLERANCE).any():
+        if rest is not None and not (np.abs(rest) <= TOLERANCE).all():
             raise InputError(
-                f"{self.name}.{operation}: argument {name} has entries outside the blocks of its factors, "
-                "where a matrix of the product is zero."
+                f"{who} has entries outside the blocks of its factors, where a matrix of the product is zero."
             )
 
 
@@ -229,17 +249,20 @@ def _slices(factors: Mapping[str, Group], ends: Sequence[int]) -> Mapping[str, s
     return MappingProxyType({name: slice(ends[i], ends[i + 1]) for i, name in enumerate(factors)})
 
 
-def _check_factors(factors: Mapping[str, Group]) -> None:
+def _check_factors(factors: Any) -> None:
     if not isinstance(factors, Mapping) or not factors:
         raise InputError(f"Product: factors is {factors!r}, expected a mapping of names to groups with at least one.")
     flat = {name for name, _ in FACTORS}
     twins = {"SO3": "SO3Q", "SE3": "SE3Q"}
     for name, group in factors.items():
         if not isinstance(group, Group):
-            raise InputError(f"Product: factor {name!r} is {group!r}, expected a group such as SO3Q or R(3).")
+            what = "R without a size" if getattr(group, "__name__", "") == "R" else repr(group)
+            raise InputError(f"Product: factor {name!r} is {what}, expected a group such as SO3Q or R(3).")
+        if isinstance(group, Product):
+            raise InputError(f"Product: factor {name!r} is itself a product.\n  List its factors here instead.")
         if group.family not in flat:
-            advice = f"  Use {twins[group.family]}, the same group stored flat." if group.family in twins else ""
+            advice = f"\n  Use {twins[group.family]}, the same group stored flat." if group.family in twins else ""
             raise InputError(
-                f"Product: factor {name!r} is {group.name}, whose elements are not stored flat.\n"
-                + (advice or "  List the factors of the inner product instead.")
+                f"Product: factor {name!r} is {group.name}, which is not one of the flat groups "
+                f"{', '.join(sorted(flat))}.{advice}"
             )

@@ -227,8 +227,11 @@ def from_matrix(m, out):
 @kernel
 def project(q, out):
     """out = q/|q|.  out may be q."""
-    s = 1.0 / np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-    out[0], out[1], out[2], out[3] = s * q[0], s * q[1], s * q[2], s * q[3]
+    # The scale keeps the squares of very large and very small numbers finite.
+    scale = max(max(abs(q[0].real), abs(q[1].real)), max(abs(q[2].real), abs(q[3].real)))
+    a, b, c, d = q[0] / scale, q[1] / scale, q[2] / scale, q[3] / scale
+    s = 1.0 / np.sqrt(a * a + b * b + c * c + d * d)
+    out[0], out[1], out[2], out[3] = s * a, s * b, s * c, s * d
 
 
 @kernel

@@ -556,9 +556,13 @@ def from_matrix(m, out):
 @kernel
 def project(m, out):
     """out = the rotation nearest to m (polar decomposition by Newton's iteration); needs det m > 0.  out may be m."""
+    scale = 0.0
     for i in range(3):
         for j in range(3):
-            out[i, j] = m[i, j]
+            scale = max(scale, abs(m[i, j].real))
+    for i in range(3):
+        for j in range(3):
+            out[i, j] = m[i, j] / scale
     for _ in range(60):
         c00 = out[1, 1] * out[2, 2] - out[1, 2] * out[2, 1]
         c01 = out[1, 2] * out[2, 0] - out[1, 0] * out[2, 2]

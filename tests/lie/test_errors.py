@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 import liegeo
-from liegeo._jit import kernel
 from liegeo.errors import InputError, LiegeoError
 from liegeo.lie import ALL_GROUPS, S1, SE2, SE3, SE3Q, SO3, SO3Q, Product, R
 from liegeo.lie.group import OPERATIONS
@@ -37,16 +36,10 @@ def changed(array, index, value):
     return array
 
 
-def _closure():
-    x = 1.0
-    return kernel(lambda: x)
-
-
 HALF_TURN = np.diag([1.0, -1.0, -1.0])
 MIRROR = np.diag([1.0, 1.0, -1.0])
 SHEAR = changed(I3, (0, 1), 0.1)
 FINITE = "expected a finite number."
-NO_NEAREST = "it is not finite, its quaternion is zero, or the determinant of its matrix is not positive."
 ROTATION = "If it should be a rotation, "
 POSE = "If it should be a pose, "
 
@@ -89,7 +82,7 @@ REFUSED = {
     ),
     "bytes": (lambda: SO3.exp([b"1", b"2", b"3"]), "SO3.exp: argument V holds bytes, expected numbers"),
     "booleans": (lambda: SO3.exp([True, False, True]), "SO3.exp: argument V holds true/false values, expected numbers"),
-    "None": (lambda: SO3.exp(None), "SO3.exp: argument V holds Python objects, expected numbers"),
+    "None": (lambda: SO3.exp(None), "SO3.exp: argument V is None, expected numbers"),
     "None inside": (lambda: SO3.exp([None, 1, 2]), "SO3.exp: argument V holds Python objects, expected numbers"),
     "fractions": (lambda: SO3.exp([Fraction(1, 2), 0, 0]), "SO3.exp: argument V holds Python objects"),
     "a group": (lambda: SO3.log(SO3), "SO3.log: argument X holds Python objects, expected numbers: group elements"),
@@ -99,7 +92,7 @@ REFUSED = {
     ),
     "text as time": (
         lambda: SO3.interpolate(I3, I3, "0.5"),
-        "SO3.interpolate: argument t holds text, expected numbers: scalars",
+        "SO3.interpolate: argument t holds text, expected numbers: numbers of SO3",
     ),
     # not finite: the index is that of the caller's own array
     "nan": (lambda: SO3.exp([0, np.nan, 0]), f"SO3.exp: argument V[1] is nan, {FINITE}"),
@@ -157,7 +150,7 @@ REFUSED = {
     "mirrored": (
         lambda: SO3.log(MIRROR),
         "SO3.log: argument X is not an element of SO3",
-        "it is a reflection (negative determinant)",
+        "it is a reflection (negative determinant), and no rotation is near it.",
     ),
     "mirrored pose": (
         lambda: SE3.inverse([I4, changed(I4, (2, 2), -1.0)]),
@@ -166,31 +159,33 @@ REFUSED = {
     ),
     "last row": (
         lambda: SE3.log(changed(I4, (3, 0), 0.5)),
-        "SE3.log: argument X is not an element of SE3: it misses it by 0.5",
+        "SE3.log: argument X is not an element of SE3: "
+        "its last row is [0.5, 0.0, 0.0, 1.0], expected [0.0, 0.0, 0.0, 1.0].",
         POSE + "take the nearest one first: SE3.project(X).",
     ),
     "last entry": (lambda: SE3.log(np.diag([1, 1, 1, 2])), "SE3.log: argument X is not an element of SE3"),
     "transposed pose": (
         lambda: SE3.log(SE3.exp([0, 0, 1, 1, 2, 3]).T),
-        "SE3.log: argument X is not an element of SE3: it misses it by ",
+        "SE3.log: argument X is not an element of SE3: its last row is [-0.0779",
     ),
     "zero quaternion": (
         lambda: SO3Q.log([0, 0, 0, 0]),
-        "SO3Q.log: argument X is not an element of SO3Q: it misses it by 1",
+        "SO3Q.log: argument X is not an element of SO3Q: its quaternion is zero, which is no rotation.",
     ),
     "quaternion of norm 1.01": (
         lambda: SO3Q.log([1.01, 0, 0, 0]),
-        "SO3Q.log: argument X is not an element of SO3Q: it misses it by 0.0201, at most 1e-06 is allowed.",
+        "SO3Q.log: argument X is not an element of SO3Q: its quaternion has norm 1.01, expected 1.",
         ROTATION + "normalise it first: SO3Q.project(q).",
     ),
     "pose with such a quaternion": (
         lambda: SE3Q.Ad([1.01, 0, 0, 0, 0, 0, 0]),
-        "SE3Q.Ad: argument X is not an element of SE3Q: it misses it by 0.0201",
+        "SE3Q.Ad: argument X is not an element of SE3Q: its quaternion has norm 1.01, expected 1.",
         POSE + "normalise its quaternion first: SE3Q.project(X).",
     ),
     "matrix of SO3Q": (
         lambda: SO3Q.from_matrix([I3, 2 * I3]),
         "SO3Q.from_matrix: argument M[1] is not a matrix of SO3Q: it misses it by ",
+        "take the nearest one first: SO3.project(M).",
     ),
     "matrix of SE2, mirrored": (
         lambda: SE2.from_matrix(np.diag([1, -1, 1])),
@@ -214,20 +209,26 @@ REFUSED = {
     # no result
     "project, zero quaternion": (
         lambda: SO3Q.project([[1, 0, 0, 0], [0, 0, 0, 0]]),
-        f"SO3Q.project: argument X[1] has no nearest element: {NO_NEAREST}",
+        "SO3Q.project: argument X[1] has no nearest element: its quaternion is zero.",
     ),
     "project, zero in a pose": (
         lambda: SE3Q.project(np.zeros(7)),
         "SE3Q.project: argument X has no nearest element",
     ),
-    "project, singular": (lambda: SO3.project(np.zeros((3, 3))), "SO3.project: argument X has no nearest element"),
+    "project, singular": (
+        lambda: SO3.project(np.zeros((3, 3))),
+        "SO3.project: argument X has no nearest element: the determinant of its rotation is not positive.",
+    ),
     "project, rank one": (lambda: SO3.project(np.ones((3, 3))), "SO3.project: argument X has no nearest element"),
     "project, mirrored": (lambda: SO3.project(MIRROR), "SO3.project: argument X has no nearest element"),
     "project, mirrored pose": (
         lambda: SE3.project(np.diag([1, -1, 1, 1])),
         "SE3.project: argument X has no nearest element",
     ),
-    "project, nan": (lambda: SE2.project([0, np.nan, 0]), "SE2.project: argument X has no nearest element"),
+    "project, nan": (
+        lambda: SE2.project([0, np.nan, 0]),
+        "SE2.project: argument X has no nearest element: it is not finite.",
+    ),
     "cayinv": (
         lambda: SO3.cayinv([I3, HALF_TURN]),
         "SO3.cayinv: argument X[1] is a rotation by π, which the Cayley map does not reach.",
@@ -249,12 +250,12 @@ REFUSED = {
     ),
     "negative shape": (
         lambda: SO3.identity(-1),
-        "SO3: shape is -1, expected a whole number or a tuple of them, none negative.",
+        "SO3.identity: shape is -1, expected a whole number or a tuple of them, none negative.",
     ),
-    "negative in a shape": (lambda: SE3Q.random((2, -1)), "SE3Q: shape is (2, -1), expected a whole number"),
-    "shape of text": (lambda: SE3Q.random("a"), "SE3Q: shape is 'a', expected a whole number"),
-    "shape of None": (lambda: SE3Q.identity((2, None)), "SE3Q: shape is (2, None), expected a whole number"),
-    "random product": (lambda: TREE.random(-2), "Product: shape is -2, expected a whole number"),
+    "negative in a shape": (lambda: SE3Q.random((2, -1)), "SE3Q.random: shape is (2, -1), expected a whole number"),
+    "shape of text": (lambda: SE3Q.random("a"), "SE3Q.random: shape is 'a', expected a whole number"),
+    "shape of None": (lambda: SE3Q.identity((2, None)), "SE3Q.identity: shape is (2, None), expected a whole number"),
+    "random product": (lambda: TREE.random(-2), "Product.random: shape is -2, expected a whole number"),
     # R(n)
     "R(0)": (lambda: R(0), "R(n): n is 0, expected a whole number of at least 1."),
     "R(-1)": (lambda: R(-1), "R(n): n is -1, expected a whole number of at least 1."),
@@ -269,7 +270,7 @@ REFUSED = {
     "product of None": (lambda: Product(None), "Product: factors is None, expected a mapping of names"),
     "product of SO3": (
         lambda: Product({"base": SE3Q, "wrist": SO3}),
-        "Product: factor 'wrist' is SO3, whose elements are not stored flat.",
+        "Product: factor 'wrist' is SO3, which is not one of the flat groups R, S1, SE2, SE3Q, SO3Q.",
         "Use SO3Q, the same group stored flat.",
     ),
     "product of SE3": (lambda: Product({"base": SE3}), "Product: factor 'base' is SE3", "Use SE3Q, the same group"),
@@ -279,8 +280,8 @@ REFUSED = {
     ),
     "product of a product": (
         lambda: Product({"tree": TREE}),
-        "Product: factor 'tree' is Product",
-        "List the factors of the inner product instead.",
+        "Product: factor 'tree' is itself a product.",
+        "List its factors here instead.",
     ),
     "factor's vector": (
         lambda: TREE.exp(changed(np.zeros((2, 11)), (1, 7), np.nan)),
@@ -298,14 +299,14 @@ REFUSED = {
         lambda: TREE.log(changed(TREE.identity((2, 3)), (1, 2, TREE.q["wrist"]), [1.01, 0, 0, 0])),
         "Product.log: argument X",
         "factor 'wrist'",
-        "[1, 2] is not an element of SO3Q: it misses it by 0.0201",
+        "X[1, 2] (factor 'wrist') is not an element of SO3Q: its quaternion has norm 1.01",
         "normalise it first: SO3Q.project(q).",
     ),
     "factor's matrix": (
         lambda: TREE.from_matrix(changed(TREE.matrix(TREE.identity()), (3, 3), 1.5)),
         "Product.from_matrix: argument M",
         "factor 'base'",
-        "is not a matrix of SE3Q: it misses it by 0.5",
+        "is not a matrix of SE3Q: its last row is [0.0, 0.0, 0.0, 1.5]",
     ),
     "outside the blocks": (
         lambda: TREE.from_matrix(changed(TREE.matrix(TREE.identity()), (0, 8), 0.5)),
@@ -318,11 +319,11 @@ REFUSED = {
     ),
     "project of a product": (
         lambda: TREE.project(changed(TREE.identity(2), (1, TREE.q["base"]), 0.0)),
-        "Product.project: argument X[1] has no nearest element",
+        "Product.project, factor 'base': SE3Q.project: argument X[1] has no nearest element",
     ),
     "cayinv of a product": (
         lambda: TREE.cayinv(changed(TREE.identity(2), (1, TREE.q["wrist"]), [0, 1, 0, 0])),
-        "Product.cayinv: argument X[1] is a rotation by π",
+        "Product.cayinv, factor 'wrist': SO3Q.cayinv: argument X[1] is a rotation by π",
     ),
     "scalar of a product": (
         lambda: TREE.interpolate(TREE.identity(), TREE.identity(), [0.0, np.nan]),
@@ -339,6 +340,50 @@ REFUSED = {
         "SE3.from_scipy: got Rotation, expected scipy's RigidTransform.",
     ),
     "array for SO3Q": (lambda: SO3Q.from_scipy(I3), "SO3Q.from_scipy: got ndarray, expected scipy's Rotation."),
+    # found by the first review of these messages
+    "imaginary part": (lambda: SO3.exp([complex(1.0, np.nan), 0, 0]), "SO3.exp: argument V[0] is", FINITE),
+    "nan outside the blocks": (
+        lambda: TREE.from_matrix(changed(TREE.matrix(TREE.identity()), (0, 8), np.nan)),
+        "Product.from_matrix: argument M",
+    ),
+    "t does not broadcast": (
+        lambda: TREE.interpolate(TREE.identity(3), TREE.identity(3), np.zeros(4)),
+        "Product.interpolate: the arguments have shapes",
+    ),
+    "X, Y do not broadcast": (
+        lambda: TREE.interpolate(TREE.identity(3), TREE.identity(4), 0.5),
+        "Product.interpolate: the arguments have shapes (3, 13), (4, 13)",
+    ),
+    "index in the caller's array": (
+        lambda: TREE.exp(changed(np.zeros((2, 11)), (1, 7), np.nan)),
+        "argument V[1, 7]",
+    ),
+    "identity of a product": (lambda: TREE.identity(-1), "Product.identity: shape is -1"),
+    "project names the factor": (
+        lambda: TREE.project(changed(TREE.identity(2), (1, TREE.q["base"]), 0.0)),
+        "factor 'base'",
+    ),
+    "half a shape": (lambda: SO3.identity(2.5), "SO3.identity: shape is 2.5, expected a whole number"),
+    "shape of digits": (lambda: SO3.identity("23"), "SO3.identity: shape is '23', expected a whole number"),
+    "R(True)": (lambda: R(True), "R(n): n is True, expected a whole number"),
+    "R([3])": (lambda: R([3]), "R(n): n is [3], expected a whole number"),
+    "cayinv of an angle π": (lambda: S1.cayinv([np.pi]), "S1.cayinv: argument X is a rotation by π"),
+    "complex to scipy": (lambda: SO3.to_scipy(I3 + 0j), "SO3.to_scipy: "),
+    "too large": (
+        lambda: SO3.exp([1e200, 0, 0]),
+        "SO3.exp: argument V is too large: its square is not a finite number.",
+    ),
+    "masked": (lambda: SO3.exp(np.ma.masked_array([1.0, 2, 3], [0, 1, 0])), "SO3.exp: argument V has masked entries"),
+    "rng": (lambda: SO3.random(rng="a"), "SO3.random: rng is 'a', expected a seed"),
+    "extent": (lambda: SE3.random(extent=-1), "SE3.random: extent is -1, expected a finite number ≥ 0."),
+    "extent of text": (lambda: SE3.random(extent="a"), "SE3.random: extent is 'a', expected a finite number"),
+    "imaginary nan": (lambda: SO3.log(I3 * complex(1, np.nan)), "SO3.log: argument X[0, 0] is not finite"),
+    "long double": (
+        lambda: SO3.exp([np.longdouble("1e400"), 0, 0]),
+        "SO3.exp: argument V[0] is inf, expected a finite",
+    ),
+    "a Rotation": (lambda: SO3.log(SO3.to_scipy(I3)), "SO3.log: argument X is SciPy's Rotation (use from_scipy)"),
+    "R as a factor": (lambda: Product({"a": R}), "Product: factor 'a' is R without a size, expected a group"),
     "to_scipy of no rotation": (lambda: SO3.to_scipy(2 * I3), "argument X is not an element of SO3"),
 }
 
@@ -357,12 +402,6 @@ def test_refused_with_a_message(call, parts):
     assert isinstance(caught.value, LiegeoError)
 
 
-@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
-def test_closure_without_a_name():
-    with pytest.raises(TypeError, match=r"kernel '_closure.<locals>.<lambda>' closes over variables: give it a name"):
-        _closure()
-
-
 def test_every_raise_is_reached():
     root = Path(liegeo.__file__).parent
     wanted = {}
@@ -375,66 +414,24 @@ def test_every_raise_is_reached():
     assert len(wanted) > 10
 
     calls = [call for call, *_ in REFUSED.values()]
-    for call in calls if numba.config.DISABLE_JIT else [*calls, _closure]:
+    for call in calls:
         with pytest.raises((InputError, TypeError)) as caught:
             call()
         last = caught.traceback[-1]
         # traceback lines count from 0; a statement over several lines is known by its first
         wanted.pop((last.path.name, last.lineno + 1), None)
-    if numba.config.DISABLE_JIT:
-        wanted = {place: what for place, what in wanted.items() if place[0] != "_jit.py"}
     assert not wanted, f"these have no line in REFUSED: {wanted}"
 
 
-# ------------------------------------------------------------ not yet right
-
-# What should be refused, or refused in other words, and is not: each line leaves for REFUSED when it is repaired.
-WRONG = {
-    "imaginary part": (lambda: SO3.exp([complex(1.0, np.nan), 0, 0]), "SO3.exp: argument V[0] is", FINITE),
-    "nan outside the blocks": (
-        lambda: TREE.from_matrix(changed(TREE.matrix(TREE.identity()), (0, 8), np.nan)),
-        "Product.from_matrix: argument M",
-    ),
-    "t does not broadcast": (
-        lambda: TREE.interpolate(TREE.identity(3), TREE.identity(3), np.zeros(4)),
-        "Product.interpolate: the arguments have shapes",
-    ),
-    "X, Y do not broadcast": (
-        lambda: TREE.interpolate(TREE.identity(3), TREE.identity(4), 0.5),
-        "Product.interpolate: the arguments have shapes (3, 13), (4, 13)",
-    ),
-    "index in the caller's array": (
-        lambda: TREE.exp(changed(np.zeros((2, 11)), (1, 7), np.nan)),
-        "argument V[1, 7]",
-    ),
-    "identity of a product": (lambda: TREE.identity(-1), "Product: shape is -1"),
-    "project names the factor": (
-        lambda: TREE.project(changed(TREE.identity(2), (1, TREE.q["base"]), 0.0)),
-        "factor 'base'",
-    ),
-    "half a shape": (lambda: SO3.identity(2.5), "SO3: shape is 2.5, expected a whole number"),
-    "shape of digits": (lambda: SO3.identity("23"), "SO3: shape is '23', expected a whole number"),
-    "R(True)": (lambda: R(True), "R(n): n is True, expected a whole number"),
-    "R([3])": (lambda: R([3]), "R(n): n is [3], expected a whole number"),
-    "cayinv of an angle π": (lambda: S1.cayinv([np.pi]), "S1.cayinv: argument X is a rotation by π"),
-    "complex to scipy": (lambda: SO3.to_scipy(I3 + 0j), "SO3.to_scipy: "),
-}
-
-
-@pytest.mark.xfail(strict=True, reason="see WRONG")
-@pytest.mark.parametrize(("call", "parts"), cases(WRONG))
-def test_should_be_refused_with_a_message(call, parts):
-    test_refused_with_a_message(call, parts)
-
-
-@pytest.mark.xfail(not numba.config.DISABLE_JIT, strict=True, reason="a warning of np.linalg.det comes first")
 def test_huge_matrix():
+    """No warning of np.linalg.det comes before the message."""
     test_refused_with_a_message(lambda: SO3.log(1e200 * I3), ["SO3.log: argument X is not an element of SO3"])
 
 
-@pytest.mark.xfail(strict=True, reason="|q|² overflows, and the result is the zero quaternion")
-def test_project_of_a_huge_quaternion():
-    np.testing.assert_array_equal(SO3Q.project([1e200, 0, 0, 0]), [1, 0, 0, 0])
+@pytest.mark.parametrize("size", [1e200, 1e-200])
+def test_project_of_huge_and_tiny_numbers(size):
+    np.testing.assert_array_equal(SO3Q.project([size, 0, 0, 0]), [1, 0, 0, 0])
+    np.testing.assert_array_equal(SO3.project(size * I3), I3)
 
 
 # ------------------------------------------------------------ which element of a large batch
@@ -445,7 +442,7 @@ def test_one_bad_vector_among_many(G):
     """10⁵ elements, one NaN: its index, not that of a neighbour or of a block."""
     V = np.zeros((10, 100, 100, G.dim))
     V[7, 31, 99, G.dim - 1] = np.nan
-    with pytest.raises(InputError, match=r"V.*\[7, 31, 99, \d+\] is nan"):
+    with pytest.raises(InputError, match=rf"V\[7, 31, 99, {G.dim - 1}\].* is nan"):
         G.exp(V)
 
 
@@ -453,7 +450,7 @@ def test_one_bad_vector_among_many(G):
 def test_one_bad_element_among_many(G):
     X = np.broadcast_to(G.identity(), (100_000, *G.element_shape)).copy()
     X[98_765] *= 1.001
-    message = rf"argument X\[98765\] is not an element of {G.name}: it misses it by 0\.00\d, at most"
+    message = rf"argument X\[98765\] is not an element of {G.name}: .*1\.001|misses it by 0\.00"
     with pytest.raises(InputError, match=message):
         G.inverse(X)
     with pytest.raises(InputError, match=message.replace("X", "Y")):
@@ -488,7 +485,7 @@ def test_tolerance(G):
     np.testing.assert_allclose(G.log(element_off_by(G, 1e-9)), good, rtol=0, atol=1e-8)
     np.testing.assert_allclose(G.log(element_off_by(G, 0.9e-6)), good, rtol=0, atol=1e-5)
     for size in (1.1e-6, 1e-3, 0.1):
-        with pytest.raises(InputError, match=f"it misses it by {size:.1g}".split("e")[0]):
+        with pytest.raises(InputError, match=rf"it misses it by {size:.2g}|has norm {np.sqrt(1 + size):.9g}"):
             G.log(element_off_by(G, size))
 
 
