@@ -75,7 +75,8 @@ def _check_inertia(who: str, mass: float, inertia: Array) -> None:
     if not np.isfinite(mass) or mass < 0.0:
         raise ModelError(f"{who}: mass is {mass:g}, must be ≥ 0.")
     a, b, c = np.linalg.eigvalsh(inertia)
-    slack = 1e-9 * max(float(np.trace(inertia)), 1e-300)
+    # Rounding of the inertia itself, and of a shift over metres that cancelled to give it.
+    slack = 1e-9 * float(np.trace(inertia)) + 1e-15 * mass
     if a < -slack:
         raise ModelError(
             f"{who}: inertia has the principal moment {a:.6g}, must be ≥ 0.\n"

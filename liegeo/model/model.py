@@ -52,10 +52,9 @@ class Model:
 
     def __repr__(self) -> str:
         modes = sum(body.n_modes for body in self.tree.bodies)
-        return (
-            f"<model '{self.tree.name}': {len(self.bodies)} bodies, {self.nv} degrees of freedom "
-            f"({modes} of them modes), {self.tree.fidelity}>"
-        )
+        bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
+        of_them = f" ({modes} of them modes, {self.tree.fidelity})" if modes else ""
+        return f"<model '{self.tree.name}': {bodies}, {self.nv} degrees of freedom{of_them}>"
 
     def body(self, i: int) -> Body | FlexibleBody:
         """The body with the index that the kernels use."""
@@ -99,7 +98,8 @@ class Model:
         if given is None or isinstance(given, Mapping):
             q = self.group.identity()
             for name, value in (given or {}).items():
-                q[self._slice("q", self.group.q, name)] = self._values("q", name, value, self.group.q[name])
+                place = self._slice("q", self.group.q, name)
+                q[place] = self._values("q", name, value, place)
         else:
             q = self._vector("q", given, self.nq)
         return self.group.retract(q, np.zeros(self.nv)) if q.dtype.kind == "f" else q
@@ -109,8 +109,8 @@ class Model:
         if given is None or isinstance(given, Mapping):
             v = np.zeros(self.nv)
             for name, value in (given or {}).items():
-                places = self.group.v if self.group is not None else {}
-                v[self._slice(what, places, name)] = self._values(what, name, value, places[name])
+                place = self._slice(what, self.group.v if self.group is not None else {}, name)
+                v[place] = self._values(what, name, value, place)
             return v
         return self._vector(what, given, self.nv)
 

@@ -1,0 +1,231 @@
+"""Bad models and bad states: each message names the thing, says what was expected and what to do."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import liegeo
+from liegeo import dynamics
+from liegeo import model as lm
+from liegeo.errors import DynamicsError, InputError, LiegeoError, ModelError
+
+N = 2
+MODES = 0.1 * np.arange(6 * N).reshape(6, N)
+
+
+def body(name="a", **changes):
+    return lm.Body(name, **{"mass": 1.0, "inertia": (0.1, 0.1, 0.1), **changes})
+
+
+def hinge(name="j", parent="world", child="a", **more):
+    return lm.Revolute(name=name, parent=parent, child=child, **more)
+
+
+def beam(**changes):
+    """A flexible body from two pieces, with one field of its record changed."""
+    pieces = [
+        lm.LumpedNode(np.zeros((6, N)), mass=1.0, inertia=(0.1, 0.1, 0.1), name="root"),
+        lm.LumpedNode(MODES + np.eye(6)[:, 2:4], (1, 0, 0), 1.0, inertia=(0.1, 0.1, 0.1), name="tip"),
+    ]
+    made = lm.FlexibleBody.from_nodes("beam", pieces, 100.0 * np.eye(N))
+    record = {name: getattr(made, name) for name in made.__dataclass_fields__}
+    return lm.FlexibleBody(**{**record, **changes})
+
+
+def tree(*parts, **options):
+    bodies = [p for p in parts if isinstance(p, lm.Body | lm.FlexibleBody)]
+    return lm.Tree(bodies, [p for p in parts if isinstance(p, lm.Joint)], **options)
+
+
+def pendulum():
+    return tree(body(), hinge()).compile()
+
+
+REFUSED = {
+    # bodies
+    "negative mass": (lambda: body(mass=-1.0), "body 'a': mass is -1, must be ≥ 0."),
+    "negative inertia": (
+        lambda: body(inertia=(0.1, -0.2, 0.1)),
+        "body 'a': inertia has the principal moment -0.2, must be ≥ 0.",
+        "about the centre of mass",
+    ),
+    "triangle": (
+        lambda: body(inertia=(0.1, 0.1, 0.5)),
+        "body 'a': principal moments 0.1, 0.1, 0.5 break the triangle inequality",
+        "must not exceed the sum of the others (0.2)",
+    ),
+    "not symmetric": (lambda: body(inertia=np.triu(np.ones((3, 3)))), "body 'a': inertia is not symmetric"),
+    "com of text": (lambda: body(com="abc"), "body 'a': com is 'abc', expected numbers of shape (3,)."),
+    "com of four": (lambda: body(com=(1, 2, 3, 4)), "body 'a': com has shape (4,), expected (3,)."),
+    "com of nan": (lambda: body(com=(1, np.nan, 3)), "body 'a': com holds nan, expected finite numbers."),
+    "frame": (
+        lambda: body(frames={"tip": 2.0 * np.eye(4)}),
+        "body 'a': frame 'tip' is not a pose",
+        "its last row is [0.0, 0.0, 0.0, 2.0]",
+    ),
+    # flexible bodies
+    "no modes": (lambda: beam(M_e=np.zeros((0, 0))), "flexible body 'beam': M_e has shape (0, 0), expected (n, n)"),
+    "modes and nodes": (
+        lambda: beam(nodes={"tip": lm.Node(np.eye(4), np.zeros((6, 3)))}),
+        "flexible body 'beam', node 'tip': modes has shape (6, 3), expected (6, 2).",
+    ),
+    "weightless": (lambda: beam(mass=0.0), "flexible body 'beam': mass is 0, must be > 0."),
+    "modal mass": (
+        lambda: beam(M_e=np.diag([1.0, 0.0])),
+        "flexible body 'beam': the modal mass M_e is not symmetric positive definite (smallest eigenvalue 0)",
+        "must be left out",
+    ),
+    "stiffness": (lambda: beam(K=[[1.0, 2.0], [0.0, 1.0]]), "flexible body 'beam': K is not symmetric."),
+    "C_r1": (lambda: beam(C_r1=np.ones((3, N, N))), "flexible body 'beam': C_r1 is not antisymmetric"),
+    "J_2": (
+        lambda: beam(J_2=np.arange(N * N * 9.0).reshape(N, N, 3, 3)),
+        "flexible body 'beam': J_2 is not symmetric in its two mode indices.",
+    ),
+    "no nodes": (lambda: lm.FlexibleBody.from_nodes("beam", [], np.eye(1)), "flexible body 'beam': has no nodes"),
+    "nodes that differ": (
+        lambda: lm.FlexibleBody.from_nodes(
+            "beam", [lm.LumpedNode(MODES, mass=1.0), lm.LumpedNode(MODES[:, :1], mass=1.0, name="x")], np.eye(N)
+        ),
+        "flexible body 'beam', node 'x': modes has shape (6, 1), expected (6, 2).",
+    ),
+    # joints
+    "zero axis": (
+        lambda: tree(body(), hinge(axis=(0, 0, 0))).compile(),
+        "joint 'j' (world → a): axis is zero, expected a direction.",
+    ),
+    "parallel axes": (
+        lambda: tree(body(), lm.Universal(name="u", parent="world", child="a", axes=np.ones((2, 3)))).compile(),
+        "joint 'u' (world → a): its two axes are parallel",
+    ),
+    "shape of a subspace": (
+        lambda: tree(body(), lm.Screws(name="s", parent="world", child="a", subspace=np.ones((2, 5)))).compile(),
+        "joint 's' (world → a): subspace has shape (2, 5), expected (n, 6) with n from 1 to 6.",
+    ),
+    "dependent screws": (
+        lambda: tree(body(), lm.Screws(name="s", parent="world", child="a", subspace=np.ones((2, 6)))).compile(),
+        "joint 's' (world → a): the screws of its subspace depend on each other.",
+    ),
+    "damping": (lambda: tree(body(), hinge(damping=-1.0)).compile(), "joint 'j' (world → a): damping is -1.0, must be"),
+    "two stiffnesses": (
+        lambda: tree(body(), hinge(stiffness=(1.0, 2.0))).compile(),
+        "joint 'j' (world → a): stiffness has shape (2,), expected one number or 1.",
+    ),
+    "stiffness of a ball": (
+        lambda: tree(body(), lm.Spherical(name="b", parent="world", child="a", stiffness=1.0)).compile(),
+        "joint 'b' (world → a): stiffness is not defined for the coordinates of a Spherical joint.",
+        "a spring between two frames",
+    ),
+    "unknown frame": (
+        lambda: tree(body(frames={"tip": (1, 0, 0)}), body("b"), hinge(), hinge("k", "a", "b", at="tpi")).compile(),
+        "joint 'k' (a → b): at is 'tpi', which is no frame or node of body 'a'. Did you mean 'tip'?",
+    ),
+    "frame of the world": (lambda: tree(body(), hinge(at="x")).compile(), "no frame or node of the world."),
+    # trees
+    "empty": (lambda: tree(), "tree 'tree': has no bodies, expected at least one."),
+    "fidelity": (lambda: tree(body(), hinge(), fidelity="ful"), "fidelity is 'ful', expected one of full, ruthless."),
+    "name twice": (lambda: tree(body(), hinge("a")), "the name 'a' is used 2 times, expected once."),
+    "world": (lambda: tree(body("world"), hinge(child="world")), "is called 'world', which names the fixed frame."),
+    "unknown parent": (
+        lambda: tree(body("boom"), hinge(parent="bom", child="boom")),
+        "joint 'j' (bom → boom): its parent 'bom' is not a body of the tree. Did you mean 'boom'?",
+    ),
+    "two joints": (
+        lambda: tree(body(), hinge("j"), hinge("k")),
+        "body 'a': 2 joints lead into it (j, k), expected one.",
+        "describe it as a loop",
+    ),
+    "no joint": (
+        lambda: tree(body(), body("b"), hinge()),
+        "body 'b': no joint leads into it, expected one.",
+        "Free(name=..., parent='world', child='b')",
+    ),
+    "ring": (
+        lambda: tree(body(), body("b"), hinge("j", "b", "a"), hinge("k", "a", "b")),
+        "these bodies carry each other in a ring: b → a → b.",
+        "One of them must be carried by 'world'",
+    ),
+    "several at once": (
+        lambda: tree(body(), body("b"), hinge("j", "x", "a")),
+        "its parent 'x' is not a body",
+        "body 'b': no joint leads into it",
+    ),
+    "gravity": (lambda: tree(body(), hinge(), gravity=9.81), "gravity has shape (), expected (3,)."),
+    # states
+    "unknown name": (lambda: pendulum().state({"hj": 1.0}), "q: 'hj' has no degrees of freedom in this model."),
+    "shape by name": (lambda: pendulum().state({"j": [1.0, 2.0]}), "q['j'] has shape (2,), expected (1,)."),
+    "nan by name": (lambda: pendulum().state(v={"j": np.nan}), "v['j'] is nan, expected finite numbers."),
+    "vector": (lambda: pendulum().state(np.zeros(3)), "q has shape (3,), expected (1,), or a mapping"),
+    "nan in a vector": (lambda: pendulum().state([np.nan]), "q[0] is not finite."),
+    "not a rotation": (
+        lambda: tree(body(), lm.Spherical(name="b", parent="world", child="a")).compile().state([2, 0, 0, 0]),
+        "(factor 'b') is not an element of SO3Q: its quaternion has norm 2",
+    ),
+    "torque": (
+        lambda: dynamics.forward_dynamics(pendulum(), pendulum().state(), {"k": 1.0}),
+        "tau: 'k' has no degrees of freedom",
+    ),
+    "body of a frame": (
+        lambda: dynamics.frame_pose(pendulum(), pendulum().state(), "b.tip"),
+        "frame 'b.tip': 'b' is not a body of the model.",
+    ),
+    "frame of a body": (
+        lambda: dynamics.frame_pose(pendulum(), pendulum().state(), "a.tip"),
+        "frame 'a.tip': body 'a' has no frame or node 'tip'.",
+    ),
+    "no inertia": (
+        lambda: (lambda m: dynamics.forward_dynamics(m, m.state()))(tree(lm.Body("a", mass=1.0), hinge()).compile()),
+        "joint 'j' (world → a): the inertia that it moves is not positive.",
+        "Give 'a' mass and moments of inertia, give the joint an armature, or make it Fixed.",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("call", "parts"), [pytest.param(call, parts, id=name) for name, (call, *parts) in REFUSED.items()]
+)
+def test_refused_with_a_message(call, parts):
+    with pytest.raises(LiegeoError) as caught:
+        call()
+    for part in parts:
+        assert part in str(caught.value)
+    assert isinstance(caught.value, ModelError | InputError | DynamicsError)
+
+
+def test_every_raise_is_reached():
+    """A new `raise` in the model or in dynamics.py needs a line in REFUSED."""
+    root = Path(liegeo.__file__).parent
+    wanted = {
+        (file.name, node.lineno): ast.unparse(node)[:100]
+        for file in (root / "dynamics.py", *(root / "model").glob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise)
+    }
+    assert len(wanted) > 20
+    for call, *_ in REFUSED.values():
+        with pytest.raises(LiegeoError) as caught:
+            call()
+        last = caught.traceback[-1]
+        wanted.pop((last.path.name, last.lineno + 1), None)
+    assert not wanted, f"these have no line in REFUSED: {wanted}"
+
+
+def test_a_child_may_be_listed_before_its_parent():
+    """Order is found, not asked."""
+    model = tree(body("b"), body("a"), hinge("k", "a", "b"), hinge("j", "world", "a")).compile()
+    assert model.bodies == ("a", "b")
+
+
+def test_models_print_well():
+    assert repr(pendulum()) == "<model 'tree': 1 body, 1 degrees of freedom>"
+    model = tree(beam(), body(), hinge(child="beam"), hinge("k", "beam", "a", at="tip"), name="arm").compile()
+    assert repr(model) == "<model 'arm': 2 bodies, 4 degrees of freedom (2 of them modes, full)>"
+
+
+def test_compiled_arrays_are_read_only():
+    model = pendulum()
+    with pytest.raises(ValueError, match="read-only"):
+        model.floats[0] = 1.0
