@@ -9,14 +9,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 OPERATIONS = {"exp", "log", "Ad_apply", "compose", "act"}
 
 
-def bench(*arguments):
+def bench(name, *arguments):
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     return subprocess.run(
-        [sys.executable, "-W", "error", str(ROOT / "tools/bench/lie.py"), *map(str, arguments)],
+        [sys.executable, "-W", "error", str(ROOT / f"tools/bench/{name}.py"), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
@@ -26,7 +28,7 @@ def bench(*arguments):
 
 def test_lie(tmp_path):
     file = tmp_path / "lie.json"
-    done = bench("--size", 1000, "--repeats", 1, "--json", file)
+    done = bench("lie", "--size", 1000, "--repeats", 1, "--json", file)
     assert done.returncode == 0, done.stderr
     assert "a batch of 1,000:" in done.stdout
 
@@ -46,6 +48,22 @@ def test_lie(tmp_path):
 
 
 def test_sizes_are_checked():
-    done = bench("--size", 0)
+    done = bench("lie", "--size", 0)
     assert done.returncode == 2
     assert "--size and --repeats must be at least 1" in done.stderr
+
+
+@pytest.mark.slow
+def test_dynamics(tmp_path):
+    """It also refuses to time results that differ from Pinocchio's."""
+    pytest.importorskip("pinocchio")
+    file = tmp_path / "dynamics.json"
+    done = bench("dynamics", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    assert [row[0] for row in numbers["rigid"]] == ["chain of 4", "chain of 7", "panda", "ur5", "anymal", "talos"]
+    assert all(row[1] > 0.0 and row[2] > 0.0 for row in numbers["rigid"])
+    assert [tuple(row[:2]) for row in numbers["flexible"]] == [
+        (f, n) for f in ("full", "ruthless") for n in (5, 10, 15)
+    ]
+    assert min(numbers["compile"]) > 0.0
