@@ -428,7 +428,7 @@ class Group:
         letters, result, _ = _SIGNATURES[operation]
         shapes = self._shapes
         batches = [a.shape[: a.ndim - len(shapes[k])] for a, k in zip(arrays, letters, strict=True)]
-        batch = batches[0] if len(batches) == 1 else self._broadcast(operation, batches, arrays)
+        batch = batches[0] if len(set(batches)) == 1 else self._broadcast(operation, batches, arrays)
         dtype = _dtype(arrays)
         flat = [_flatten(a, own, batch, shapes[k], dtype) for a, own, k in zip(arrays, batches, letters, strict=True)]
         # A scalar is written through an array of length one.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import kernel
-from liegeo.lie.series import arctan2, stumpff
+from liegeo.lie.series import arctan2, half_angle
 
 # ---------------------------------------------------------------- scalars in, scalars out
 
@@ -34,10 +34,9 @@ def rotate(a, b, c, d, x, y, z):
 
 @kernel
 def exp_entries(w0, w1, w2):
-    """(cos ½θ, sin ½θ/θ w): Stumpff functions of ¼θ²."""
-    c0, c1, _, _, _, _, _, _, _, _ = stumpff(0.25 * (w0 * w0 + w1 * w1 + w2 * w2))
-    s = 0.5 * c1
-    return c0, s * w0, s * w1, s * w2
+    """(cos ½θ, sin ½θ/θ w)."""
+    c, s = half_angle(w0 * w0 + w1 * w1 + w2 * w2)
+    return c, s * w0, s * w1, s * w2
 
 
 @kernel

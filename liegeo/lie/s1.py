@@ -19,8 +19,17 @@ _TURN = 2.0 * math.pi
 
 @kernel
 def principal(angle):
-    """The angle modulo 2π in (−π, π]."""
-    return angle - _TURN * math.ceil((angle.real - _PI) / _TURN)
+    """The angle modulo 2π in (−π, π]; unchanged if it is there already."""
+    a = angle.real
+    if -_PI < a <= _PI:
+        return angle
+    r = math.fmod(a, _TURN)
+    if r > _PI:
+        r -= _TURN
+    elif r <= -_PI:
+        r += _TURN
+    # angle − a keeps the imaginary part of a complex step
+    return (angle - a) + r
 
 
 # ---------------------------------------------------------------- the algebra

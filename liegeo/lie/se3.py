@@ -26,7 +26,7 @@ import numpy as np
 
 from liegeo._jit import kernel
 from liegeo.lie import so3
-from liegeo.lie.series import dexp_coefficients, dexpinv_coefficients
+from liegeo.lie.series import dexp_coefficients, dexpinv_coefficients, stumpff
 from liegeo.lie.so3 import cross, put, quadratic, quadratic_apply, quadratic_d, quadratic_d_apply, quadratic_dd
 
 # ---------------------------------------------------------------- scalars in, scalars out
@@ -381,6 +381,15 @@ def _close(out):
 
 
 @kernel
+def _put_exp(out, w0, w1, w2, v0, v1, v2):
+    """(3), rotation and translation from one evaluation of the series."""
+    _, c1, c2, c3, _, _, _, _, _, _ = stumpff(w0 * w0 + w1 * w1 + w2 * w2)
+    so3.put_rows(out, so3.rodrigues(w0, w1, w2, c1, c2))
+    out[0, 3], out[1, 3], out[2, 3] = quadratic_apply(w0, w1, w2, c2, c3, v0, v1, v2)
+    _close(out)
+
+
+@kernel
 def identity(out):
     so3.identity(out)
     out[0, 3], out[1, 3], out[2, 3] = 0.0, 0.0, 0.0
@@ -415,9 +424,7 @@ def act(X_AB, p_B, out):
 @kernel
 def exp(V, out):
     """out = exp(V), (3)."""
-    so3.exp(V, out)
-    out[0, 3], out[1, 3], out[2, 3] = exp_translation(V[0], V[1], V[2], V[3], V[4], V[5])
-    _close(out)
+    _put_exp(out, V[0], V[1], V[2], V[3], V[4], V[5])
 
 
 @kernel
@@ -527,19 +534,7 @@ def interpolate(P, Q, t, out):
     """out = P ⊕ t (Q ⊖ P): the screw motion from P (t = 0) to Q (t = 1)."""
     a, b, c, d, e, f = difference_entries(P, Q)
     a, b, c = t * a, t * b, t * c
-    (
-        out[0, 0],
-        out[0, 1],
-        out[0, 2],
-        out[1, 0],
-        out[1, 1],
-        out[1, 2],
-        out[2, 0],
-        out[2, 1],
-        out[2, 2],
-    ) = so3.exp_entries(a, b, c)
-    out[0, 3], out[1, 3], out[2, 3] = exp_translation(a, b, c, t * d, t * e, t * f)
-    _close(out)
+    _put_exp(out, a, b, c, t * d, t * e, t * f)
     so3.multiply_left(P, out)
     for i in range(3):
         out[i, 3] += P[i, 3]

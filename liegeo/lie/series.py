@@ -10,7 +10,7 @@ so that  c₀ = cos θ,  c₁ = sin θ/θ,  c₂ = (1 − cos θ)/θ²,  c₃ = 
 exp, dexp, dexp⁻¹ and their derivatives are polynomials or quotients of them without a removable singularity, so no
 group has a small-angle case of its own.
 
-Up to x = 10 (θ slightly beyond π) the top pair c₈, c₉ is summed from (1), whose terms fall from the start, and (2) is
+Up to x = 12 (θ slightly beyond π) the top pair c₈, c₉ is summed from (1), whose terms fall from the start, and (2) is
 run downwards, where it subtracts a smaller number from a larger one.  Beyond, c₁ and c₂ come from sine and cosine of
 the half angle, and (2) is run upwards.  Against 50 digits each way is right to a few units of the last place, as a
 fraction of max(|c_k(x)|, |c_k(0)|/10): c₀ and c₁ have zeros, where only the absolute error means anything.
@@ -27,11 +27,15 @@ from numba.extending import overload
 
 from liegeo._jit import kernel
 
-_SERIES_LIMIT = 10.0
-# At x = 10 the first term left out of c₈ is 1.5e-17 of the first one kept.
-_TERMS = 11
+_SERIES_LIMIT = 12.0
+# At x = 12 the first term left out of c₈ is 1.4e-18 of the first one kept.
+_TERMS = 12
 _TOP_8 = tuple((-1) ** i / math.factorial(8 + 2 * i) for i in range(_TERMS))
 _TOP_9 = tuple((-1) ** i / math.factorial(9 + 2 * i) for i in range(_TERMS))
+# At ¼x = 3 the first term left out of c₂ is 5.7e-19 of the first one kept.
+_HALF_TERMS = 11
+_TOP_2 = tuple((-1) ** i / math.factorial(2 + 2 * i) for i in range(_HALF_TERMS))
+_TOP_3 = tuple((-1) ** i / math.factorial(3 + 2 * i) for i in range(_HALF_TERMS))
 
 
 @kernel
@@ -57,7 +61,7 @@ def stumpff(x):
 
 @kernel(forceinline=False)
 def _stumpff_beyond(x):
-    """The same for θ > √10."""
+    """The same for θ > √12."""
     theta = np.sqrt(x)
     s = np.sin(0.5 * theta)
     c1 = 2.0 * s * np.cos(0.5 * theta) / theta
@@ -71,6 +75,24 @@ def _stumpff_beyond(x):
     c8 = (1.0 / 720.0 - c6) / x
     c9 = (1.0 / 5040.0 - c7) / x
     return c0, c1, c2, c3, c4, c5, c6, c7, c8, c9
+
+
+@kernel
+def half_angle(x):
+    """cos ½θ and sin ½θ/θ: c₀ and ½c₁ at ¼x, for exponentials that need no more.
+
+    Up to x = 12 from c₂ and c₃, summed from (1) with fewer terms than a whole angle needs, and (2) once.
+    """
+    y = 0.25 * x
+    if x.real > _SERIES_LIMIT:
+        theta = np.sqrt(x)
+        return np.cos(0.5 * theta), np.sin(0.5 * theta) / theta
+    c2 = 0.0 * x + _TOP_2[_HALF_TERMS - 1]
+    c3 = 0.0 * x + _TOP_3[_HALF_TERMS - 1]
+    for i in range(_HALF_TERMS - 2, -1, -1):
+        c2 = c2 * y + _TOP_2[i]
+        c3 = c3 * y + _TOP_3[i]
+    return 1.0 - y * c2, 0.5 * (1.0 - y * c3)
 
 
 @kernel

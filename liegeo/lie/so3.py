@@ -24,7 +24,7 @@ import numpy as np
 
 from liegeo._jit import kernel
 from liegeo.lie import quaternion
-from liegeo.lie.series import dexp_coefficients, dexpinv_coefficients, stumpff
+from liegeo.lie.series import dexp_coefficients, dexpinv_coefficients, half_angle
 
 # ---------------------------------------------------------------- scalars in, scalars out
 
@@ -35,10 +35,8 @@ def cross(a0, a1, a2, b0, b1, b2):
 
 
 @kernel
-def exp_entries(w0, w1, w2):
-    """Rodrigues: I + c₁ ŵ + c₂ ŵ², row by row."""
-    x = w0 * w0 + w1 * w1 + w2 * w2
-    _, c1, c2, _, _, _, _, _, _, _ = stumpff(x)
+def rodrigues(w0, w1, w2, c1, c2):
+    """I + c₁ ŵ + c₂ ŵ², row by row."""
     k0, k1, k2 = c1 * w0, c1 * w1, c1 * w2
     s01, s02, s12 = c2 * w0 * w1, c2 * w0 * w2, c2 * w1 * w2
     return (
@@ -52,6 +50,21 @@ def exp_entries(w0, w1, w2):
         s12 + k0,
         1.0 - c2 * (w0 * w0 + w1 * w1),
     )
+
+
+@kernel
+def exp_entries(w0, w1, w2):
+    """exp(ŵ): c₁ = 2 cos ½θ sin ½θ/θ, c₂ = 2 (sin ½θ/θ)²."""
+    c, s = half_angle(w0 * w0 + w1 * w1 + w2 * w2)
+    return rodrigues(w0, w1, w2, 2.0 * c * s, 2.0 * s * s)
+
+
+@kernel
+def put_rows(out, R):
+    """Write nine entries into the first three rows and columns of `out`."""
+    out[0, 0], out[0, 1], out[0, 2] = R[0], R[1], R[2]
+    out[1, 0], out[1, 1], out[1, 2] = R[3], R[4], R[5]
+    out[2, 0], out[2, 1], out[2, 2] = R[6], R[7], R[8]
 
 
 @kernel
@@ -414,17 +427,7 @@ def act(R_AB, p_B, out):
 @kernel
 def exp(w, out):
     """out = exp(ŵ)."""
-    (
-        out[0, 0],
-        out[0, 1],
-        out[0, 2],
-        out[1, 0],
-        out[1, 1],
-        out[1, 2],
-        out[2, 0],
-        out[2, 1],
-        out[2, 2],
-    ) = exp_entries(w[0], w[1], w[2])
+    put_rows(out, exp_entries(w[0], w[1], w[2]))
 
 
 @kernel
@@ -527,17 +530,7 @@ def distance(Q, P, out):
 def interpolate(P, Q, t, out):
     """out = P ⊕ t (Q ⊖ P)."""
     a, b, c = difference_entries(P, Q)
-    (
-        out[0, 0],
-        out[0, 1],
-        out[0, 2],
-        out[1, 0],
-        out[1, 1],
-        out[1, 2],
-        out[2, 0],
-        out[2, 1],
-        out[2, 2],
-    ) = exp_entries(t * a, t * b, t * c)
+    put_rows(out, exp_entries(t * a, t * b, t * c))
     multiply_left(P, out)
 
 
