@@ -19,6 +19,9 @@ from liegeo.model.model import Model, State
 
 Array = NDArray[Any]
 
+# The step of a complex-step derivative: so small that its square vanishes beside anything.
+_STEP = 1e-40
+
 
 def forward_dynamics(model: Model, state: State, tau: Any = None) -> Array:
     """Accelerations v̇ under the generalised forces tau, by articulated bodies in O(N)."""
@@ -52,6 +55,56 @@ def joint_forces(model: Model, state: State, tau: Any = None) -> dict[str, Array
     inverse.inverse_dynamics(model.ints, model.floats, q, v, a, work, np.empty_like(a))
     rows = work[: len(model.bodies) * at.WORK_SIZE].reshape(-1, at.WORK_SIZE)
     return {name: row[at.FOR : at.FOR + 6].copy() for name, row in zip(model.joints, rows, strict=True)}
+
+
+def lock_forces(model: Model, state: State, tau: Any = None) -> Array:
+    """The generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
+    force = model.speeds("tau", tau)
+    a = forward_dynamics(model, state, force)
+    needed = inverse_dynamics(model, state, a) - force
+    return np.where(model.locked, needed, 0.0)
+
+
+def solve(model: Model, state: State, r: Any, alpha: float = 0.0, beta: float = 0.0) -> Array:
+    """(M + αD + βK)⁻¹ r in O(N), without forming M: D and K are the damping and stiffness of modes and joints.
+
+    α = β = 0 is the inverse of the mass matrix times a vector; implicit integrators need the rest.
+    """
+    (q, _, right), work, out = _prepare(model, state, model.speeds("r", r))
+    status = articulated.solve(model.ints, model.floats, q, right, float(alpha), float(beta), work, out)
+    if status:
+        raise DynamicsError(_singular(model, status - 1))
+    return out
+
+
+class Derivatives(NamedTuple):
+    """Partial derivatives, one column a direction; by q along the group, q ⊕ ε."""
+
+    q: Array
+    v: Array
+    last: Array
+
+
+def forward_derivatives(model: Model, state: State, tau: Any = None) -> Derivatives:
+    """Of the accelerations by q, v and tau (which is M⁻¹): exact to round-off, by complex step."""
+    return _derivatives(model, state, model.speeds("tau", tau), forward_dynamics)
+
+
+def inverse_derivatives(model: Model, state: State, a: Any = None) -> Derivatives:
+    """Of the generalised forces by q, v and a (which is M): exact to round-off, by complex step."""
+    return _derivatives(model, state, model.speeds("a", a), inverse_dynamics)
+
+
+def _derivatives(model: Model, state: State, last: Array, function: Any) -> Derivatives:
+    if model.group is None:
+        empty = np.zeros((0, 0))
+        return Derivatives(empty, empty, empty)
+    steps = 1j * _STEP * np.eye(model.nv)
+    moved = model.group.retract(state.q.astype(complex), steps)
+    by_q = [function(model, State(x, state.v), last).imag / _STEP for x in moved]
+    by_v = [function(model, State(state.q, state.v + e), last).imag / _STEP for e in steps]
+    by_last = [function(model, state, last + e).imag / _STEP for e in steps]
+    return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
 
 
 def body_poses(model: Model, state: State) -> dict[str, Array]:
@@ -116,13 +169,16 @@ def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Arr
 def _solve(model: Model, q: Array, v: Array, force: Array, work: Array, out: Array) -> None:
     status = articulated.forward_dynamics(model.ints, model.floats, q, v, force, work, out)
     if status:
-        i = status - 1
-        joint = next(j for j in model.tree.joints if j.name == model.joints[i])
-        raise DynamicsError(
-            f"{joint.who}: the inertia that it moves is not positive.\n"
-            f"  The bodies outboard have none in its direction. Give '{model.bodies[i]}' mass and moments of inertia, "
-            "give the joint an armature, or make it Fixed."
-        )
+        raise DynamicsError(_singular(model, status - 1))
+
+
+def _singular(model: Model, i: int) -> str:
+    joint = next(j for j in model.tree.joints if j.name == model.joints[i])
+    return (
+        f"{joint.who}: the inertia that it moves is not positive.\n"
+        f"  The bodies outboard have none in its direction. Give '{model.bodies[i]}' mass and moments of inertia, "
+        "give the joint an armature, or make it Fixed."
+    )
 
 
 def _world(model: Model, work: Array) -> Array:

@@ -14,6 +14,9 @@ P ← P + 𝒜 Γ 𝒜ᵀ, 𝒜 = [Π_Nᵀ; AdT(X_NP)].  Base to tip, with A⁺ 
 
     v̇ = (ε − u·A⁺)/d,  A⁺ ← A⁺ + s v̇,  last speed first;   η̈ = D_f⁻¹ε_f − gᵀA⁺;   A = A⁺ − Π_d η̈ + c.  (5)
 
+A locked speed is left out of (4) and has v̇ = 0 in (5).  The same recursion solves (M + αD + βK) x = r in O(N): D and K
+are block-diagonal in modes and speeds, so αD + βK joins D_f and d, while biases and gravity stay away.
+
 In (4) the speeds of a joint are eliminated one after another, as if each had a massless body: the same numbers as with
 the block D_r, without a factorisation.  Gravity is an acceleration of the base.
 """
@@ -47,15 +50,52 @@ def forward_dynamics(I, F, q, v, tau, W, out):
     velocities(I, F, q, v, W)
     inertias(I, F, q, W)
     biases(I, F, q, v, W)
-    status = tip_to_base(I, F, q, v, tau, W)
+    # `out` holds the load until (5) replaces it by the accelerations.
+    _load(I, F, q, v, tau, out)
+    status = tip_to_base(I, F, out, 0.0, 0.0, W)
     if status != 0:
         return status
-    base_to_tip(I, F, W, out)
+    base_to_tip(I, F, 1.0, W, out)
     return 0
 
 
 @kernel(forceinline=False)
-def tip_to_base(I, F, q, v, tau, W):
+def solve(I, F, q, r, alpha, beta, W, out):
+    """out = (M + αD + βK)⁻¹ r, D and K the damping and stiffness of modes and joints; returns as forward_dynamics."""
+    poses(I, F, q, W)
+    inertias(I, F, q, W)
+    for i in range(I[at.N_BODIES]):
+        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        n = I[b + at.NM]
+        for k in range(6):
+            W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
+        for k in range(n):
+            W[I[b + at.FLEX] + n * n + at.ZF * n + k] = 0.0
+    for k in range(I[at.N_V]):
+        out[k] = r[k]
+    status = tip_to_base(I, F, out, alpha, beta, W)
+    if status != 0:
+        return status
+    base_to_tip(I, F, 0.0, W, out)
+    return 0
+
+
+@kernel(forceinline=False)
+def _load(I, F, q, v, tau, out):
+    """out = tau less the forces of the joints' springs and dampers; those of the modes are in their bias."""
+    for k in range(I[at.N_V]):
+        out[k] = tau[k]
+    for i in range(I[at.N_BODIES]):
+        b, f = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE
+        jq, jv = I[b + at.JQ], I[b + at.JV]
+        for k in range(I[b + at.NV]):
+            out[jv + k] -= F[f + at.DAMPING + k] * v[jv + k]
+            if F[f + at.STIFFNESS + k] != 0.0:
+                out[jv + k] -= F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
+
+
+@kernel(forceinline=False)
+def tip_to_base(I, F, load, alpha, beta, W):
     """(1)–(4) for every body."""
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
@@ -63,20 +103,21 @@ def tip_to_base(I, F, q, v, tau, W):
         z = plus(six(W, w + at.FOR), inertia_apply(W, P, six(W, w + at.BIAS)))
         if I[b + at.NM] > 0:
             put(W, w + at.FOR, z)
-            if not _eliminate_modes(I, b, w, tau, W):
+            if not _eliminate_modes(I, F, b, w, load, alpha, beta, W):
                 return i + 1
             z = six(W, w + at.FOR)
-        jq, jv = I[b + at.JQ], I[b + at.JV]
+        jv, locked = I[b + at.JV], I[b + at.LOCKED]
         for k in range(I[b + at.NV]):
             s = six(W, w + at.SUB + 6 * k)
             u = inertia_apply(W, P, s)
-            d = dot(s, u) + F[f + at.ARMATURE + k]
+            if locked >> k & 1:
+                put(W, w + at.PSU + 6 * k, times(0.0, u))
+                W[w + at.FAC + k], W[w + at.RES + k] = 0.0, 0.0
+                continue
+            d = dot(s, u) + F[f + at.ARMATURE + k] + alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]
             if not d.real > 0.0:
                 return i + 1
-            torque = tau[jv + k] - F[f + at.DAMPING + k] * v[jv + k]
-            if F[f + at.STIFFNESS + k] != 0.0:
-                torque -= F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
-            inverse, residual = 1.0 / d, torque - dot(s, z)
+            inverse, residual = 1.0 / d, load[jv + k] - dot(s, z)
             put(W, w + at.PSU + 6 * k, u)
             W[w + at.FAC + k], W[w + at.RES + k] = inverse, residual
             subtract_square(W, P, u, inverse)
@@ -95,18 +136,22 @@ def tip_to_base(I, F, q, v, tau, W):
 
 
 @kernel(forceinline=False)
-def _eliminate_modes(I, b, w, tau, W):
+def _eliminate_modes(I, F, b, w, load, alpha, beta, W):
     """(2) and (3); the bias z_r is at FOR.  D_f becomes L D Lᵀ in its place.  False if it is not positive."""
     n, ev, x = I[b + at.NM], I[b + at.EV], I[b + at.FLEX]
     y = x + n * n
     prf, mu, gain, eps = y + at.PRF * n, y + at.MU * n, y + at.GAIN * n, y + at.EPS * n
     P, z, c = w + at.INE, six(W, w + at.FOR), six(W, w + at.BIAS)
     for k in range(n):
-        W[eps + k] = tau[ev + k] - W[y + at.ZF * n + k] - dot(six(W, prf + 6 * k), c)
+        W[eps + k] = load[ev + k] - W[y + at.ZF * n + k] - dot(six(W, prf + 6 * k), c)
     modal_block(I, b, w, W)
     if I[b + at.OFFSET] == at.DEFORMING:
         for k in range(n):
             W[eps + k] += dot(six(W, y + at.PID * n + 6 * k), z)
+    if alpha != 0.0 or beta != 0.0:
+        stiffness = I[b + at.MODAL] + at.K_N * n + at.K_NN * n * n
+        for k in range(n * n):
+            W[x + k] += alpha * F[stiffness + n * n + k] + beta * F[stiffness + k]
     if not _factorise(W, x, n):
         return False
     # g = μ D_f⁻¹, column by column: forward, then backward substitution
@@ -224,12 +269,16 @@ def give_force(I, b, p, z, W):
 
 
 @kernel
-def from_parent(I, F, b, w, rates, W):
-    """The parent's share of A: Ad(X_BN) (Ad(X_NP) A_P + Π_N η̈_P), with η̈ in `rates`; gravity moves the base."""
+def from_parent(I, F, b, w, rates, gravity, W):
+    """The parent's share of A: Ad(X_BN) (Ad(X_NP) A_P + Π_N η̈_P), with η̈ in `rates`.
+
+    Gravity moves the base, `gravity` (0 or 1) times.
+    """
     parent = I[b + at.PARENT]
     if parent < 0:
         g, zero = I[at.GRAVITY_F], 0.0 * W[w + at.R_NB]
-        return twist_outward(W, w + at.R_NB, (zero, zero, zero, zero - F[g], zero - F[g + 1], zero - F[g + 2]))
+        a0, a1, a2 = zero - gravity * F[g], zero - gravity * F[g + 1], zero - gravity * F[g + 2]
+        return twist_outward(W, w + at.R_NB, (zero, zero, zero, a0, a1, a2))
     A = six(W, I[at.WORK] + parent * at.WORK_SIZE + at.ACC)
     if I[b + at.PARENT_NODE] >= 0:
         pb, k = I[at.BODY_I] + parent * at.BODY_I_SIZE, I[b + at.CARRIER]
@@ -239,11 +288,11 @@ def from_parent(I, F, b, w, rates, W):
 
 
 @kernel(forceinline=False)
-def base_to_tip(I, F, W, out):
+def base_to_tip(I, F, gravity, W, out):
     """(5) for every body: v̇ into `out`, A at ACC."""
     for i in range(I[at.N_BODIES]):
         b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        A = from_parent(I, F, b, w, out, W)
+        A = from_parent(I, F, b, w, out, gravity, W)
         for k in range(I[b + at.NV] - 1, -1, -1):
             rate = (W[w + at.RES + k] - dot(six(W, w + at.PSU + 6 * k), A)) * W[w + at.FAC + k]
             out[I[b + at.JV] + k] = rate

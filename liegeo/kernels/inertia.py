@@ -115,7 +115,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     cr1 = ct + 6 * n
     j1 = cr1 + 3 * n * n
     j2 = j1 + 6 * n
-    stiffness = j2 + 7 * n * n
+    stiffness = ct + at.K_N * n + at.K_NN * n * n
     damping = stiffness + n * n
     cr, zf = x + n * n + at.CR * n, x + n * n + at.ZF * n
     full = I[at.FULL] == 1

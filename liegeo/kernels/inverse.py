@@ -35,7 +35,7 @@ def accelerations(I, F, a, W):
     """A at ACC for given v̇, gravity included as an acceleration of the base."""
     for i in range(I[at.N_BODIES]):
         b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        A = plus(from_parent(I, F, b, w, a, W), six(W, w + at.BIAS))
+        A = plus(from_parent(I, F, b, w, a, 1.0, W), six(W, w + at.BIAS))
         for k in range(I[b + at.NV]):
             A = plus(A, times(a[I[b + at.JV] + k], six(W, w + at.SUB + 6 * k)))
         if I[b + at.OFFSET] == at.DEFORMING:

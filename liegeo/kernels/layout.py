@@ -34,8 +34,9 @@ HEADER = 11
     FLEX,  # where the body's modal scratch begins in W
     CARRIER,  # where the scratch of the parent node begins in W
     OFFSET,  # what X_DB is: NONE, CONSTANT or DEFORMING
-) = range(15)
-BODY_I_SIZE = 15
+    LOCKED,  # bit k is set if speed k of the joint is locked
+) = range(16)
+BODY_I_SIZE = 16
 NONE, CONSTANT, DEFORMING = range(3)
 
 # ---- I: one row a deforming node: where its data begin in F, and its number of modes
@@ -69,17 +70,8 @@ WORK_SIZE = 171
 
 # ---- F: a body's modal data, from MODAL, n = NM
 # C_t 3n | C_r0 3n | C_r1 3nn | J_1 6n | J_2 6nn | M_e nn | K nn | D nn, matrices row by row, J as xx yy zz xy xz yz
-# C_r1[a, l, k] = ∂C_r[a, k]/∂η_l
-
-
-def modal_offsets(n):
-    """Offsets of C_t, C_r0, C_r1, J_1, J_2, M_e, K, D and the size of all."""
-    sizes = (3 * n, 3 * n, 3 * n * n, 6 * n, 6 * n * n, n * n, n * n, n * n)
-    offsets = [0]
-    for size in sizes:
-        offsets.append(offsets[-1] + size)
-    return tuple(offsets)
-
+# C_r1[a, l, k] = ∂C_r[a, k]/∂η_l.  K begins at K_N n + K_NN n².
+K_N, K_NN = 12, 10
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n after the n × n block P_ff
 # P_ff nn | P_rf 6n | Π_d 6n | μ 6n | g 6n | C_r 3n | z_f n | ε_f n

@@ -105,7 +105,7 @@ def energies(I, F, q, v, W, world, out):
             modal = sum_columns(W, x + n * n + at.PRF * n, n, v, ev)
             out[0] += dot(modal, V)
             H = plus(H, modal)
-            stiffness = I[b + at.MODAL] + 12 * n + 10 * n * n
+            stiffness = I[b + at.MODAL] + at.K_N * n + at.K_NN * n * n
             for k in range(n):
                 for l in range(n):
                     out[0] += 0.5 * v[ev + k] * W[x + n * k + l] * v[ev + l]

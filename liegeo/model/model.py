@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +83,35 @@ class Model:
         row = at.HEADER + i * at.BODY_I_SIZE
         start = int(self.ints[row + at.EQ])
         return slice(start, start + int(self.ints[row + at.NM]))
+
+    def lock(self, *joints: str, speeds: Mapping[str, Sequence[int]] | None = None) -> Model:
+        """The same model with the speeds of these joints locked, or only those given by index; nothing is recompiled.
+
+        A locked speed does not accelerate; what holds it is in `dynamics.lock_forces`.  `lock()` frees everything.
+        """
+        wanted = {name: range(6) for name in joints} | dict(speeds or {})
+        ints = self.ints.copy()
+        ints[at.HEADER + at.LOCKED : at.HEADER + len(self.bodies) * at.BODY_I_SIZE : at.BODY_I_SIZE] = 0
+        for name, indices in wanted.items():
+            if name not in self.joints:
+                raise InputError(f"lock: '{name}' is not a joint of the model.{suggest(name, self.joints)}")
+            row = at.HEADER + self.joints.index(name) * at.BODY_I_SIZE
+            n = int(ints[row + at.NV])
+            for k in indices if name not in joints else range(n):
+                if not 0 <= k < n:
+                    raise InputError(f"lock: joint '{name}' has no speed {k}, expected 0 to {n - 1}.")
+                ints[row + at.LOCKED] |= 1 << k
+        return Model(self.tree, ints, self.floats, self.group)
+
+    @property
+    def locked(self) -> NDArray[np.bool_]:
+        """Which speeds are locked."""
+        out = np.zeros(self.nv, dtype=bool)
+        for i in range(len(self.bodies)):
+            row = at.HEADER + i * at.BODY_I_SIZE
+            for k in range(int(self.ints[row + at.NV])):
+                out[int(self.ints[row + at.JV]) + k] = self.ints[row + at.LOCKED] >> k & 1
+        return out
 
     def workspace(self, dtype: Any = np.float64) -> Array:
         """Scratch for the kernels: meaningless between calls."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import dense_tree
 import numpy as np
 import pytest
 import trees
+from oracles import dense_tree
 
 from liegeo import dynamics
 from liegeo import model as lm
@@ -206,6 +206,69 @@ def test_poisoned_workspace_gives_the_same_bits(fidelity):
     M = np.full((model.nv, model.nv), np.nan)
     composite.mass_matrix(I, F, state.q, model.workspace(), M)
     assert np.isfinite(M).all()
+
+
+@pytest.mark.parametrize("fidelity", ["full", "ruthless"])
+def test_solve_is_the_inverse_of_the_mass_matrix_with_added_blocks(fidelity):
+    """(M + αD + βK) x = r for rigid and flexible trees; K and D from the description."""
+    rng, bodies, model, state = random_case(21, 8, fidelity)
+    r = rng.normal(size=model.nv)
+    M = dynamics.mass_matrix(model, state)
+    assert close(M @ dynamics.solve(model, state, r), r, 1e-11)
+    K, D = (np.diag(dense_tree._per_speed(bodies, name)) for name in ("stiffness", "damping"))
+    j = 0
+    for body in bodies:
+        _, nv, n = dense_tree.sizes(body)
+        if n:
+            block = slice(j + nv, j + nv + n)
+            K[block, block], D[block, block] = body["K"], body["D"]
+        j += nv + n
+    x = dynamics.solve(model, state, r, alpha=0.3, beta=0.7)
+    assert close((M + 0.3 * D + 0.7 * K) @ x, r, 1e-11)
+
+
+def test_locked_speeds_do_not_accelerate_and_their_forces_are_found():
+    """Against the dense equations with rows and columns left out; the force is what the rest leaves over."""
+    rng, bodies, model, state = random_case(23, 6)
+    M, h = dense_tree.equations(bodies, GRAVITY, state.q, state.v)
+    tau = rng.normal(size=model.nv)
+    movable = [name for name in model.joints if name in model.group.v]
+    whole, part = movable[0], movable[-1]
+    locked = model.lock(whole, speeds={part: [0]})
+    fixed = np.zeros(model.nv, dtype=bool)
+    fixed[model.group.v[whole]] = True
+    fixed[model.group.v[part].start] = True
+    assert (locked.locked == fixed).all()
+    a = dynamics.forward_dynamics(locked, state, tau)
+    expected = np.zeros(model.nv)
+    expected[~fixed] = np.linalg.solve(M[np.ix_(~fixed, ~fixed)], (tau - h)[~fixed])
+    assert close(a, expected, 1e-10)
+    assert (a[fixed] == 0.0).all()
+    assert close(dynamics.lock_forces(locked, state, tau), np.where(fixed, M @ expected + h - tau, 0.0), 1e-10)
+    # nothing is compiled, and the model itself is as it was
+    assert not model.locked.any()
+    assert not locked.lock().locked.any()
+    assert close(dynamics.forward_dynamics(model, state, tau), np.linalg.solve(M, tau - h), 1e-10)
+
+
+def test_derivatives_of_forward_and_inverse_dynamics():
+    """∂a/∂τ = M⁻¹, ∂τ/∂a = M, and ∂a = −M⁻¹ ∂τ at the same motion; ∂τ/∂q against a central difference."""
+    rng, _, model, state = random_case(25, 5)
+    tau = rng.normal(size=model.nv)
+    a = dynamics.forward_dynamics(model, state, tau)
+    forward = dynamics.forward_derivatives(model, state, tau)
+    backward = dynamics.inverse_derivatives(model, state, a)
+    M = dynamics.mass_matrix(model, state)
+    assert close(backward.last, M, 1e-13)
+    assert close(M @ forward.last, np.eye(model.nv), 1e-11)
+    assert close(M @ forward.q, -backward.q, 1e-9)
+    assert close(M @ forward.v, -backward.v, 1e-9)
+    step = 1e-5
+    for i in rng.choice(model.nv, 4, replace=False):
+        e = step * np.eye(model.nv)[i]
+        ends = [lm.State(model.group.retract(state.q, s * e), state.v) for s in (1.0, -1.0)]
+        high, low = (dynamics.inverse_dynamics(model, s, a) for s in ends)
+        assert close((high - low) / (2 * step), backward.q[:, i], 1e-6)
 
 
 def test_reaction_forces_balance_each_body():

@@ -176,6 +176,15 @@ REFUSED = {
         lambda: dynamics.frame_pose(pendulum(), pendulum().state(), "a.tip"),
         "frame 'a.tip': body 'a' has no frame or node 'tip'.",
     ),
+    "lock": (lambda: pendulum().lock("jj"), "lock: 'jj' is not a joint of the model. Did you mean 'j'?"),
+    "lock a speed": (
+        lambda: pendulum().lock(speeds={"j": [1]}),
+        "lock: joint 'j' has no speed 1, expected 0 to 0.",
+    ),
+    "no inertia to solve for": (
+        lambda: (lambda m: dynamics.solve(m, m.state(), [1.0]))(tree(lm.Body("a", mass=1.0), hinge()).compile()),
+        "joint 'j' (world → a): the inertia that it moves is not positive.",
+    ),
     "no inertia": (
         lambda: (lambda m: dynamics.forward_dynamics(m, m.state()))(tree(lm.Body("a", mass=1.0), hinge()).compile()),
         "joint 'j' (world → a): the inertia that it moves is not positive.",
