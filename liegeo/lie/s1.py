@@ -23,7 +23,7 @@ def principal(angle):
     a = angle.real
     if -_PI < a <= _PI:
         return angle
-    r = math.fmod(a, _TURN)
+    r = np.fmod(a, _TURN)
     if r > _PI:
         r -= _TURN
     elif r <= -_PI:
