@@ -16,6 +16,7 @@ import numpy as np
 from liegeo._jit import kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.spatial import bracket, plus, put, six, times, twist_outward
+from liegeo.lie.quaternion import matrix_entries
 from liegeo.lie.se3 import exp_translation
 from liegeo.lie.so3 import exp_entries
 
@@ -94,13 +95,9 @@ def _rotation_about(x, y, z, angle, out, o):
 @kernel
 def _rotation_of(q, i, out, o):
     """Rotation matrix of the unit quaternion at q[i]."""
-    a, b, c, d = q[i], q[i + 1], q[i + 2], q[i + 3]
-    bb, cc, dd = 2.0 * b * b, 2.0 * c * c, 2.0 * d * d
-    bc, bd, cd = 2.0 * b * c, 2.0 * b * d, 2.0 * c * d
-    ab, ac, ad = 2.0 * a * b, 2.0 * a * c, 2.0 * a * d
-    out[o], out[o + 1], out[o + 2] = 1.0 - cc - dd, bc - ad, bd + ac
-    out[o + 3], out[o + 4], out[o + 5] = bc + ad, 1.0 - bb - dd, cd - ab
-    out[o + 6], out[o + 7], out[o + 8] = bd - ac, cd + ab, 1.0 - bb - cc
+    R = matrix_entries(q[i], q[i + 1], q[i + 2], q[i + 3])
+    for k in range(9):
+        out[o + k] = R[k]
 
 
 @kernel

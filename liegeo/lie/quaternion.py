@@ -83,14 +83,21 @@ def from_entries(r00, r01, r02, r10, r11, r12, r20, r21, r22):
 
 
 @kernel
-def put_matrix(a, b, c, d, out):
-    """Write the rotation matrix into the first three rows and columns of `out`."""
+def matrix_entries(a, b, c, d):
+    """The rotation matrix, row by row."""
     bb, cc, dd = 2.0 * b * b, 2.0 * c * c, 2.0 * d * d
     bc, bd, cd = 2.0 * b * c, 2.0 * b * d, 2.0 * c * d
     ab, ac, ad = 2.0 * a * b, 2.0 * a * c, 2.0 * a * d
-    out[0, 0], out[0, 1], out[0, 2] = 1.0 - cc - dd, bc - ad, bd + ac
-    out[1, 0], out[1, 1], out[1, 2] = bc + ad, 1.0 - bb - dd, cd - ab
-    out[2, 0], out[2, 1], out[2, 2] = bd - ac, cd + ab, 1.0 - bb - cc
+    return 1.0 - cc - dd, bc - ad, bd + ac, bc + ad, 1.0 - bb - dd, cd - ab, bd - ac, cd + ab, 1.0 - bb - cc
+
+
+@kernel
+def put_matrix(a, b, c, d, out):
+    """Write the rotation matrix into the first three rows and columns of `out`."""
+    R = matrix_entries(a, b, c, d)
+    out[0, 0], out[0, 1], out[0, 2] = R[0], R[1], R[2]
+    out[1, 0], out[1, 1], out[1, 2] = R[3], R[4], R[5]
+    out[2, 0], out[2, 1], out[2, 2] = R[6], R[7], R[8]
 
 
 @kernel
