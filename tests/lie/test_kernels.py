@@ -208,7 +208,10 @@ def test_a_kernel_that_allocates_does_not_compile():
 @compiled_only
 @pytest.mark.parametrize("name", ["exp", "log", "retract", "project", "ddexpinv_right"])
 def test_calling_a_kernel_leaves_nothing_behind(name):
-    """10⁴ calls hold no memory at their end and never more than a call's own handful of Python objects."""
+    """10⁴ calls hold less than a byte each at their end and at any time: an array a call would hold a hundred.
+
+    Not nothing: the test runner's own threads allocate as well.
+    """
     inputs = inputs_for(SO3, name, np.float64)
     out = poisoned(getattr(SO3, name)(*inputs), np.float64)
     function = SO3.kernels[name]
@@ -222,5 +225,5 @@ def test_calling_a_kernel_leaves_nothing_behind(name):
         after, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert after - before < 1024
-    assert peak - before < 4096
+    assert after - before < 10_000
+    assert peak - before < 10_000
