@@ -14,8 +14,8 @@ the modes are free-free; otherwise X_DB is constant.
 from __future__ import annotations
 
 # ---- I: header
-N_BODIES, N_Q, N_V, BODY_I, BODY_F, NODE_I, SCREW_F, WORK, FULL, GRAVITY_F, N_WORK = range(11)
-HEADER = 11
+N_BODIES, N_Q, N_V, BODY_I, BODY_F, NODE_I, WORK, FULL, GRAVITY_F, N_WORK = range(10)
+HEADER = 10
 
 # ---- I: one row a body, from I[BODY_I]
 (
@@ -41,7 +41,6 @@ NONE, CONSTANT, DEFORMING = range(3)
 
 # ---- I: one row a deforming node: where its data begin in F, and its number of modes
 NODE_F, NODE_NM = range(2)
-NODE_I_SIZE = 2
 # its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12
 

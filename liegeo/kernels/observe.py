@@ -24,7 +24,7 @@ from liegeo.kernels.spatial import (
 
 @kernel(forceinline=False)
 def world_poses(I, F, W, out):
-    """out[12 i …] = X_WB of body i: rotation row by row, then position.  After `poses`."""
+    """out[12 i …] = X_WB of body i: rotation row by row, then position; twelve more are scratch.  After `poses`."""
     for i in range(I[at.N_BODIES]):
         b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
         parent = I[b + at.PARENT]
@@ -35,7 +35,7 @@ def world_poses(I, F, W, out):
         elif I[b + at.PARENT_NODE] < 0:
             compose(out, 12 * parent, W, w + at.R_NB, out, o)
         else:
-            # X_PB first, in the place of the result's successor-free scratch: the end of `out`
+            # X_PB first, in the twelve numbers behind the last body's
             t = 12 * I[at.N_BODIES]
             compose(W, I[b + at.CARRIER], W, w + at.R_NB, out, t)
             compose(out, 12 * parent, out, t, out, o)

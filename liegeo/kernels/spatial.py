@@ -96,16 +96,6 @@ def twist_outward(X, o, V):
 
 
 @kernel
-def twist_inward(X, o, V):
-    """V_N = Ad(X_NB) V_B = (R w, R v + p×R w)."""
-    w0, w1, w2, v0, v1, v2 = V
-    a0, a1, a2 = rotate(X, o, w0, w1, w2)
-    b0, b1, b2 = rotate(X, o, v0, v1, v2)
-    c0, c1, c2 = cross(X[o + 9], X[o + 10], X[o + 11], a0, a1, a2)
-    return a0, a1, a2, b0 + c0, b1 + c1, b2 + c2
-
-
-@kernel
 def wrench_inward(X, o, F_B):
     """F_N of (1)."""
     n0, n1, n2, f0, f1, f2 = F_B

@@ -233,9 +233,7 @@ def main(argv=None):
         last = (f"{1e6 * other:.2f}", f"{other / mine:.2f}") if other else ("", "")
         table.add_row(name, f"{1e6 * mine:.2f}", f"{1e6 * theirs:.2f}", f"{theirs / mine:.2f}", *last)
     console.print(table)
-    table = Table(
-        "(b) flexible", "modes", "growth exponent", "µs a body, smallest", "largest", "composite at 32: ratio"
-    )
+    table = Table("(b) flexible", "modes", "growth exponent", "µs a body, smallest", "largest", "composite: ratio")
     for fidelity, n_modes, slope, times in b:
         small, large = times[0], times[-1]
         dense = [t[2] / t[1] for t in times if len(t) > 2][-1]
