@@ -26,9 +26,12 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba import types
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
+from numba.extending import intrinsic
 from platformdirs import user_cache_path
 
 # Packages whose machine code can end up inside a kernel; missing ones are skipped.
@@ -62,6 +65,33 @@ def kernel(function: Callable[..., Any] | None = None, *, name: str | None = Non
     # The public way, njit(cache=True), has no place for another cache class.
     dispatcher._cache = _ContentCache(function, name or "")
     return dispatcher
+
+
+if numba.config.DISABLE_JIT:
+
+    def index(i: Any) -> Any:
+        """i; see below."""
+        return i
+
+else:
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def index(typing_context: Any, i: Any) -> Any:
+        """i, and the promise that it is not negative.
+
+        Numba lets every index count from the end, at the price of a comparison that also hides from LLVM what does not
+        overlap.  Told that an offset is not negative, LLVM drops both: forward dynamics became a quarter faster.
+        """
+
+        def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+            (value,) = arguments
+            assume = builder.module.declare_intrinsic(
+                "llvm.assume", (), ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
+            )
+            builder.call(assume, [builder.icmp_signed(">=", value, ir.Constant(value.type, 0))])
+            return value
+
+        return types.intp(types.intp), generate
 
 
 @functools.cache

@@ -1,8 +1,8 @@
 """Checked entry points to the recursive dynamics: inputs are checked once, kernels do the rest.
 
-Vectors in the algebra (speeds, accelerations, forces) may be given in full or by name.  In a loop, the kernels behind
-these functions can be called without checks: `kernels.articulated.forward_dynamics(model.ints, model.floats, q, v, tau,
-workspace, out)`, with `workspace = model.workspace()`.
+Vectors in the algebra (speeds, accelerations, forces) and inputs may be given in full or by name.  In a loop, the
+kernels behind these functions can be called without checks: `kernels.articulated.forward_dynamics(model.ints,
+model.floats, q, v, u, workspace, out)`, with `workspace = model.workspace()` and `u = model.drive("tau", tau, inputs)`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo.errors import DynamicsError
+from liegeo import operators
+from liegeo.errors import DynamicsError, InputError
 from liegeo.kernels import articulated, composite, inertia, inverse, kinematics, nodes, observe
 from liegeo.kernels import layout as at
+from liegeo.lie import SE3
 from liegeo.model.model import Model, State
 
 Array = NDArray[Any]
@@ -23,16 +25,44 @@ Array = NDArray[Any]
 _STEP = 1e-40
 
 
-def forward_dynamics(model: Model, state: State, tau: Any = None) -> Array:
-    """Accelerations v̇ under the generalised forces tau, by articulated bodies in O(N)."""
-    (q, v, force), work, out = _prepare(model, state, model.speeds("tau", tau))
-    _solve(model, q, v, force, work, out)
+def forward_dynamics(
+    model: Model, state: State, tau: Any = None, inputs: Any = None, method: str = "articulated"
+) -> Array:
+    """Accelerations v̇ under the generalised forces tau and the inputs of the force elements.
+
+    `method` is "articulated" (articulated bodies, O(N)), "direct" (the same as [JR90] first writes it, in plain NumPy,
+    to read and to check: liegeo/operators.py) or "composite" (mass matrix and dense solve, O(N³)).
+    """
+    if method == "direct":
+        return operators.forward_dynamics(model, state, tau, inputs)
+    if method == "composite":
+        return _composite(model, state, tau, inputs)
+    if method != "articulated":
+        raise InputError(f"method is {method!r}, expected one of articulated, direct, composite.")
+    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs))
+    _accelerate(model, q, v, u, work, out)
     return out
 
 
-def inverse_dynamics(model: Model, state: State, a: Any = None) -> Array:
-    """Generalised forces that give the accelerations a (none given: zero, so the result is the bias vector)."""
-    (q, v, acceleration), work, out = _prepare(model, state, model.speeds("a", a))
+def _composite(model: Model, state: State, tau: Any, inputs: Any) -> Array:
+    """[JR90, section 5]: M v̇ = τ − bias, without the rows and columns of locked speeds."""
+    free = ~model.locked
+    M = mass_matrix(model, state)[np.ix_(free, free)]
+    rest = (model.speeds("tau", tau) - inverse_dynamics(model, state, inputs=inputs))[free]
+    out = np.zeros(model.nv, np.result_type(M, rest))
+    try:
+        out[free] = np.linalg.solve(M, rest)
+    except np.linalg.LinAlgError:
+        raise DynamicsError(
+            f"the mass matrix of {model!r} is singular: some speed moves no inertia.\n"
+            '  Method "articulated" names the joint or body.'
+        ) from None
+    return out
+
+
+def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = None) -> Array:
+    """Generalised forces that, beside the inputs, give the accelerations a (none given: zero, so it is the bias)."""
+    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs))
     inverse.inverse_dynamics(model.ints, model.floats, q, v, acceleration, work, out)
     return out
 
@@ -45,23 +75,36 @@ def mass_matrix(model: Model, state: State) -> Array:
     return out
 
 
-def joint_forces(model: Model, state: State, tau: Any = None) -> dict[str, Array]:
+def mass_matrix_inverse(model: Model, state: State) -> Array:
+    """M(q)⁻¹ without M: the innovations factors [JR90, (6.6)], made once and applied to every unit vector.
+
+    Rows and columns of locked speeds are zero.
+    """
+    (q, *_), work, _ = _prepare(model, state)
+    _check(model, articulated.factorise(model.ints, model.floats, q, 0.0, 0.0, work))
+    out, unit = np.empty((model.nv, model.nv), q.dtype), np.eye(model.nv, dtype=q.dtype)
+    for row, r in zip(out, unit, strict=True):
+        articulated.substitute(model.ints, model.floats, r, work, row)
+    return out
+
+
+def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> dict[str, Array]:
     """By joint: the wrench (moment, force) that it exerts on its child, at the child's frame and in its axes.
 
-    Constraint forces and the joint's own forces together, in the motion that `tau` gives.
+    Constraint forces and the joint's own forces together, in the motion that `tau` and `inputs` give.
     """
-    (q, v, force), work, a = _prepare(model, state, model.speeds("tau", tau))
-    _solve(model, q, v, force, work, a)
-    inverse.inverse_dynamics(model.ints, model.floats, q, v, a, work, np.empty_like(a))
-    rows = work[: len(model.bodies) * at.WORK_SIZE].reshape(-1, at.WORK_SIZE)
-    return {name: row[at.FOR : at.FOR + 6].copy() for name, row in zip(model.joints, rows, strict=True)}
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
+    _accelerate(model, q, v, u, work, a)
+    given = np.concatenate([a, u[model.nv :]])
+    inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, np.empty_like(a))
+    return {name: _row(work, i, at.FOR) for i, name in enumerate(model.joints)}
 
 
-def lock_forces(model: Model, state: State, tau: Any = None) -> Array:
+def lock_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Array:
     """The generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
     force = model.speeds("tau", tau)
-    a = forward_dynamics(model, state, force)
-    needed = inverse_dynamics(model, state, a) - force
+    a = forward_dynamics(model, state, force, inputs)
+    needed = inverse_dynamics(model, state, a, inputs) - force
     return np.where(model.locked, needed, 0.0)
 
 
@@ -71,9 +114,7 @@ def solve(model: Model, state: State, r: Any, alpha: float = 0.0, beta: float = 
     α = β = 0 is the inverse of the mass matrix times a vector; implicit integrators need the rest.
     """
     (q, _, right), work, out = _prepare(model, state, model.speeds("r", r))
-    status = articulated.solve(model.ints, model.floats, q, right, float(alpha), float(beta), work, out)
-    if status:
-        raise DynamicsError(_singular(model, status - 1))
+    _check(model, articulated.solve(model.ints, model.floats, q, right, float(alpha), float(beta), work, out))
     return out
 
 
@@ -85,26 +126,43 @@ class Derivatives(NamedTuple):
     last: Array
 
 
-def forward_derivatives(model: Model, state: State, tau: Any = None) -> Derivatives:
+def forward_derivatives(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Derivatives:
     """Of the accelerations by q, v and tau (which is M⁻¹): exact to round-off, by complex step."""
-    return _derivatives(model, state, model.speeds("tau", tau), forward_dynamics)
+    return _derivatives(model, state, model.speeds("tau", tau), inputs, forward_dynamics)
 
 
-def inverse_derivatives(model: Model, state: State, a: Any = None) -> Derivatives:
+def inverse_derivatives(model: Model, state: State, a: Any = None, inputs: Any = None) -> Derivatives:
     """Of the generalised forces by q, v and a (which is M): exact to round-off, by complex step."""
-    return _derivatives(model, state, model.speeds("a", a), inverse_dynamics)
+    return _derivatives(model, state, model.speeds("a", a), inputs, inverse_dynamics)
 
 
-def _derivatives(model: Model, state: State, last: Array, function: Any) -> Derivatives:
+def _derivatives(model: Model, state: State, last: Array, inputs: Any, function: Any) -> Derivatives:
     if model.group is None:
         empty = np.zeros((0, 0))
         return Derivatives(empty, empty, empty)
     steps = 1j * _STEP * np.eye(model.nv)
     moved = model.group.retract(state.q.astype(complex), steps)
-    by_q = [function(model, State(x, state.v), last).imag / _STEP for x in moved]
-    by_v = [function(model, State(state.q, state.v + e), last).imag / _STEP for e in steps]
-    by_last = [function(model, state, last + e).imag / _STEP for e in steps]
+    by_q = [function(model, State(x, state.v), last, inputs).imag / _STEP for x in moved]
+    by_v = [function(model, State(state.q, state.v + e), last, inputs).imag / _STEP for e in steps]
+    by_last = [function(model, state, last + e, inputs).imag / _STEP for e in steps]
     return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
+
+
+class Motion(NamedTuple):
+    """Of a body or frame: its pose X_WF (4×4), its twist relative to the world, and the rate of that twist.
+
+    Twist and rate are at and in the frame itself, angular part first; gravity is not in the rate.
+    """
+
+    pose: Array
+    twist: Array
+    rate: Array
+
+    @property
+    def acceleration(self) -> Array:
+        """Of the frame's origin, in the world's axes."""
+        w, v = self.twist[:3], self.twist[3:]
+        return np.asarray(self.pose[:3, :3] @ (self.rate[3:] + np.cross(w, v)))
 
 
 def body_poses(model: Model, state: State) -> dict[str, Array]:
@@ -115,16 +173,40 @@ def body_poses(model: Model, state: State) -> dict[str, Array]:
     return {name: _matrix(world[12 * i : 12 * i + 12]) for i, name in enumerate(model.bodies)}
 
 
+def body_motions(model: Model, state: State, a: Any = None) -> dict[str, Motion]:
+    """By body: pose, twist and its rate with the accelerations a (none given: zero)."""
+    world, work = _move(model, state, a)
+    return {
+        name: Motion(_matrix(world[12 * i : 12 * i + 12]), _row(work, i, at.VEL), _row(work, i, at.ACC))
+        for i, name in enumerate(model.bodies)
+    }
+
+
+def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> Motion:
+    """Pose, twist and its rate of a body ("boom") or of a frame or node on it ("boom.tip")."""
+    acceleration = model.speeds("a", a)
+    world, work = _move(model, state, acceleration)
+    i, X, modes, rate = _frame(model, state, frame)
+    place = model.modal_slice(i, at.EV)
+    bending = modes.reshape(-1, 6).T
+    Ad = SE3.Ad(SE3.inverse(_matrix(X)))
+    eta_rate = bending @ state.v[place]
+    twist = Ad @ _row(work, i, at.VEL) + eta_rate
+    bias = SE3.ad_apply(twist, eta_rate) + rate
+    rate = Ad @ _row(work, i, at.ACC) + bending @ acceleration[place] + bias
+    return Motion(_matrix(world[12 * i : 12 * i + 12]) @ _matrix(X), twist, rate)
+
+
 def frame_pose(model: Model, state: State, frame: str) -> Array:
     """X_WF of a body ("boom") or of a frame or node on it ("boom.tip")."""
-    i, X, _ = _frame(model, state, frame)
+    i, X, _, _ = _frame(model, state, frame)
     poses = list(body_poses(model, state).values())
     return np.asarray(poses[i] @ _matrix(X))
 
 
 def frame_jacobian(model: Model, state: State, frame: str) -> Array:
     """6 × nv: the twist of the frame relative to the world, at and in itself, is this times v."""
-    i, X, modes = _frame(model, state, frame)
+    i, X, modes, _ = _frame(model, state, frame)
     (q, *_), work, _ = _prepare(model, state)
     kinematics.poses(model.ints, model.floats, q, work)
     out = np.empty((6, model.nv), q.dtype)
@@ -153,7 +235,7 @@ def balance(model: Model, state: State) -> Balance:
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
-    inertia.inertias(I, F, q, work)
+    inertia.inertias(I, F, q, False, work)
     out = np.empty(13, q.dtype)
     observe.energies(I, F, q, v, work, _world(model, work), out)
     return Balance(out[0], out[1], out[2], out[3:9], out[9], out[10:13])
@@ -166,24 +248,35 @@ def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Arr
     return [np.ascontiguousarray(x, dtype) for x in given], model.workspace(dtype), np.empty(model.nv, dtype)
 
 
-def _solve(model: Model, q: Array, v: Array, force: Array, work: Array, out: Array) -> None:
-    status = articulated.forward_dynamics(model.ints, model.floats, q, v, force, work, out)
+def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Array) -> None:
+    _check(model, articulated.forward_dynamics(model.ints, model.floats, q, v, u, work, out))
+
+
+def _check(model: Model, status: int) -> None:
+    """The kernels' status: 2i + 1 is the joint, 2i + 2 are the modes of body i."""
     if status:
-        raise DynamicsError(_singular(model, status - 1))
+        raise DynamicsError(model.singular((status - 1) // 2, modes=status % 2 == 0))
 
 
-def _singular(model: Model, i: int) -> str:
-    joint = next(j for j in model.tree.joints if j.name == model.joints[i])
-    return (
-        f"{joint.who}: the inertia that it moves is not positive.\n"
-        f"  The bodies outboard have none in its direction. Give '{model.bodies[i]}' mass and moments of inertia, "
-        "give the joint an armature, or make it Fixed."
-    )
+def _row(work: Array, i: int, column: int) -> Array:
+    """Six numbers of the row of body i."""
+    start = i * at.WORK_SIZE + column
+    return work[start : start + 6].copy()
+
+
+def _move(model: Model, state: State, a: Any) -> tuple[Array, Array]:
+    """World poses, and a workspace with twists and their rates."""
+    (q, v, acceleration), work, _ = _prepare(model, state, model.speeds("a", a))
+    I, F = model.ints, model.floats
+    kinematics.poses(I, F, q, work)
+    kinematics.velocities(I, F, q, v, work)
+    inverse.accelerations(I, F, acceleration, 0.0, work)
+    return _world(model, work), work
 
 
 def _world(model: Model, work: Array) -> Array:
     world = np.empty(12 * (len(model.bodies) + 1), work.dtype)
-    observe.world_poses(model.ints, model.floats, work, world)
+    kinematics.world_poses(model.ints, work, world, 0)
     return world
 
 
@@ -193,23 +286,25 @@ def _matrix(X: Array) -> Array:
     return M
 
 
-def _frame(model: Model, state: State, frame: str) -> tuple[int, Array, Array]:
-    """Index of the body, pose of the frame in it (12 numbers) and its modes in the frame (6 numbers a mode)."""
+def _frame(model: Model, state: State, frame: str) -> tuple[int, Array, Array, Array]:
+    """Index of the body, pose of the frame in it (12 numbers), its modes in the frame (6 a mode), and Π̇ η̇.
+
+    The frame's own node is taken as deformed, in a ruthless model too: one wants to see it bend.
+    """
     i, place = model.frame(frame)
     n = model.body(i).n_modes
-    dtype = np.result_type(state.q, np.float64)
-    modes = np.zeros(6 * n, dtype)
-    X = np.empty(12, dtype)
+    dtype = np.result_type(state.q, state.v, np.float64)
+    modes, rate, X = np.zeros(6 * n, dtype), np.zeros(6, dtype), np.empty(12, dtype)
     if isinstance(place, np.ndarray):
         X[:9], X[9:] = place[:3, :3].ravel(), place[:3, 3]
-        return i, X, modes
+        return i, X, modes, rate
     # A node's data, laid out as the kernels know it, for a node that perhaps carries no joint.
-    shape = np.asarray(place.modes)
-    pose = np.asarray(place.pose)
+    shape, pose = np.asarray(place.modes), np.asarray(place.pose)
     floats = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3], shape.ravel()])
     ints = np.array([0, n], dtype=np.int64)
-    eta = np.ascontiguousarray(state.q[model.modal_slice(i)], dtype)
-    full = bool(model.ints[at.FULL])
-    nodes.node_pose(ints, floats, 0, full, eta, 0, X, 0)
-    nodes.node_modes(ints, floats, 0, full, eta, 0, X, 0, False, modes, 0)
-    return i, X, modes
+    eta = np.ascontiguousarray(state.q[model.modal_slice(i, at.EQ)], dtype)
+    speed = np.ascontiguousarray(state.v[model.modal_slice(i, at.EV)], dtype)
+    nodes.node_pose(ints, floats, 0, True, eta, 0, X, 0)
+    nodes.node_modes(ints, floats, 0, True, eta, 0, X, 0, False, modes, 0)
+    rate[:] = nodes.node_rate(ints, floats, 0, eta, 0, speed, 0, X, 0, False)
+    return i, X, modes, rate

@@ -66,4 +66,15 @@ def test_dynamics(tmp_path):
     assert [tuple(row[:2]) for row in numbers["flexible"]] == [
         (f, n) for f in ("full", "ruthless") for n in (5, 10, 15)
     ]
+    operations = numbers["operations"]
+    table, formulas, cantilever, free = (row[-1] for row in operations["paper"])
+    # The paper's table and formulas are of one size, and its modes are free–free: cantilever modes need less.
+    assert sum(formulas) == pytest.approx(sum(table), rel=0.2)
+    assert sum(cantilever) < sum(free) < 1.2 * sum(table)
+    assert operations["phases"][0][:2] == ["rigid", 0]
+    assert all(count > 0 and seconds > 0.0 for _, count, seconds in operations["speeds"])
+    vectorised, _, *ours = (count / seconds for _, count, seconds in operations["speeds"])
+    assert max(ours) < vectorised
     assert min(numbers["compile"]) > 0.0
+    assert numbers["call"].keys() == {"empty kernel", "kernel", "checked function"}
+    assert min(numbers["call"].values()) > 0.0

@@ -6,7 +6,7 @@ speeds are forces at B, which go inward through every ancestor and leave there t
 
 from __future__ import annotations
 
-from liegeo._jit import kernel
+from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.articulated import give_inertia, modal_block
 from liegeo.kernels.inertia import inertias
@@ -18,27 +18,27 @@ from liegeo.kernels.spatial import add_inertia_inward, dot, inertia_apply, six, 
 def mass_matrix(I, F, q, W, out):
     """out = M(q), both triangles."""
     poses(I, F, q, W)
-    inertias(I, F, q, W)
+    inertias(I, F, q, False, W)
     out[:, :] = 0.0
     for i in range(I[at.N_BODIES] - 1, -1, -1):
-        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        jv, n = I[b + at.JV], I[b + at.NM]
+        b, f, w = at.rows(i)
+        jv, n = index(I[b + at.JV]), I[b + at.NM]
         for k in range(I[b + at.NV]):
             _rows(I, W, i, jv + k, inertia_apply(W, w + at.INE, six(W, w + at.SUB + 6 * k)), out)
             out[jv + k, jv + k] += F[f + at.ARMATURE + k]
         if n > 0:
             # The force at B of a unit modal acceleration is a column of μ, the modal force one of D_f.
             modal_block(I, b, w, W)
-            x, ev = I[b + at.FLEX], I[b + at.EV]
+            x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             for k in range(n):
                 for l in range(n):
                     out[ev + l, ev + k] = W[x + n * l + k]
                 _rows(I, W, i, ev + k, six(W, x + n * n + at.MU * n + 6 * k), out)
         parent = I[b + at.PARENT]
         if parent >= 0:
-            p = I[at.WORK] + parent * at.WORK_SIZE
+            pb, _, p = at.rows(parent)
             if I[b + at.PARENT_NODE] >= 0:
-                give_inertia(I, b, w, p, W)
+                give_inertia(I, b, w, pb, p, W)
             else:
                 add_inertia_inward(W, w + at.R_NB, W, w + at.INE, W, p + at.INE)
 
@@ -46,22 +46,23 @@ def mass_matrix(I, F, q, W, out):
 @kernel(forceinline=False)
 def _rows(I, W, i, column, force, out):
     """Rows of one column from body i to the base; the force is at B of body i."""
+    column = index(column)
     while True:
-        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        b, _, w = at.rows(i)
         for k in range(I[b + at.NV]):
-            row = I[b + at.JV] + k
+            row = index(I[b + at.JV]) + k
             out[row, column] = out[column, row] = dot(six(W, w + at.SUB + 6 * k), force)
         parent = I[b + at.PARENT]
         if parent < 0:
             return
         force_N = wrench_inward(W, w + at.R_NB, force)
         force = force_N
-        k = I[b + at.CARRIER]
+        k = index(I[b + at.CARRIER])
         if I[b + at.PARENT_NODE] >= 0:
             force = wrench_inward(W, k, force_N)
-        pb = I[at.BODY_I] + parent * at.BODY_I_SIZE
-        n, ev = I[pb + at.NM], I[pb + at.EV]
-        pid = I[pb + at.FLEX] + n * n + at.PID * n
+        pb, _, _ = at.rows(parent)
+        n, ev = I[pb + at.NM], index(I[pb + at.EV])
+        pid = index(I[pb + at.FLEX]) + n * n + at.PID * n
         for j in range(n):
             t = 0.0 * force[0]
             if I[b + at.PARENT_NODE] >= 0:

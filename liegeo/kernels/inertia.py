@@ -20,18 +20,18 @@ term at η = 0 and the rest but for the first.
 
 from __future__ import annotations
 
-from liegeo._jit import kernel
+from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six
 from liegeo.lie.so3 import cross
 
 
 @kernel(forceinline=False)
-def inertias(I, F, q, W):
-    """M_rr at INE, and for flexible bodies M_rf at PRF, M_e at FLEX."""
+def inertias(I, F, q, reduced, W):
+    """M_rr at INE, and for flexible bodies M_rf at PRF, M_e at FLEX; not for those of reduced.py if that is used."""
     for i in range(I[at.N_BODIES]):
-        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        if I[b + at.NM] == 0:
+        b, f, w = at.rows(i)
+        if I[b + at.NM] == 0 or (reduced and I[b + at.REDUCED] >= 0):
             put_rigid(W, w + at.INE, F[f + at.MASS], _moment(F, f), F, f + at.INERTIA)
         else:
             _flexible_inertia(I, F, b, f, w, q, W)
@@ -44,8 +44,9 @@ def _moment(F, f):
 
 @kernel(forceinline=False)
 def _flexible_inertia(I, F, b, f, w, q, W):
-    n, eq, x = I[b + at.NM], I[b + at.EQ], I[b + at.FLEX]
-    ct = I[b + at.MODAL]
+    b, f, w = index(b), index(f), index(w)
+    n, eq, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.FLEX])
+    ct = index(I[b + at.MODAL])
     cr0 = ct + 3 * n
     cr1 = cr0 + 3 * n
     j1 = cr1 + 3 * n * n
@@ -90,7 +91,7 @@ def _flexible_inertia(I, F, b, f, w, q, W):
 def biases(I, F, q, v, W):
     """b_r at FOR, and for flexible bodies b_f at ZF, after `velocities` and `inertias`."""
     for i in range(I[at.N_BODIES]):
-        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
+        b, f, w = at.rows(i)
         if I[b + at.NM] == 0:
             V = six(W, w + at.VEL)
             H = rigid_apply(F[f + at.MASS], _moment(F, f), F, f + at.INERTIA, V)
@@ -110,15 +111,16 @@ def gyroscopic(V, H):
 
 @kernel(forceinline=False)
 def _flexible_bias(I, F, b, f, w, q, v, W):
-    n, eq, ev, x = I[b + at.NM], I[b + at.EQ], I[b + at.EV], I[b + at.FLEX]
-    ct = I[b + at.MODAL]
+    b, f, w = index(b), index(f), index(w)
+    n, eq, ev, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])
+    ct = index(I[b + at.MODAL])
     cr1 = ct + 6 * n
     j1 = cr1 + 3 * n * n
     j2 = j1 + 6 * n
     stiffness = ct + at.K_N * n + at.K_NN * n * n
     damping = stiffness + n * n
     cr, zf = x + n * n + at.CR * n, x + n * n + at.ZF * n
-    full = I[at.FULL] == 1
+    full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
     w0, w1, w2, v0, v1, v2 = V
     # first moment and J back from the inertia: H = ĉ
@@ -160,8 +162,11 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
             t2 += e * y2
         force = 2.0 * (w0 * s0 + w1 * s1 + w2 * s2) - 0.5 * (w0 * y0 + w1 * y1 + w2 * y2)
         force += F[ct + k] * x0 + F[ct + n + k] * x1 + F[ct + 2 * n + k] * x2
-        for l in range(n):
-            force += F[stiffness + n * k + l] * q[eq + l] + F[damping + n * k + l] * v[ev + l]
+        if diagonal:
+            force += F[stiffness + n * k + k] * q[eq + k] + F[damping + n * k + k] * e
+        else:
+            for l in range(n):
+                force += F[stiffness + n * k + l] * q[eq + l] + F[damping + n * k + l] * v[ev + l]
         W[zf + k] = force
     # Ṁ_rr V = (J̇ w + ċ×v, w×ċ)
     g0, g1, g2 = cross(d0, d1, d2, v0, v1, v2)

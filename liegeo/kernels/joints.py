@@ -5,6 +5,9 @@ Speeds are body-fixed, so S is constant but for a chain of screws, X_JD = exp(S�
     S_k(q) = Ad(Y_k⁻¹) S_k,    Y_k = exp(S_{k+1}q_{k+1}) … exp(S_n q_n),                (1)
     Ṡ v = −Σ_k ad(U_k) S_k(q) v_k,    U_k = Σ_{l>k} S_l(q) v_l.                         (2)
 
+A wheel is a revolute joint whose body looks the same at every angle: its frame D stays with J, S is the axis, and its
+coordinate, the angle, moves nothing.
+
 Revolute and prismatic joints are chains of one screw; universal, cylindrical, helical and user-given ones are chains
 too.  Adding a joint: a kind in layout.py, a branch in `joint_pose`, and a dataclass in liegeo/model/joints.py.
 """
@@ -75,6 +78,20 @@ def subspace_rate(S, o, nv, v, jv):
 
 
 @kernel
+def turn_about(axis, angle, X, x, out, o):
+    """out = X turned about its own axis 0, 1 or 2, for poses at X[x] and out[o]: two columns change."""
+    c, s = np.cos(angle), np.sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    for r in range(3):
+        m, k = x + 3 * r, o + 3 * r
+        a, b = X[m + i], X[m + j]
+        out[k + axis] = X[m + axis]
+        out[k + i] = c * a + s * b
+        out[k + j] = c * b - s * a
+        out[o + 9 + r] = X[x + 9 + r]
+
+
+@kernel
 def _identity(out, o):
     for k in range(12):
         out[o + k] = 0.0
@@ -85,8 +102,7 @@ def _identity(out, o):
 def _rotation_about(x, y, z, angle, out, o):
     """Rodrigues for a unit axis."""
     c, s = np.cos(angle), np.sin(angle)
-    h = np.sin(0.5 * angle)
-    d = 2.0 * h * h
+    d = 1.0 - c
     out[o], out[o + 1], out[o + 2] = c + d * x * x, d * x * y - s * z, d * x * z + s * y
     out[o + 3], out[o + 4], out[o + 5] = d * x * y + s * z, c + d * y * y, d * y * z - s * x
     out[o + 6], out[o + 7], out[o + 8] = d * x * z - s * y, d * y * z + s * x, c + d * z * z

@@ -12,9 +12,9 @@ Along P → N → J → D → B (layout.py), with u = −Π_d η̇ the twist of 
 
 from __future__ import annotations
 
-from liegeo._jit import kernel
+from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.joints import joint_pose, joint_subspace, subspace_rate
+from liegeo.kernels.joints import joint_pose, joint_subspace, subspace_rate, turn_about
 from liegeo.kernels.nodes import node_modes, node_pose, node_rate
 from liegeo.kernels.spatial import bracket, compose, plus, put, six, sum_columns, times, twist_outward
 
@@ -24,12 +24,17 @@ def poses(I, F, q, W):
     """X_NB, S and, where something deforms, X_PN, Π_N and Π_d of every body."""
     full = I[at.FULL] == 1
     for i in range(I[at.N_BODIES]):
-        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        kind, nv, s, jq, offset = I[b + at.KIND], I[b + at.NV], I[b + at.SCREWS], I[b + at.JQ], I[b + at.OFFSET]
-        a, c, d = w + at.PSU, w + at.PSU + 12, w + at.PSU + 24
-        joint_pose(kind, F, s, nv, q, jq, W, a)
+        b, f, w = at.rows(i)
+        kind, nv, offset = I[b + at.KIND], I[b + at.NV], I[b + at.OFFSET]
+        s, jq = index(I[b + at.SCREWS]), index(I[b + at.JQ])
         if I[b + at.PARENT_NODE] >= 0:
             _carrier_pose(I, F, b, full, q, W)
+        if I[b + at.AXIS] >= 0:
+            turn_about(I[b + at.AXIS], q[jq], F, f + at.X_NJ_R, W, w + at.R_NB)
+            put(W, w + at.SUB, six(F, s))
+            continue
+        a, c, d = w + at.PSU, w + at.PSU + 12, w + at.PSU + 24
+        joint_pose(kind, F, s, nv, q, jq, W, a)
         if offset == at.NONE:
             compose(F, f + at.X_NJ_R, W, a, W, w + at.R_NB)
         else:
@@ -53,8 +58,10 @@ def poses(I, F, q, W):
 
 @kernel(forceinline=False)
 def _carrier_pose(I, F, b, full, q, W):
-    k = I[b + at.CARRIER]
-    eq = I[I[at.BODY_I] + I[b + at.PARENT] * at.BODY_I_SIZE + at.EQ]
+    b = index(b)
+    k = index(I[b + at.CARRIER])
+    pb, _, _ = at.rows(I[b + at.PARENT])
+    eq = index(I[pb + at.EQ])
     node_pose(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k)
     node_modes(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k, False, W, k + at.CARRIER_PI)
 
@@ -62,10 +69,11 @@ def _carrier_pose(I, F, b, full, q, W):
 @kernel(forceinline=False)
 def _deformed_offset(I, F, b, f, full, q, W, w, d):
     """X_DB = (X_BN X_ND)⁻¹ at W[d], and Π_d; X_ND stands where others have X_DB."""
+    b, f, w, d = index(b), index(f), index(w), index(d)
     node, n = I[b + at.OWN_NODE], I[b + at.NM]
     a = w + at.PSU
     node_pose(I, F, node, full, q, I[b + at.EQ], W, a)
-    pi = I[b + at.FLEX] + n * n + at.PID * n
+    pi = index(I[b + at.FLEX]) + n * n + at.PID * n
     node_modes(I, F, node, full, q, I[b + at.EQ], W, a, True, W, pi)
     compose(W, a, F, f + at.X_DB_R, W, d)
     # invert in place
@@ -88,15 +96,15 @@ def velocities(I, F, q, v, W):
     """V_B and c of (1)–(4), after `poses`."""
     full = I[at.FULL] == 1
     for i in range(I[at.N_BODIES]):
-        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        parent, nv, jv = I[b + at.PARENT], I[b + at.NV], I[b + at.JV]
+        b, _, w = at.rows(i)
+        parent, nv, jv = I[b + at.PARENT], I[b + at.NV], index(I[b + at.JV])
         zero = 0.0 * W[w + at.R_NB]
         V = (zero, zero, zero, zero, zero, zero)
         c = V
         if I[b + at.PARENT_NODE] >= 0:
             V, c = _through_carrier(I, F, b, w, full, q, v, W)
         elif parent >= 0:
-            V = twist_outward(W, w + at.R_NB, six(W, I[at.WORK] + parent * at.WORK_SIZE + at.VEL))
+            V = twist_outward(W, w + at.R_NB, six(W, at.rows(parent)[2] + at.VEL))
         if nv == 1:
             Sv = times(v[jv], six(W, w + at.SUB))
             V = plus(V, Sv)
@@ -118,14 +126,14 @@ def velocities(I, F, q, v, W):
 @kernel(forceinline=False)
 def _through_carrier(I, F, b, w, full, q, v, W):
     """Ad(X_BN) V_N and Ad(X_BN) c_N for a joint on a deforming node."""
-    parent = I[at.BODY_I] + I[b + at.PARENT] * at.BODY_I_SIZE
-    k, p = I[b + at.CARRIER], I[at.WORK] + I[b + at.PARENT] * at.WORK_SIZE
-    ev = I[parent + at.EV]
-    bending = sum_columns(W, k + at.CARRIER_PI, I[parent + at.NM], v, ev)
+    b, w = index(b), index(w)
+    pb, _, p = at.rows(I[b + at.PARENT])
+    k, ev = index(I[b + at.CARRIER]), index(I[pb + at.EV])
+    bending = sum_columns(W, k + at.CARRIER_PI, I[pb + at.NM], v, ev)
     V_N = plus(twist_outward(W, k, six(W, p + at.VEL)), bending)
     c_N = times(0.0, V_N)
     if full:
-        rate = node_rate(I, F, I[b + at.PARENT_NODE], q, I[parent + at.EQ], v, ev, W, k, False)
+        rate = node_rate(I, F, I[b + at.PARENT_NODE], q, I[pb + at.EQ], v, ev, W, k, False)
         c_N = plus(bracket(V_N, bending), rate)
     return twist_outward(W, w + at.R_NB, V_N), twist_outward(W, w + at.R_NB, c_N)
 
@@ -133,8 +141,9 @@ def _through_carrier(I, F, b, w, full, q, v, W):
 @kernel(forceinline=False)
 def _through_own_node(I, F, b, w, full, q, v, W, V, c):
     """V and c with u and ad(V_B) u − Π̇_d η̇ added."""
-    n, ev = I[b + at.NM], I[b + at.EV]
-    u = times(-1.0, sum_columns(W, I[b + at.FLEX] + n * n + at.PID * n, n, v, ev))
+    b, w = index(b), index(w)
+    n, ev = I[b + at.NM], index(I[b + at.EV])
+    u = times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + n * n + at.PID * n, n, v, ev))
     V = plus(V, u)
     if full:
         # The pose of the own node is needed once more; PSU is free between the passes.
@@ -142,3 +151,22 @@ def _through_own_node(I, F, b, w, full, q, v, W, V, c):
         rate = node_rate(I, F, I[b + at.OWN_NODE], q, I[b + at.EQ], v, ev, W, w + at.PSU, True)
         c = plus(c, plus(bracket(V, u), times(-1.0, rate)))
     return V, c
+
+
+@kernel(forceinline=False)
+def world_poses(I, W, out, o):
+    """out[o + 12 i …] = X_WB of body i: rotation row by row, then position; twelve more are scratch.  After `poses`."""
+    o = index(o)
+    for i in range(I[at.N_BODIES]):
+        b, _, w = at.rows(i)
+        parent, x = I[b + at.PARENT], o + 12 * i
+        if parent < 0:
+            for k in range(12):
+                out[x + k] = W[w + at.R_NB + k]
+        elif I[b + at.PARENT_NODE] < 0:
+            compose(out, o + 12 * parent, W, w + at.R_NB, out, x)
+        else:
+            # X_PB first, in the twelve numbers behind the last body's
+            t = o + 12 * I[at.N_BODIES]
+            compose(W, index(I[b + at.CARRIER]), W, w + at.R_NB, out, t)
+            compose(out, o + 12 * parent, out, t, out, x)

@@ -1,7 +1,8 @@
 """Where things stand in the flat arrays that every pass shares.
 
 A model is two arrays, `I` (int64) and `F` (float64); scratch is one array `W` of the type of q (float64, or complex128
-for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset in `I`.
+for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset.  What drives a
+model is one vector `u`: a generalised force for each speed, then the inputs of its force elements.
 
 Frames of body i, from its parent P to itself (docs/theory/trees.md):
 
@@ -13,18 +14,34 @@ the modes are free-free; otherwise X_DB is constant.
 
 from __future__ import annotations
 
-# ---- I: header
-N_BODIES, N_Q, N_V, BODY_I, BODY_F, NODE_I, WORK, FULL, GRAVITY_F, N_WORK = range(10)
-HEADER = 10
+from liegeo._jit import index, kernel
 
-# ---- I: one row a body, from I[BODY_I]
+# ---- I: header.  ELEMENTS, ACTUATORS, FRAMES: where their rows begin in I.  WORLD: where poses X_WB begin in W.
+(
+    N_BODIES,
+    N_Q,
+    N_V,
+    N_U,
+    N_WORK,
+    FULL,
+    N_ELEMENTS,
+    ELEMENTS,
+    N_FRAMES,
+    FRAMES,
+    N_ACTUATORS,
+    ACTUATORS,
+    WORLD,
+) = range(13)
+HEADER = 13
+
+# ---- I: one row a body, behind the header
 (
     PARENT,  # index of the parent, -1 for the world; always smaller than the body's own
     KIND,  # of the joint, below
     JQ,  # where the joint's coordinates begin in q
     JV,  # where its speeds begin in v
     NV,  # number of its speeds
-    SCREWS,  # where its screws begin, in F
+    SCREWS,  # where its screws begin, in F: in D, then in B
     NM,  # number of modes
     EQ,  # where the modal coordinates begin in q
     EV,  # where the modal speeds begin in v
@@ -35,25 +52,49 @@ HEADER = 10
     CARRIER,  # where the scratch of the parent node begins in W
     OFFSET,  # what X_DB is: NONE, CONSTANT or DEFORMING
     LOCKED,  # bit k is set if speed k of the joint is locked
-) = range(16)
-BODY_I_SIZE = 16
+    AXIS,  # 0, 1, 2: the joint is one rotation about this axis of B and X_DB is the identity; -1 otherwise
+    PASSIVE,  # 1 if the joint has a spring, a damper or friction
+    DIAGONAL,  # 1 if modal stiffness and damping are diagonal
+    REDUCED,  # where the constants of reduced.py begin in F, -1 if the modal block is factorised each time
+    REDUCED_W,  # where the scratch of reduced.py begins in W
+    N_SLOTS,  # number of children that reduced.py sees
+    SLOT,  # which of them this body is for its parent
+) = range(23)
+BODY_I_SIZE = 23
 NONE, CONSTANT, DEFORMING = range(3)
 
 # ---- I: one row a deforming node: where its data begin in F, and its number of modes
 NODE_F, NODE_NM = range(2)
-# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each
+# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each, and
+# Π_N of the undeformed node, six numbers a mode
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12
 
+# ---- I: one row a frame that a force element uses: body (-1 for the world), its node in I (-1 if it does not deform),
+# its pose in F, its scratch in W (X_WF 12, X_BF 12, V_WF_F 6, Π_F 6 × nm, column by column)
+FRAME_BODY, FRAME_NODE, FRAME_F, FRAME_W = range(4)
+FRAME_SIZE = 4
+X_WF, X_BF, V_F, PI_F = 0, 12, 24, 30
+
+# ---- I: one row a force element: kind, frames (offsets in I), data in F, first input in u
+ELEMENT_KIND, FRAME_A, FRAME_B, ELEMENT_F, ELEMENT_U = range(5)
+ELEMENT_SIZE = 5
+LOAD_WORLD, LOAD_BODY, SPRING, BUSHING = range(4)
+
+# ---- I: one row an actuator: speed, input in u, where gear and limit stand in F
+ACTUATED, ACTUATOR_U, ACTUATOR_F = range(3)
+ACTUATOR_SIZE = 3
+
 # ---- joint kinds
-FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE = range(7)
+FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE, WHEEL = range(8)
 
-# ---- F: one row a body, from I[BODY_F]; rotations row by row, inertia about B's origin: xx yy zz xy xz yz
+# ---- F: gravity, then one row a body; rotations row by row, inertia about B's origin: xx yy zz xy xz yz
+GRAVITY, HEADER_F = 0, 3
 X_NJ_R, X_NJ_P, X_DB_R, X_DB_P, MASS, MOMENT, INERTIA = 0, 9, 12, 21, 24, 25, 28
-# springs, dampers, rest positions and armature of the joint, six each
-STIFFNESS, DAMPING, REST, ARMATURE = 34, 40, 46, 52
-BODY_F_SIZE = 58
+# springs, dampers, rest positions, armature and friction of the joint, six each; the speed at which friction is felt
+STIFFNESS, DAMPING, REST, ARMATURE, FRICTION, FRICTION_SPEED = 34, 40, 46, 52, 58, 64
+BODY_F_SIZE = 65
 
-# ---- W: one row a body, from I[WORK]
+# ---- W: one row a body
 R_NB = 0  # 9   rotation of B in N                                   kinematics
 P_NB = 9  # 3   position of B in N                                   kinematics
 VEL = 12  # 6   twist V_WB_B                                         kinematics
@@ -63,9 +104,9 @@ INE = 60  # 21  inertia: own, then composite or articulated (J 6, H 9, M 6)
 ACC = 81  # 6   acceleration of B, gravity included
 FOR = 87  # 6   force across the joint, at B
 PSU = 93  # 36  P S, column after column
-FAC = 129  # 36 factors L D Lᵀ of the joint block
-RES = 165  # 6  residual of the joint block
-WORK_SIZE = 171
+FAC = 129  # 6  one over the pivot of each speed of the joint
+RES = 135  # 6  its residual
+WORK_SIZE = 141
 
 # ---- F: a body's modal data, from MODAL, n = NM
 # C_t 3n | C_r0 3n | C_r1 3nn | J_1 6n | J_2 6nn | M_e nn | K nn | D nn, matrices row by row, J as xx yy zz xy xz yz
@@ -77,6 +118,12 @@ K_N, K_NN = 12, 10
 # Matrices 6 × n stand column by column: the six numbers of a mode together.
 PRF, PID, MU, GAIN, CR, ZF, EPS, FLEX_COLUMNS = 0, 6, 12, 18, 24, 27, 28, 29
 
-
 # ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column
 CARRIER_R, CARRIER_P, CARRIER_PI = 0, 9, 12
+
+
+@kernel
+def rows(i):
+    """Where the rows of body i begin in I, F and W."""
+    k = index(i)
+    return HEADER + k * BODY_I_SIZE, HEADER_F + k * BODY_F_SIZE, k * WORK_SIZE

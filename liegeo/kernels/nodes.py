@@ -13,7 +13,7 @@ A model that is linearised ruthlessly [JR90, (8.1)] has θ = 0, p = p₀ and no 
 
 from __future__ import annotations
 
-from liegeo._jit import kernel
+from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.spatial import rotate_back
 from liegeo.lie.series import dexp_coefficients
@@ -34,7 +34,8 @@ def _sum_modes(F, o, n, x, i):
 @kernel(forceinline=False)
 def node_pose(I, F, node, full, q, eq, out, o):
     """Write X_BN at out[o]: rotation row by row, then position."""
-    f, n = I[node + at.NODE_F], I[node + at.NODE_NM]
+    node, eq, o = index(node), index(eq), index(o)
+    f, n = index(I[node + at.NODE_F]), I[node + at.NODE_NM]
     for k in range(9):
         out[o + k] = F[f + at.NODE_R + k]
     for k in range(3):
@@ -57,9 +58,14 @@ def node_pose(I, F, node, full, q, eq, out, o):
 @kernel(forceinline=False)
 def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
     """Write the columns of Π_N (1), or of Π_B (3) if `in_body`, at out[o]; the node's pose is at X[x]."""
-    f, n = I[node + at.NODE_F], I[node + at.NODE_NM]
+    node, eq, x, o = index(node), index(eq), index(x), index(o)
+    f, n = index(I[node + at.NODE_F]), I[node + at.NODE_NM]
     r = f + at.NODE_MODES
     t = r + 3 * n
+    if not full and not in_body:
+        for k in range(6 * n):
+            out[o + k] = F[t + 3 * n + k]
+        return
     a, b, c = 0.0 * q[eq], 0.0 * q[eq], 0.0 * q[eq]
     if full:
         a, b, c = _sum_modes(F, r, n, q, eq)
@@ -80,7 +86,8 @@ def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
 @kernel(forceinline=False)
 def node_rate(I, F, node, q, eq, v, ev, X, x, in_body):
     """(2), or (4) if `in_body`."""
-    f, n = I[node + at.NODE_F], I[node + at.NODE_NM]
+    node, eq, ev, x = index(node), index(eq), index(ev), index(x)
+    f, n = index(I[node + at.NODE_F]), I[node + at.NODE_NM]
     r = f + at.NODE_MODES
     a, b, c = _sum_modes(F, r, n, q, eq)
     d0, d1, d2 = _sum_modes(F, r, n, v, ev)

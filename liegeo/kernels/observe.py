@@ -6,8 +6,9 @@ where they say so, `velocities` and `inertias`) on the same workspace.
 
 from __future__ import annotations
 
-from liegeo._jit import kernel
+from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.elements import element_energy, place_frames
 from liegeo.kernels.spatial import (
     add,
     compose,
@@ -23,25 +24,6 @@ from liegeo.kernels.spatial import (
 
 
 @kernel(forceinline=False)
-def world_poses(I, F, W, out):
-    """out[12 i …] = X_WB of body i: rotation row by row, then position; twelve more are scratch.  After `poses`."""
-    for i in range(I[at.N_BODIES]):
-        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        parent = I[b + at.PARENT]
-        o = 12 * i
-        if parent < 0:
-            for k in range(12):
-                out[o + k] = W[w + at.R_NB + k]
-        elif I[b + at.PARENT_NODE] < 0:
-            compose(out, 12 * parent, W, w + at.R_NB, out, o)
-        else:
-            # X_PB first, in the twelve numbers behind the last body's
-            t = 12 * I[at.N_BODIES]
-            compose(W, I[b + at.CARRIER], W, w + at.R_NB, out, t)
-            compose(out, 12 * parent, out, t, out, o)
-
-
-@kernel(forceinline=False)
 def jacobian(I, W, body, X, Pi, scratch, out):
     """out (6 × nv): twist of the frame relative to the world, in its own axes, is out v.  After `poses`.
 
@@ -50,16 +32,17 @@ def jacobian(I, W, body, X, Pi, scratch, out):
     out[:, :] = 0.0
     for k in range(12):
         scratch[k] = X[k]
-    i, b = body, I[at.BODY_I] + body * at.BODY_I_SIZE
+    i = body
+    b, _, _ = at.rows(body)
     for j in range(I[b + at.NM]):
         for r in range(6):
-            out[r, I[b + at.EV] + j] = Pi[6 * j + r]
+            out[r, index(I[b + at.EV]) + j] = Pi[6 * j + r]
     while i >= 0:
-        b, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        _put_columns(W, w + at.SUB, I[b + at.NV], scratch, out, I[b + at.JV], 1.0)
+        b, _, w = at.rows(i)
+        _put_columns(W, w + at.SUB, I[b + at.NV], scratch, out, index(I[b + at.JV]), 1.0)
         n = I[b + at.NM]
         if I[b + at.OFFSET] == at.DEFORMING:
-            _put_columns(W, I[b + at.FLEX] + n * n + at.PID * n, n, scratch, out, I[b + at.EV], -1.0)
+            _put_columns(W, index(I[b + at.FLEX]) + n * n + at.PID * n, n, scratch, out, index(I[b + at.EV]), -1.0)
         parent = I[b + at.PARENT]
         if parent < 0:
             return
@@ -68,8 +51,9 @@ def jacobian(I, W, body, X, Pi, scratch, out):
         for k in range(12):
             scratch[k] = scratch[12 + k]
         if I[b + at.PARENT_NODE] >= 0:
-            pb, c = I[at.BODY_I] + parent * at.BODY_I_SIZE, I[b + at.CARRIER]
-            _put_columns(W, c + at.CARRIER_PI, I[pb + at.NM], scratch, out, I[pb + at.EV], 1.0)
+            pb, _, _ = at.rows(parent)
+            c = index(I[b + at.CARRIER])
+            _put_columns(W, c + at.CARRIER_PI, I[pb + at.NM], scratch, out, index(I[pb + at.EV]), 1.0)
             compose(W, c, scratch, 0, scratch, 12)
             for k in range(12):
                 scratch[k] = scratch[12 + k]
@@ -89,31 +73,36 @@ def _put_columns(W, o, n, X, out, column, sign):
 def energies(I, F, q, v, W, world, out):
     """out = kinetic, gravitational, elastic energy; then momentum about the world's origin (6), mass, centre (3).
 
-    After `poses`, `velocities`, `inertias` and `world_poses` (into `world`).
+    After `poses`, `velocities`, `inertias` and `world_poses` (into `world`).  Elastic is what modes, joints, springs
+    and bushings store.
     """
     for k in range(13):
         out[k] = 0.0
-    g = I[at.GRAVITY_F]
+    g = at.GRAVITY
+    if I[at.N_ELEMENTS] > 0:
+        place_frames(I, F, q, v, W)
+        out[2] = element_energy(I, F, W)
     for i in range(I[at.N_BODIES]):
-        b, f, w = I[at.BODY_I] + i * at.BODY_I_SIZE, I[at.BODY_F] + i * at.BODY_F_SIZE, I[at.WORK] + i * at.WORK_SIZE
-        n, ev, eq = I[b + at.NM], I[b + at.EV], I[b + at.EQ]
+        b, f, w = at.rows(i)
+        n, ev, eq = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.EQ])
+        jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
         V = six(W, w + at.VEL)
         H = inertia_apply(W, w + at.INE, V)
         out[0] += 0.5 * dot(H, V)
         if n > 0:
-            x = I[b + at.FLEX]
+            x = index(I[b + at.FLEX])
             modal = sum_columns(W, x + n * n + at.PRF * n, n, v, ev)
             out[0] += dot(modal, V)
             H = plus(H, modal)
-            stiffness = I[b + at.MODAL] + at.K_N * n + at.K_NN * n * n
+            stiffness = index(I[b + at.MODAL]) + at.K_N * n + at.K_NN * n * n
             for k in range(n):
                 for l in range(n):
                     out[0] += 0.5 * v[ev + k] * W[x + n * k + l] * v[ev + l]
                     out[2] += 0.5 * q[eq + k] * F[stiffness + n * k + l] * q[eq + l]
         for k in range(I[b + at.NV]):
-            out[0] += 0.5 * F[f + at.ARMATURE + k] * v[I[b + at.JV] + k] * v[I[b + at.JV] + k]
+            out[0] += 0.5 * F[f + at.ARMATURE + k] * v[jv + k] * v[jv + k]
             if F[f + at.STIFFNESS + k] != 0.0:
-                e = q[I[b + at.JQ] + k] - F[f + at.REST + k]
+                e = q[jq + k] - F[f + at.REST + k]
                 out[2] += 0.5 * F[f + at.STIFFNESS + k] * e * e
         # first moment, from H = ĉ, seen from the world
         P, m = w + at.INE, W[w + at.INE + 15]

@@ -142,6 +142,16 @@ def inertia_apply(P, o, V):
 
 
 @kernel
+def inertia_column(P, o, axis):
+    """P V for the unit rotation about axis 0, 1 or 2: a column of [J; Hᵀ]."""
+    h = o + 6 + 3 * axis
+    i = 0 if axis == 0 else 2 + axis
+    j = 3 if axis == 0 else (1 if axis == 1 else 5)
+    k = 4 if axis == 0 else (5 if axis == 1 else 2)
+    return P[o + i], P[o + j], P[o + k], P[h], P[h + 1], P[h + 2]
+
+
+@kernel
 def rigid_apply(m, c, J, o, V):
     """The rigid inertia with mass m, first moment c and J at J[o]: (J w + c×v, m v + w×c)."""
     w0, w1, w2, v0, v1, v2 = V

@@ -1,8 +1,9 @@
-"""What a person writes (Body, FlexibleBody, joints, Tree) and what it compiles to (Model, State)."""
+"""What a person writes (Body, FlexibleBody, joints, forces, wheels, Tree) and what it compiles to (Model, State)."""
 
 from __future__ import annotations
 
 from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
+from liegeo.model.forces import ALL_FORCES, Actuator, Bushing, Force, PointForce, SpringDamper, Wheel
 from liegeo.model.joints import (
     ALL_JOINTS,
     Cylindrical,
@@ -21,11 +22,15 @@ from liegeo.model.model import Model, State
 from liegeo.model.tree import Tree
 
 __all__ = [
+    "ALL_FORCES",
     "ALL_JOINTS",
+    "Actuator",
     "Body",
+    "Bushing",
     "Cylindrical",
     "Fixed",
     "FlexibleBody",
+    "Force",
     "Free",
     "Helical",
     "Joint",
@@ -33,11 +38,14 @@ __all__ = [
     "Model",
     "Node",
     "Planar",
+    "PointForce",
     "Prismatic",
     "Revolute",
     "Screws",
     "Spherical",
+    "SpringDamper",
     "State",
     "Tree",
     "Universal",
+    "Wheel",
 ]

@@ -152,7 +152,7 @@ class LumpedNode:
 
 @dataclass(frozen=True)
 class FlexibleBody:
-    """A flexible body as a record of its kinetic and elastic energy (kernels/inertia.py (1)), n modes.
+    """A flexible body as a record of its kinetic and elastic energy (kernels/inertia.py (1)), n modes or none.
 
     moment c₀ (3), inertia J₀ (3×3, about the frame's origin), C_t (3×n), C_r0 (3×n), C_r1 (3×n×n, [axis, l, k]),
     J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.
@@ -175,9 +175,9 @@ class FlexibleBody:
 
     def __post_init__(self) -> None:
         who = f"flexible body '{self.name}'"
-        n = np.asarray(self.M_e).shape[0] if np.ndim(self.M_e) == 2 else 0
-        if n == 0:
-            raise ModelError(f"{who}: M_e has shape {np.shape(self.M_e)}, expected (n, n) with at least one mode.")
+        if np.ndim(self.M_e) != 2:
+            raise ModelError(f"{who}: M_e has shape {np.shape(self.M_e)}, expected (n, n) for n modes.")
+        n = np.shape(self.M_e)[0]
         shapes: dict[str, tuple[int, ...]] = {
             "moment": (3,),
             "C_t": (3, n),
@@ -204,6 +204,8 @@ class FlexibleBody:
     def _check(self, who: str) -> None:
         if not np.isfinite(self.mass) or self.mass <= 0.0:
             raise ModelError(f"{who}: mass is {self.mass:g}, must be > 0.")
+        if self.n_modes == 0:
+            return
         M_e = np.asarray(self.M_e)
         if not np.allclose(M_e, M_e.T, rtol=1e-9) or np.linalg.eigvalsh(M_e)[0] <= 0.0:
             raise ModelError(
@@ -283,3 +285,18 @@ class FlexibleBody:
         named = {node.name: Node(node.position, node.modes) for node in nodes if node.name is not None}
         D = np.zeros((n, n)) if damping is None else damping
         return cls(name=name, mass=mass, K=stiffness, D=D, nodes=named, frames=frames or {}, **record)
+
+
+def place_on(body: Body | FlexibleBody | None, where: str | ArrayLike | None, who: str) -> Any:
+    """What a place on a body means, None being the world: a Node that deforms, or a constant pose."""
+    if not isinstance(where, str):
+        return as_pose(who, where)
+    frames = dict(body.frames) if body is not None else {}
+    nodes = dict(body.nodes) if isinstance(body, FlexibleBody) else {}
+    if where in frames:
+        return np.asarray(frames[where])
+    if where in nodes:
+        node = nodes[where]
+        return node if np.any(np.asarray(node.modes)) else np.asarray(node.pose)
+    owner = f"body '{body.name}'" if body is not None else "the world"
+    raise ModelError(f"{who} is '{where}', which is no frame or node of {owner}.{suggest(where, [*frames, *nodes])}")

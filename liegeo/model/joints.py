@@ -20,7 +20,8 @@ from liegeo.model.body import as_array
 Array = NDArray[np.float64]
 
 
-def _unit(who: str, value: ArrayLike) -> Array:
+def unit(who: str, value: ArrayLike) -> Array:
+    """A direction, made one long."""
     axis = as_array(who, value, (3,))
     length = float(np.linalg.norm(axis))
     if length == 0.0:
@@ -33,8 +34,8 @@ class Joint:
     """What all joints have.
 
     The joint sits at `at` on the parent and at `child_at` on the child: a position or pose in the body's frame, or the
-    name of a frame or node.  `parent` may be "world".  Stiffness acts against `rest`; it, `damping` and `armature` are
-    numbers, or one number a speed.
+    name of a frame or node.  `parent` may be "world".  Stiffness acts against `rest`; it, `damping`, `friction` and
+    `armature` are numbers, or one number a speed.  Friction is Coulomb's, smoothed to friction·tanh(v/friction_speed).
     """
 
     name: str
@@ -46,6 +47,8 @@ class Joint:
     damping: ArrayLike = 0.0
     rest: ArrayLike = 0.0
     armature: ArrayLike = 0.0
+    friction: ArrayLike = 0.0
+    friction_speed: float = 1e-3
 
     kind: ClassVar[int] = layout.SCREW_CHAIN
 
@@ -78,7 +81,7 @@ class Revolute(Joint):
     kind: ClassVar[int] = layout.REVOLUTE
 
     def screws(self) -> Array:
-        return np.concatenate([_unit(f"{self.who}: axis", self.axis), np.zeros(3)])[np.newaxis]
+        return np.concatenate([unit(f"{self.who}: axis", self.axis), np.zeros(3)])[np.newaxis]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +92,7 @@ class Prismatic(Joint):
     kind: ClassVar[int] = layout.PRISMATIC
 
     def screws(self) -> Array:
-        return np.concatenate([np.zeros(3), _unit(f"{self.who}: axis", self.axis)])[np.newaxis]
+        return np.concatenate([np.zeros(3), unit(f"{self.who}: axis", self.axis)])[np.newaxis]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +103,7 @@ class Helical(Joint):
     pitch: float = 0.0
 
     def screws(self) -> Array:
-        axis = _unit(f"{self.who}: axis", self.axis)
+        axis = unit(f"{self.who}: axis", self.axis)
         return np.concatenate([axis, self.pitch * axis])[np.newaxis]
 
 
@@ -111,7 +114,7 @@ class Cylindrical(Joint):
     axis: ArrayLike = (0.0, 0.0, 1.0)
 
     def screws(self) -> Array:
-        axis, zero = _unit(f"{self.who}: axis", self.axis), np.zeros(3)
+        axis, zero = unit(f"{self.who}: axis", self.axis), np.zeros(3)
         return np.array([[*axis, *zero], [*zero, *axis]])
 
 
@@ -123,7 +126,7 @@ class Universal(Joint):
 
     def screws(self) -> Array:
         axes = as_array(f"{self.who}: axes", self.axes, (2, 3))
-        first, second = _unit(f"{self.who}: first axis", axes[0]), _unit(f"{self.who}: second axis", axes[1])
+        first, second = unit(f"{self.who}: first axis", axes[0]), unit(f"{self.who}: second axis", axes[1])
         if np.linalg.norm(np.cross(first, second)) < 1e-6:
             raise ModelError(f"{self.who}: its two axes are parallel, expected different directions.")
         return np.array([[*first, 0, 0, 0], [*second, 0, 0, 0]])

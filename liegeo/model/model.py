@@ -32,15 +32,26 @@ class State:
 class Model:
     """What `Tree.compile` makes.  It never changes."""
 
-    def __init__(self, tree: Tree, ints: NDArray[np.int64], floats: NDArray[np.float64], group: Product | None) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        ints: NDArray[np.int64],
+        floats: NDArray[np.float64],
+        group: Product | None,
+        inputs: Mapping[str, slice],
+    ) -> None:
         self.tree = tree
         self.group = group
+        # By name of a force element: where its inputs stand among all inputs.
+        self.inputs = inputs
         self.ints = ints
         self.floats = floats
         ints.setflags(write=False)
         floats.setflags(write=False)
-        self.bodies: tuple[str, ...] = tuple(tree.joints[i].child for i in tree._order)
-        self.joints: tuple[str, ...] = tuple(tree.joints[i].name for i in tree._order)
+        joints = tree.all_joints
+        self.bodies: tuple[str, ...] = tuple(joints[i].child for i in tree._order)
+        self.joints: tuple[str, ...] = tuple(joints[i].name for i in tree._order)
+        self._by_name = {body.name: body for body in tree.all_bodies}
 
     @property
     def nq(self) -> int:
@@ -50,6 +61,11 @@ class Model:
     def nv(self) -> int:
         return int(self.ints[at.N_V])
 
+    @property
+    def nu(self) -> int:
+        """Number of inputs."""
+        return int(self.ints[at.N_U]) - self.nv
+
     def __repr__(self) -> str:
         modes = sum(body.n_modes for body in self.tree.bodies)
         bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
@@ -58,7 +74,7 @@ class Model:
 
     def body(self, i: int) -> Body | FlexibleBody:
         """The body with the index that the kernels use."""
-        return next(body for body in self.tree.bodies if body.name == self.bodies[i])
+        return self._by_name[self.bodies[i]]
 
     def frame(self, name: str) -> tuple[int, NDArray[np.float64] | Node]:
         """Index of the body and place on it of "body", "body.frame" or "body.node"."""
@@ -78,10 +94,10 @@ class Model:
             f"frame '{name}': body '{owner}' has no frame or node '{rest}'.{suggest(rest, [*body.frames, *nodes])}"
         )
 
-    def modal_slice(self, i: int) -> slice:
-        """Where the modal coordinates of body i stand in q."""
+    def modal_slice(self, i: int, column: int) -> slice:
+        """Where the modes of body i stand in q (column EQ) or in v (EV)."""
         row = at.HEADER + i * at.BODY_I_SIZE
-        start = int(self.ints[row + at.EQ])
+        start = int(self.ints[row + column])
         return slice(start, start + int(self.ints[row + at.NM]))
 
     def lock(self, *joints: str, speeds: Mapping[str, Sequence[int]] | None = None) -> Model:
@@ -101,7 +117,7 @@ class Model:
                 if not 0 <= k < n:
                     raise InputError(f"lock: joint '{name}' has no speed {k}, expected 0 to {n - 1}.")
                 ints[row + at.LOCKED] |= 1 << k
-        return Model(self.tree, ints, self.floats, self.group)
+        return Model(self.tree, ints, self.floats, self.group, self.inputs)
 
     @property
     def locked(self) -> NDArray[np.bool_]:
@@ -112,6 +128,22 @@ class Model:
             for k in range(int(self.ints[row + at.NV])):
                 out[int(self.ints[row + at.JV]) + k] = self.ints[row + at.LOCKED] >> k & 1
         return out
+
+    def singular(self, i: int, modes: bool) -> str:
+        """What to say when the recursion meets a block that is not positive, at the modes or the joint of body i."""
+        name = self.bodies[i]
+        if modes:
+            return (
+                f"flexible body '{name}': the mass of its modes is not positive when its joint is held.\n"
+                "  A combination of its modes moves it as a rigid body, or repeats another one. Leave one of them out."
+            )
+        joint = next(j for j in self.tree.all_joints if j.name == self.joints[i])
+        return (
+            f"{joint.who}: the inertia that it moves is not positive.\n"
+            f"  If the bodies outboard have none in its direction, give '{name}' mass and moments of inertia,\n"
+            "  give the joint an armature, or make it Fixed. If axes of the joint line up in this position, make it\n"
+            "  Spherical. If modes repeat the joint's motion, leave one of them out."
+        )
 
     def workspace(self, dtype: Any = np.float64) -> Array:
         """Scratch for the kernels: meaningless between calls."""
@@ -142,6 +174,22 @@ class Model:
                 v[place] = self._values(what, name, value, place)
             return v
         return self._vector(what, given, self.nv)
+
+    def drive(self, what: str, vector: Any, inputs: Any) -> Array:
+        """What the kernels call u: a vector in the algebra (forces or accelerations), then the inputs."""
+        return np.concatenate([self.speeds(what, vector), self._inputs(inputs)])
+
+    def _inputs(self, given: Any) -> Array:
+        if given is None or isinstance(given, Mapping):
+            values = np.zeros(self.nu)
+            for name, value in (given or {}).items():
+                if name not in self.inputs:
+                    raise InputError(
+                        f"inputs: '{name}' is no force element with inputs.{suggest(name, list(self.inputs))}"
+                    )
+                values[self.inputs[name]] = self._values("inputs", name, value, self.inputs[name])
+            return values
+        return self._vector("inputs", given, self.nu)
 
     def _slice(self, what: str, places: Mapping[str, slice], name: str) -> slice:
         if name not in places:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.kernels import layout as at
-from liegeo.lie import SE3, Group, Product, R
-from liegeo.model.body import Body, FlexibleBody, Node, as_array, as_pose, suggest
+from liegeo.kernels.reduced import scratch_size
+from liegeo.lie import SE3, SO3, Group, Product, R
+from liegeo.model.body import Body, FlexibleBody, Node, as_array, place_on, suggest
+from liegeo.model.forces import Actuator, Force, Place, Wheel
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
 
 WORLD = "world"
-FIDELITIES = ("full", "ruthless")
+FIDELITIES = FULL, RUTHLESS = ("full", "ruthless")
+MODAL_INVERSES = AUTO, EXPLICIT, IDENTITY = ("auto", "explicit", "identity")
+# From this many modes on the identity is the faster way [JR90, section 8.2], if the children are not too many for it.
+IDENTITY_FROM = 8
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,8 @@ class Tree:
     """Bodies and the joints that carry them.  Every body has exactly one joint into it; the world has none.
 
     `fidelity` is "full" (all terms of one kinetic energy, so that energy is conserved) or "ruthless" (nothing depends
-    on the deformation [JR90, (8.1)]).
+    on the deformation [JR90, (8.1)]).  `modal_inverse` is how forward dynamics treats the modal block of a body:
+    "explicit" (factorised each time), "identity" ([JR90, (7.7)], ruthless models only), or "auto" (the faster one).
     """
 
     bodies: Sequence[Body | FlexibleBody]
@@ -33,16 +38,31 @@ class Tree:
     gravity: ArrayLike = (0.0, 0.0, -9.81)
     fidelity: str = "full"
     name: str = "tree"
+    wheels: Sequence[Wheel] = ()
+    forces: Sequence[Force] = ()
+    modal_inverse: str = "auto"
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "bodies", tuple(self.bodies))
         object.__setattr__(self, "joints", tuple(self.joints))
+        object.__setattr__(self, "wheels", tuple(self.wheels))
+        object.__setattr__(self, "forces", tuple(self.forces))
         object.__setattr__(self, "gravity", as_array("gravity", self.gravity, (3,)))
         problems = self._problems()
         if problems:
             raise ModelError("\n".join(problems))
         object.__setattr__(self, "_order", self._sorted())
+
+    @property
+    def all_bodies(self) -> tuple[Body | FlexibleBody, ...]:
+        """The bodies, and the rotors of the wheels."""
+        return (*self.bodies, *(wheel.rotor() for wheel in self.wheels))
+
+    @property
+    def all_joints(self) -> tuple[Joint, ...]:
+        """The joints, and those of the wheels."""
+        return (*self.joints, *(wheel.joint() for wheel in self.wheels))
 
     def _problems(self) -> list[str]:
         """Everything that is wrong with how bodies and joints fit together."""
@@ -52,14 +72,30 @@ class Tree:
             found.append(f"tree '{self.name}': has no bodies, expected at least one.")
         if self.fidelity not in FIDELITIES:
             found.append(f"tree '{self.name}': fidelity is {self.fidelity!r}, expected one of {', '.join(FIDELITIES)}.")
-        everything = [*names, *(joint.name for joint in self.joints)]
+        if self.modal_inverse not in MODAL_INVERSES:
+            found.append(
+                f"tree '{self.name}': modal_inverse is {self.modal_inverse!r}, "
+                f"expected one of {', '.join(MODAL_INVERSES)}."
+            )
+        if self.modal_inverse == IDENTITY and self.fidelity != RUTHLESS:
+            found.append(
+                f"tree '{self.name}': modal_inverse '{IDENTITY}' needs what does not change with the deformation: "
+                f"choose fidelity '{RUTHLESS}', or modal_inverse '{AUTO}'."
+            )
+        others: list[Joint | Wheel | Force] = [*self.joints, *self.wheels, *self.forces]
+        everything = [*names, *(other.name for other in others)]
         found += [
             f"tree '{self.name}': the name '{name}' is used {everything.count(name)} times, expected once.\n"
-            "  Bodies and joints share one set of names."
+            "  Bodies, joints, wheels and forces share one set of names."
             for name in sorted({n for n in everything if everything.count(n) > 1})
         ]
         if WORLD in everything:
-            found.append(f"tree '{self.name}': a body or joint is called '{WORLD}', which names the fixed frame.")
+            found.append(f"tree '{self.name}': something is called '{WORLD}', which names the fixed frame.")
+        found += [
+            f"wheel '{wheel.name}': its body '{wheel.body}' is not a body of the tree.{suggest(wheel.body, names)}"
+            for wheel in self.wheels
+            if wheel.body not in names
+        ]
         for joint in self.joints:
             for role, name, allowed in (("parent", joint.parent, [*names, WORLD]), ("child", joint.child, names)):
                 if name not in allowed:
@@ -99,8 +135,9 @@ class Tree:
         """Joints by index, parents first, otherwise in the order given."""
         done = {WORLD}
         order: list[int] = []
-        while len(order) < len(self.joints):
-            for i, joint in enumerate(self.joints):
+        joints = self.all_joints
+        while len(order) < len(joints):
+            for i, joint in enumerate(joints):
                 if i not in order and joint.parent in done:
                     order.append(i)
                     done.add(joint.child)
@@ -124,91 +161,127 @@ class _Compiler:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.joints = [tree.joints[i] for i in tree._order]
-        by_name = {body.name: body for body in tree.bodies}
+        joints = tree.all_joints
+        self.joints = [joints[i] for i in tree._order]
+        by_name = {body.name: body for body in tree.all_bodies}
         self.bodies = [by_name[joint.child] for joint in self.joints]
         self.index = {body.name: i for i, body in enumerate(self.bodies)}
-        self.floats: list[float] = []
-        self.node_rows: list[int] = []
+        self.floats: list[float] = [*np.asarray(tree.gravity)]
+        self.more_ints: list[int] = []
         self.factors: dict[str, Group] = {}
         self.work = len(self.bodies) * at.WORK_SIZE
+        # What `at` and `child_at` of every joint mean: a Node that deforms, or a constant pose.
+        self.inner = [
+            place_on(self.bodies[i], joint.child_at, f"{joint.who}: child_at") for i, joint in enumerate(self.joints)
+        ]
+        self.outer = [place_on(by_name.get(joint.parent), joint.at, f"{joint.who}: at") for joint in self.joints]
+        self.slots = self._choose_slots()
 
     def model(self) -> Model:
         n = len(self.bodies)
         header = [0] * at.HEADER
-        header[at.GRAVITY_F] = self._put(*np.asarray(self.tree.gravity))
-        self.first_node = at.HEADER + n * at.BODY_I_SIZE
-        body_f = np.array([self._body_floats(i) for i in range(n)])
-        header[at.BODY_F] = self._put(*body_f.ravel())
+        armature = self._actuator_armature()
+        self._put(*(x for i in range(n) for x in self._body_floats(i, armature)))
         nq = nv = 0
         rows = []
         for i in range(n):
             row, nq, nv = self._body_ints(i, nq, nv)
             rows.append(row)
         header[at.N_BODIES], header[at.N_Q], header[at.N_V] = n, nq, nv
-        header[at.BODY_I], header[at.NODE_I], header[at.WORK] = at.HEADER, self.first_node, 0
-        header[at.FULL] = int(self.tree.fidelity == "full")
+        header[at.FULL] = int(self.tree.fidelity == FULL)
+        self._reduce(rows)
+        inputs = self._forces(header, rows, nv)
+        header[at.N_U] = nv + sum(s.stop - s.start for s in inputs.values())
         header[at.N_WORK] = self.work
-        ints = np.array([*header, *(k for row in rows for k in row), *self.node_rows], dtype=np.int64)
+        ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
         floats = np.array(self.floats, dtype=np.float64)
-        return Model(self.tree, ints, floats, Product(self.factors) if self.factors else None)
+        return Model(self.tree, ints, floats, Product(self.factors) if self.factors else None, inputs)
 
     def _put(self, *values: float) -> int:
         start = len(self.floats)
         self.floats.extend(float(v) for v in values)
         return start
 
-    def _place(self, joint: Joint, where: str | ArrayLike | None, body: Body | FlexibleBody | None, role: str) -> Any:
-        """What `at` or `child_at` means: a Node that deforms, or a constant pose."""
-        if not isinstance(where, str):
-            return as_pose(f"{joint.who}: {role}", where)
-        frames = dict(body.frames) if body is not None else {}
-        nodes = dict(body.nodes) if isinstance(body, FlexibleBody) else {}
-        if where in frames:
-            return np.asarray(frames[where])
-        if where in nodes:
-            node = nodes[where]
-            return node if np.any(np.asarray(node.modes)) else np.asarray(node.pose)
-        owner = f"body '{body.name}'" if body is not None else "the world"
-        known = [*frames, *nodes]
-        raise ModelError(
-            f"{joint.who}: {role} is '{where}', which is no frame or node of {owner}.{suggest(where, known)}"
-        )
+    def _put_ints(self, *values: int) -> int:
+        start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE + len(self.more_ints)
+        self.more_ints.extend(values)
+        return start
 
-    def _places(self, i: int) -> tuple[Any, Any]:
-        joint = self.joints[i]
-        parent = None if joint.parent == WORLD else self.bodies[self.index[joint.parent]]
-        return self._place(joint, joint.at, parent, "at"), self._place(
-            joint, joint.child_at, self.bodies[i], "child_at"
-        )
+    def _reserve(self, size: int) -> int:
+        start = self.work
+        self.work += size
+        return start
 
-    def _body_floats(self, i: int) -> list[float]:
+    def _choose_slots(self) -> dict[int, list[int]]:
+        """By body that reduced.py serves: the children that deform its modal block."""
+        chosen: dict[int, list[int]] = {}
+        if self.tree.fidelity != RUTHLESS or self.tree.modal_inverse == EXPLICIT:
+            return chosen
+        for i, body in enumerate(self.bodies):
+            floating = isinstance(self.inner[i], Node)
+            children = [c for c, joint in enumerate(self.joints) if joint.parent == body.name]
+            seen = [c for c in children if floating or isinstance(self.outer[c], Node)]
+            fast = body.n_modes >= max(IDENTITY_FROM, 6 * len(seen))
+            if body.n_modes and (fast or self.tree.modal_inverse == IDENTITY):
+                chosen[i] = seen
+                for c in seen:
+                    if not isinstance(self.outer[c], Node):
+                        self.outer[c] = Node(self.outer[c], np.zeros((6, body.n_modes)))
+        return chosen
+
+    def _actuator_armature(self) -> dict[tuple[str, int], float]:
+        """What the rotors of actuators add, by joint and speed."""
+        added: dict[tuple[str, int], float] = {}
+        joints = {joint.name: joint for joint in self.joints}
+        for force in self.tree.forces:
+            if not isinstance(force, Actuator):
+                continue
+            if force.joint not in joints:
+                raise ModelError(
+                    f"{force.who}: '{force.joint}' is not a joint of the tree.{suggest(force.joint, list(joints))}"
+                )
+            n = len(joints[force.joint].screws())
+            if not 0 <= force.speed < n:
+                raise ModelError(
+                    f"{force.who}: joint '{force.joint}' has no speed {force.speed}, "
+                    + (f"expected 0 to {n - 1}." if n else "it has none at all.")
+                )
+            key = force.joint, force.speed
+            added[key] = added.get(key, 0.0) + force.gear**2 * force.inertia
+        return added
+
+    def _body_floats(self, i: int, armature: Mapping[tuple[str, int], float]) -> list[float]:
         joint, body = self.joints[i], self.bodies[i]
-        outer, inner = self._places(i)
+        outer, inner = self.outer[i], self.inner[i]
         # A node carries the joint at its own pose; X_NJ and X_ND are then the identity.
         X_NJ = SE3.identity() if isinstance(outer, Node) else outer
         X_DB = SE3.identity() if isinstance(inner, Node) else SE3.inverse(inner)
         row = [*_flat_pose(X_NJ), *_flat_pose(X_DB), body.mass, *np.asarray(body.moment), *_six(body.inertia_at_origin)]
         n = len(joint.screws())
-        for name in ("stiffness", "damping", "rest", "armature"):
+        for name in ("stiffness", "damping", "rest", "armature", "friction"):
             given = np.asarray(getattr(joint, name), dtype=np.float64)
             if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
                 raise ModelError(f"{joint.who}: {name} has shape {given.shape}, expected one number or {n}.")
             values = np.zeros(6)
             values[:n] = given
-            if name != "rest" and (not np.isfinite(values).all() or (values < 0.0).any()):
+            if not np.isfinite(values).all() or (name != "rest" and (values < 0.0).any()):
                 raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, must be ≥ 0.")
+            if name == "armature":
+                values += [armature.get((joint.name, k), 0.0) for k in range(6)]
             row.extend(values)
+        if not np.isfinite(joint.friction_speed) or joint.friction_speed <= 0.0:
+            raise ModelError(f"{joint.who}: friction_speed is {joint.friction_speed!r}, must be > 0.")
+        row.append(joint.friction_speed)
         if np.any(np.asarray(joint.stiffness)) and joint.kind in (at.SPHERICAL, at.PLANAR, at.FREE):
             raise ModelError(
                 f"{joint.who}: stiffness is not defined for the coordinates of a {type(joint).__name__} joint.\n"
-                "  Use a chain of screws (Universal, Screws), or a spring between two frames."
+                "  Use a chain of screws (Universal, Screws), or a Bushing between two frames."
             )
         return row
 
     def _body_ints(self, i: int, nq: int, nv: int) -> tuple[list[int], int, int]:
         joint, body = self.joints[i], self.bodies[i]
-        outer, inner = self._places(i)
+        outer, inner = self.outer[i], self.inner[i]
         row = [0] * at.BODY_I_SIZE
         row[at.PARENT] = -1 if joint.parent == WORLD else self.index[joint.parent]
         screws, group = joint.screws(), joint.group()
@@ -225,30 +298,130 @@ class _Compiler:
             row[at.OFFSET], row[at.OWN_NODE] = (at.NONE if plain else at.CONSTANT), -1
             in_body = SE3.Ad_apply(inner, screws)
         row[at.SCREWS] = self._put(*screws.ravel(), *in_body.ravel())
-        row[at.PARENT_NODE], row[at.CARRIER] = -1, 0
+        aligned = [k for k in range(3) if np.array_equal(screws, np.eye(6)[k : k + 1])]
+        row[at.AXIS] = aligned[0] if aligned and joint.kind == at.REVOLUTE and row[at.OFFSET] == at.NONE else -1
+        row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
+        row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED] = -1, 0, -1
         if isinstance(outer, Node):
             row[at.PARENT_NODE] = self._put_node(outer)
             row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1])
         n = body.n_modes
         row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
-        if isinstance(body, FlexibleBody):
+        if isinstance(body, FlexibleBody) and n:
             self.factors[body.name] = R(n)
             nq, nv = nq + n, nv + n
             row[at.MODAL] = self._put(*_modal_data(body))
             row[at.FLEX] = self._reserve(n * n + at.FLEX_COLUMNS * n)
+            matrices = (np.asarray(body.K), np.asarray(body.D))
+            row[at.DIAGONAL] = int(all(np.array_equal(m, np.diag(np.diag(m))) for m in matrices))
         return row, nq, nv
 
     def _put_node(self, node: Node) -> int:
         modes = np.asarray(node.modes)
-        start = self._put(*_flat_pose(np.asarray(node.pose)), *modes[:3].ravel(), *modes[3:].ravel())
-        row = self.first_node + len(self.node_rows)
-        self.node_rows.extend([start, modes.shape[1]])
-        return row
+        pose = np.asarray(node.pose)
+        in_node = _modes_in_node(node)
+        start = self._put(*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel(), *in_node.T.ravel())
+        return self._put_ints(start, modes.shape[1])
 
-    def _reserve(self, size: int) -> int:
-        start = self.work
-        self.work += size
-        return start
+    def _reduce(self, rows: list[list[int]]) -> None:
+        """The constants of reduced.py, for the bodies that it serves."""
+        for i, children in self.slots.items():
+            body, inner, n = self.bodies[i], self.inner[i], self.bodies[i].n_modes
+            assert isinstance(body, FlexibleBody)
+            Pi_d = np.zeros((6, n))
+            if isinstance(inner, Node):
+                modes, p = np.asarray(inner.modes), np.asarray(inner.pose)[:3, 3]
+                Pi_d = np.concatenate([modes[:3], modes[3:] - np.cross(modes[:3].T, p).T])
+            c = SO3.hat(body.moment)
+            M_rr = np.block([[body.inertia_at_origin, c], [-c, body.mass * np.eye(3)]])
+            M_rf = np.concatenate([np.asarray(body.C_r0), np.asarray(body.C_t)])
+            mu = M_rf - M_rr @ Pi_d
+            D_f = np.asarray(body.M_e) - M_rf.T @ Pi_d - Pi_d.T @ mu
+            if np.linalg.eigvalsh(D_f)[0] <= 0.0:
+                raise ModelError(
+                    f"flexible body '{body.name}': the mass of its modes is not positive when its joint is held "
+                    f"(smallest eigenvalue {np.linalg.eigvalsh(D_f)[0]:.3g}).\n"
+                    "  A combination of its modes moves it as a rigid body, or repeats another one. "
+                    "Leave one of them out."
+                )
+            Lambda = np.linalg.inv(D_f)
+            nodes = [self.outer[k] for k in children]
+            B = np.concatenate([np.zeros((6, 0)), *(SE3.AdT(SE3.inverse(node.pose)) for node in nodes)], axis=1)
+            Pi_N = np.concatenate([np.zeros((0, n)), *(_modes_in_node(node) for node in nodes)])
+            zeta = Pi_N.T - Pi_d.T @ B
+            Upsilon = Lambda @ zeta
+            square = mu @ Lambda @ mu.T
+            rows[i][at.REDUCED] = self._put(
+                *Lambda.ravel(),
+                *(Lambda @ mu.T).ravel(),
+                *Upsilon.ravel(),
+                *(zeta.T @ Upsilon).ravel(),
+                *(B - mu @ Upsilon).ravel(),
+                *_six(square[:3, :3]),
+                *square[:3, 3:].ravel(),
+                *_six(square[3:, 3:]),
+            )
+            rows[i][at.REDUCED_W] = self._reserve(scratch_size(len(children)))
+            rows[i][at.N_SLOTS] = len(children)
+            for slot, k in enumerate(children):
+                rows[k][at.SLOT] = slot
+
+    def _forces(self, header: list[int], rows: list[list[int]], nv: int) -> dict[str, slice]:
+        """Rows of frames, elements and actuators; where each one's inputs stand."""
+        frames: list[int] = []
+        elements: list[int] = []
+        actuators: list[int] = []
+        waiting: list[tuple[int, Place, str]] = []
+        inputs: dict[str, slice] = {}
+        n_inputs = 0
+        for force in self.tree.forces:
+            if force.n_inputs:
+                inputs[force.name] = slice(n_inputs, n_inputs + force.n_inputs)
+            if isinstance(force, Actuator):
+                speed = rows[[joint.name for joint in self.joints].index(force.joint)][at.JV] + force.speed
+                actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
+            else:
+                places = force.places()
+                elements += [force.kind(), len(waiting), len(waiting) + len(places) - 1]
+                elements += [self._put(*force.data()), nv + n_inputs]
+                waiting += [(len(waiting), place, force.who) for place in places]
+            n_inputs += force.n_inputs
+        for _, place, who in waiting:
+            frames += self._frame(place, who)
+        header[at.N_FRAMES], header[at.FRAMES] = len(waiting), self._put_ints(*frames)
+        for k in range(0, len(elements), at.ELEMENT_SIZE):
+            for column in (at.FRAME_A, at.FRAME_B):
+                elements[k + column] = header[at.FRAMES] + elements[k + column] * at.FRAME_SIZE
+        header[at.N_ELEMENTS] = len(elements) // at.ELEMENT_SIZE
+        header[at.ELEMENTS] = self._put_ints(*elements)
+        header[at.N_ACTUATORS] = len(actuators) // at.ACTUATOR_SIZE
+        header[at.ACTUATORS] = self._put_ints(*actuators)
+        header[at.WORLD] = self._reserve(12 * (len(self.bodies) + 1)) if elements else 0
+        return inputs
+
+    def _frame(self, place: Place, who: str) -> list[int]:
+        """The row of a frame that a force element uses."""
+        if isinstance(place, str):
+            owner, _, rest = place.partition(".")
+            where: str | ArrayLike | None = rest or None
+        else:
+            owner, where = place
+        if owner != WORLD and owner not in self.index:
+            known = [body.name for body in self.tree.bodies]
+            raise ModelError(f"{who}: '{owner}' is not a body of the tree.{suggest(owner, [*known, WORLD])}")
+        i = -1 if owner == WORLD else self.index[owner]
+        body = None if i < 0 else self.bodies[i]
+        found = place_on(body, where, f"{who}: place")
+        n = body.n_modes if body is not None else 0
+        node = self._put_node(found) if isinstance(found, Node) else -1
+        pose = found.pose if isinstance(found, Node) else found
+        return [i, node, self._put(*_flat_pose(np.asarray(pose))), self._reserve(at.PI_F + 6 * n)]
+
+
+def _modes_in_node(node: Node) -> NDArray[np.float64]:
+    """Π_N of the undeformed node, 6 × n."""
+    R_BN, modes = np.asarray(node.pose)[:3, :3], np.asarray(node.modes)
+    return np.concatenate([R_BN.T @ modes[:3], R_BN.T @ modes[3:]])
 
 
 def _modal_data(body: FlexibleBody) -> list[float]:

@@ -36,6 +36,18 @@ def beam(**changes):
     return lm.FlexibleBody(**{**record, **changes})
 
 
+ON_ROOT = {"child": "beam", "child_at": "root"}
+
+
+def drifting():
+    """A flexible body with a mode that moves it all as one."""
+    shift = np.eye(6)[:, [3]]
+    pieces = [
+        lm.LumpedNode(shift, (x, 0, 0), 1.0, inertia=(0.1, 0.1, 0.1), name=n) for n, x in (("root", 0), ("tip", 1))
+    ]
+    return lm.FlexibleBody.from_nodes("beam", pieces, [[100.0]])
+
+
 def tree(*parts, **options):
     bodies = [p for p in parts if isinstance(p, lm.Body | lm.FlexibleBody)]
     return lm.Tree(bodies, [p for p in parts if isinstance(p, lm.Joint)], **options)
@@ -68,7 +80,7 @@ REFUSED = {
         "its last row is [0.0, 0.0, 0.0, 2.0]",
     ),
     # flexible bodies
-    "no modes": (lambda: beam(M_e=np.zeros((0, 0))), "flexible body 'beam': M_e has shape (0, 0), expected (n, n)"),
+    "modal mass of one number": (lambda: beam(M_e=1.0), "flexible body 'beam': M_e has shape (), expected (n, n)"),
     "modes and nodes": (
         lambda: beam(nodes={"tip": lm.Node(np.eye(4), np.zeros((6, 3)))}),
         "flexible body 'beam', node 'tip': modes has shape (6, 3), expected (6, 2).",
@@ -117,7 +129,7 @@ REFUSED = {
     "stiffness of a ball": (
         lambda: tree(body(), lm.Spherical(name="b", parent="world", child="a", stiffness=1.0)).compile(),
         "joint 'b' (world → a): stiffness is not defined for the coordinates of a Spherical joint.",
-        "a spring between two frames",
+        "a Bushing between two frames",
     ),
     "unknown frame": (
         lambda: tree(body(frames={"tip": (1, 0, 0)}), body("b"), hinge(), hinge("k", "a", "b", at="tpi")).compile(),
@@ -188,7 +200,84 @@ REFUSED = {
     "no inertia": (
         lambda: (lambda m: dynamics.forward_dynamics(m, m.state()))(tree(lm.Body("a", mass=1.0), hinge()).compile()),
         "joint 'j' (world → a): the inertia that it moves is not positive.",
-        "Give 'a' mass and moments of inertia, give the joint an armature, or make it Fixed.",
+        "give 'a' mass and moments of inertia",
+        "give the joint an armature, or make it Fixed.",
+    ),
+    "gimbal lock": (
+        lambda: (lambda m: dynamics.forward_dynamics(m, m.state({"s": [0.3, np.pi / 2, 0.1]})))(
+            tree(body(), lm.Screws(name="s", parent="world", child="a", subspace=np.eye(3, 6)[[2, 1, 0]])).compile()
+        ),
+        "joint 's' (world → a): the inertia that it moves is not positive.",
+        "If axes of the joint line up in this position, make it",
+    ),
+    "rigid modes": (
+        lambda: (lambda m: dynamics.forward_dynamics(m, m.state()))(tree(drifting(), hinge(**ON_ROOT)).compile()),
+        "flexible body 'beam': the mass of its modes is not positive when its joint is held.",
+        "moves it as a rigid body, or repeats another one",
+    ),
+    "rigid modes of a ruthless body": (
+        lambda: tree(drifting(), hinge(**ON_ROOT), fidelity="ruthless", modal_inverse="identity").compile(),
+        "flexible body 'beam': the mass of its modes is not positive when its joint is held (smallest eigenvalue",
+    ),
+    "singular and composite": (
+        lambda: (lambda m: dynamics.forward_dynamics(m, m.state(), method="composite"))(
+            tree(lm.Body("a"), hinge()).compile()
+        ),
+        "the mass matrix of <model 'tree': 1 body, 1 degrees of freedom> is singular",
+        'Method "articulated" names the joint',
+    ),
+    "unknown method": (
+        lambda: dynamics.forward_dynamics(pendulum(), pendulum().state(), method="fast"),
+        "method is 'fast', expected one of articulated, direct, composite.",
+    ),
+    # forces and wheels
+    "axes": (
+        lambda: lm.PointForce(name="f", at="a", axes="wrld"),
+        "PointForce 'f': axes is 'wrld', expected 'world' or 'body'.",
+    ),
+    "negative spring": (
+        lambda: lm.SpringDamper(name="s", a="a", b="world", stiffness=-1.0),
+        "SpringDamper 's': stiffness is -1.0, must be ≥ 0.",
+    ),
+    "gear": (lambda: lm.Actuator(name="m", joint="j", gear=0.0), "Actuator 'm': gear is 0.0, expected a number"),
+    "limit": (lambda: lm.Actuator(name="m", joint="j", limit=0.0), "Actuator 'm': limit is 0.0, must be > 0."),
+    "actuator without a joint": (
+        lambda: tree(body(), hinge(), forces=[lm.Actuator(name="m", joint="k")]).compile(),
+        "Actuator 'm': 'k' is not a joint of the tree.",
+    ),
+    "actuator without a speed": (
+        lambda: tree(body(), hinge(), forces=[lm.Actuator(name="m", joint="j", speed=1)]).compile(),
+        "Actuator 'm': joint 'j' has no speed 1, expected 0 to 0.",
+    ),
+    "force on nothing": (
+        lambda: tree(body(), hinge(), forces=[lm.PointForce(name="f", at="b.tip")]).compile(),
+        "PointForce 'f': 'b' is not a body of the tree.",
+    ),
+    "force on no frame": (
+        lambda: tree(body(), hinge(), forces=[lm.PointForce(name="f", at="a.tip")]).compile(),
+        "PointForce 'f': place is 'tip', which is no frame or node of body 'a'.",
+    ),
+    "abstract force": (lambda: tree(body(), hinge(), forces=[lm.Force(name="f")]).compile(), "Force 'f': is abstract"),
+    "friction speed": (
+        lambda: tree(body(), hinge(friction=1.0, friction_speed=0.0)).compile(),
+        "joint 'j' (world → a): friction_speed is 0.0, must be > 0.",
+    ),
+    "unknown input": (
+        lambda: dynamics.forward_dynamics(pendulum(), pendulum().state(), inputs={"push": 1.0}),
+        "inputs: 'push' is no force element with inputs.",
+    ),
+    "wheel without inertia": (
+        lambda: lm.Wheel(name="w", body="a", inertia=0.0),
+        "wheel 'w': inertia is 0.0, must be > 0.",
+    ),
+    "wheel without a body": (
+        lambda: tree(body("bus"), hinge(child="bus"), wheels=[lm.Wheel(name="w", body="bsu", inertia=1.0)]),
+        "wheel 'w': its body 'bsu' is not a body of the tree. Did you mean 'bus'?",
+    ),
+    "modal inverse": (lambda: tree(body(), hinge(), modal_inverse="x"), "modal_inverse is 'x', expected one of auto,"),
+    "identity of a full model": (
+        lambda: tree(body(), hinge(), modal_inverse="identity"),
+        "modal_inverse 'identity' needs what does not change with the deformation",
     ),
 }
 

@@ -88,23 +88,86 @@ def describe(rng, n_bodies, *, flexible=0.5, joints=JOINTS, n_modes=3):
     return bodies
 
 
+def add_wheels(rng, bodies, n_wheels):
+    """Rotors on rigid bodies, on body frames and on nodes that bend."""
+    carriers = rng.integers(0, len(bodies), n_wheels)
+    for parent in map(int, carriers):
+        axis = rng.normal(size=3)
+        axis /= np.linalg.norm(axis)
+        spin, across = rng.uniform(0.1, 0.5), rng.uniform(0.1, 0.5)
+        wheel = {"kind": "wheel", "axis": axis, "damping": rng.uniform(0, 0.1)}
+        given = {"mass": rng.uniform(0, 0.5), "inertia": spin, "transverse": max(across, 0.5 * spin)}
+        J = given["transverse"] * np.eye(3) + (spin - given["transverse"]) * np.outer(axis, axis)
+        piece = {
+            "position": np.zeros(3),
+            "modes": np.zeros((6, 0)),
+            "mass": given["mass"],
+            "com": np.zeros(3),
+            "inertia": J,
+        }
+        body = {"parent": parent, "joint": wheel, "n_modes": 0, "pieces": [piece], "given": given}
+        body["at"], body["child_at"] = {"pose": SE3.random(rng=rng)}, {"pose": np.eye(4)}
+        if bodies[parent]["n_modes"]:
+            body["at_node"] = int(rng.integers(1, 5))
+            body["at"] = _node(bodies[parent]["pieces"][body["at_node"]])
+        bodies.append(body)
+
+
+def add_forces(rng, bodies):
+    """One of each force element between random places: for the oracle, and for liegeo."""
+
+    def place():
+        body = int(rng.integers(-1, len([b for b in bodies if b["joint"]["kind"] != "wheel"])))
+        if body < 0:
+            pose = SE3.random(rng=rng)
+            return (body, {"pose": pose}), ("world", pose)
+        if bodies[body]["n_modes"]:
+            k = int(rng.integers(0, 5))
+            return (body, _node(bodies[body]["pieces"][k])), f"b{body}.n{k}"
+        pose = SE3.random(rng=rng)
+        return (body, {"pose": pose}), (f"b{body}", pose)
+
+    theirs, ours = [], []
+    for axes in ("world", "body"):
+        (a, at), wrench = place(), rng.normal(size=6)
+        theirs.append({"kind": "load", "a": a, "axes": axes, "wrench": wrench})
+        ours.append(lm.PointForce(name=f"load-{axes}", at=at, torque=wrench[:3], force=wrench[3:], axes=axes))
+    for _ in range(2):
+        (a, at_a), (b, at_b) = place(), place()
+        while a[0] == b[0]:
+            b, at_b = place()
+        k, d, length = rng.uniform(1, 10), rng.uniform(0.1, 1), rng.uniform(0, 1)
+        theirs.append({"kind": "spring", "a": a, "b": b, "stiffness": k, "damping": d, "length": length})
+        name = f"spring-{len(ours)}"
+        ours.append(lm.SpringDamper(name=name, a=at_a, b=at_b, stiffness=k, damping=d, length=length))
+        k, d = rng.uniform(1, 10, 6), rng.uniform(0.1, 1, 6)
+        theirs.append({"kind": "bushing", "a": a, "b": b, "stiffness": k, "damping": d})
+        ours.append(lm.Bushing(name=f"bushing-{len(ours)}", a=at_a, b=at_b, stiffness=k, damping=d))
+    return theirs, ours
+
+
 def _node(piece):
     pose = np.eye(4)
     pose[:3, 3] = piece["position"]
     return {"pose": pose, "modes": piece["modes"]}
 
 
-def build(bodies, gravity=(0.3, -0.5, -9.0), fidelity="full"):
+def build(bodies, gravity=(0.3, -0.5, -9.0), fidelity="full", **options):
     """The same tree for liegeo."""
-    made, joints = [], []
+    made, joints, wheels = [], [], []
     for i, body in enumerate(bodies):
+        joint = body["joint"]
+        if joint["kind"] == "wheel":
+            at = f"n{body['at_node']}" if "at_node" in body else body["at"]["pose"]
+            more = {"axis": joint["axis"], "damping": joint["damping"], **body["given"]}
+            wheels.append(lm.Wheel(name=f"j{i}", body=f"b{body['parent']}", at=at, **more))
+            continue
         if body["n_modes"]:
             nodes = [lm.LumpedNode(name=f"n{k}", **piece) for k, piece in enumerate(body["pieces"])]
             made.append(lm.FlexibleBody.from_nodes(f"b{i}", nodes, body["K"], body["D"]))
         else:
             (piece,) = body["pieces"]
             made.append(lm.Body(f"b{i}", piece["mass"], piece["com"], piece["inertia"]))
-        joint = body["joint"]
         extra = {k: joint[k] for k in ("damping", "armature", "stiffness", "rest") if k in joint}
         joints.append(
             getattr(lm, joint["name"])(
@@ -117,4 +180,4 @@ def build(bodies, gravity=(0.3, -0.5, -9.0), fidelity="full"):
                 **extra,
             )
         )
-    return lm.Tree(made, joints, gravity=gravity, fidelity=fidelity)
+    return lm.Tree(made, joints, gravity=gravity, fidelity=fidelity, wheels=wheels, **options)

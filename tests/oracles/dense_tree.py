@@ -7,7 +7,8 @@ and M = Jᵀ diag(m) J; the rest is Lagrange's equation in quasi-velocities, wit
 
     M v̇ + D_q(M v)[v] − adT(v) M v − D_q T + D_q U + d v = τ,
 
-adT acting within each joint's own group.
+adT acting within each joint's own group.  Force elements come from their energy, by complex step, and from the power
+that they take out or that a load puts in.
 """
 
 from __future__ import annotations
@@ -67,6 +68,9 @@ def joint_pose(joint, q, v):
         for S, a, b in zip(joint["screws"], q, v, strict=True):
             X = X @ dual_exp(a * hat(np.asarray(S)), b * hat(np.asarray(S)))
         return X
+    if joint["kind"] == "wheel":
+        # A rotor looks the same at every angle: where it stands does not matter, how fast it turns does.
+        return Dual(np.eye(4), v[0] * hat(np.concatenate([joint["axis"], np.zeros(3)])))
     if joint["kind"] == "planar":
         c, s = np.cos(q[0]), np.sin(q[0])
         A = np.array([[c, -s, 0, q[1]], [s, c, 0, q[2]], [0, 0, 1, 0], [0, 0, 0, 1]])
@@ -84,8 +88,8 @@ def joint_pose(joint, q, v):
     return Dual(A, A @ hat(np.concatenate([v, np.zeros(3)])))
 
 
-N_V = {"planar": 3, "spherical": 3, "free": 6}
-N_Q = {"planar": 3, "spherical": 4, "free": 7}
+N_V = {"planar": 3, "spherical": 3, "free": 6, "wheel": 1}
+N_Q = {"planar": 3, "spherical": 4, "free": 7, "wheel": 1}
 
 
 def sizes(body):
@@ -151,7 +155,7 @@ def retract(bodies, q, d):
     out = []
     for body, qj, dj, eta, etad in split(bodies, q, d):
         kind = body["joint"]["kind"]
-        if kind == "screws":
+        if kind in ("screws", "wheel"):
             out.append(qj + dj)
         elif kind == "planar":
             X = joint_pose(body["joint"], qj, np.zeros(3)).A @ expm(hat(np.array([0, 0, dj[0], dj[1], dj[2], 0])))
@@ -233,3 +237,61 @@ def energy(bodies, gravity, q, v):
     y = motion(bodies, q, v)[0]
     armature = _per_speed(bodies, "armature")
     return 0.5 * y @ y + 0.5 * np.sum(armature * v * v) + potential(bodies, gravity, q)
+
+
+# ---- force elements: {"kind", "a", "b", …}, a and b being (body, place), body -1 for the world
+
+
+def frame(bodies, place, q, v):
+    """X_WF as a dual number."""
+    body, at = place
+    if body < 0:
+        return constant(at["pose"])
+    poses, etas = body_poses(bodies, q, v)
+    return poses[body] @ (node_pose(at, *etas[body]) if "modes" in at else constant(at["pose"]))
+
+
+def stretch(bodies, element, q, v):
+    """What an element's energy depends on, length or (θ, r), as value and rate."""
+    A, B = (frame(bodies, element[k], q, v) for k in "ab")
+    if element["kind"] == "spring":
+        r, rate = B.A[:3, 3] - A.A[:3, 3], B.B[:3, 3] - A.B[:3, 3]
+        length = np.sqrt(r @ r)
+        return np.array([length]), np.array([r @ rate / length])
+    X = A.inverse() @ B
+
+    def coordinates(M):
+        angle = np.arccos((np.trace(M[:3, :3]) - 1) / 2)
+        skew = (M[:3, :3] - M[:3, :3].T) / (2 * np.sin(angle))
+        return np.array([*angle * np.array([skew[2, 1], skew[0, 2], skew[1, 0]]), *M[:3, 3]])
+
+    return coordinates(X.A), coordinates(X.A + 1j * STEP * X.B).imag / STEP if np.isrealobj(X.A) else None
+
+
+def element_energy(bodies, element, q):
+    x, _ = stretch(bodies, element, q, np.zeros(sum(sum(sizes(b)[1:]) for b in bodies)))
+    return 0.5 * np.sum(np.asarray(element["stiffness"]) * (x - element.get("length", 0.0)) ** 2)
+
+
+def element_forces(bodies, elements, q, v):
+    """Generalised forces of all elements."""
+    n = len(v)
+    Q = np.zeros(n)
+    for element in elements:
+        if element["kind"] == "load":
+            torque, force = element["wrench"][:3], element["wrench"][3:]
+            for i, e in enumerate(np.eye(n)):
+                X = frame(bodies, element["a"], q, e)
+                R = X.A[:3, :3]
+                if element["axes"] == "world":
+                    spin = X.B[:3, :3] @ R.T
+                    move = X.B[:3, 3]
+                else:
+                    spin, move = R.T @ X.B[:3, :3], R.T @ X.B[:3, 3]
+                Q[i] += torque @ np.array([spin[2, 1], spin[0, 2], spin[1, 0]]) + force @ move
+            continue
+        lost = np.asarray(element["damping"]) * stretch(bodies, element, q, v)[1]
+        for i, e in enumerate(np.eye(n)):
+            Q[i] -= element_energy(bodies, element, retract(bodies, q, 1j * STEP * e)).imag / STEP
+            Q[i] -= lost @ stretch(bodies, element, q, e)[1]
+    return Q

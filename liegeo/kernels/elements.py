@@ -1,0 +1,232 @@
+"""Forces that are not the joints' own: loads at frames, springs and bushings between two, actuators.
+
+Each frame F that an element uses has a pose X_WF, a twist V_F in itself and modes Π_F (layout.py).  A wrench w at F,
+in F, on body B does the power w·V_F, so the body's bias gets −AdT(X_FB) w and that of its modes −Π_Fᵀ w:  (1)
+reaction forces and modal forces are right without further thought.
+
+Spring from A to B, with r = p_B − p_A in the world, L = |r|, n = r/L: the tension is
+    k (L − L₀) + d L̇,      L̇ = n·(v_B − v_A).                                                        (2)
+Bushing between A and B, in the axes of A, with θ = log R_AB and r = p_AB: energy ½θᵀK_rθ + ½rᵀK_t r, so that B gets
+    force −(K_t r + D_t ṙ) and moment −dexp_left(θ)⁻ᵀ (K_r θ + D_r θ̇),   θ̇ = dexp_left(θ)⁻¹ w_rel.   (3)
+
+The frame's own node is taken as deformed in a ruthless model too: there the springs are what holds the structure.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from liegeo._jit import index, kernel
+from liegeo.kernels import layout as at
+from liegeo.kernels.kinematics import world_poses
+from liegeo.kernels.nodes import node_modes, node_pose
+from liegeo.kernels.spatial import (
+    add,
+    compose,
+    dot,
+    plus,
+    put,
+    rotate,
+    rotate_back,
+    six,
+    sum_columns,
+    times,
+    twist_outward,
+    wrench_inward,
+)
+from liegeo.lie.series import dexpinv_coefficients
+from liegeo.lie.so3 import cross, log_entries, quadratic_apply
+
+
+@kernel
+def joint_resistance(F, f, k, q, jq, v, jv):
+    """What spring, damper and friction of speed k of a joint oppose to its motion.
+
+    Friction is Coulomb's, smoothed: full at a few times the joint's friction speed, which keeps it differentiable.
+    """
+    force = F[f + at.DAMPING + k] * v[jv + k]
+    if F[f + at.STIFFNESS + k] != 0.0:
+        force += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
+    if F[f + at.FRICTION + k] != 0.0:
+        force += F[f + at.FRICTION + k] * np.tanh(v[jv + k] / F[f + at.FRICTION_SPEED])
+    return force
+
+
+@kernel(forceinline=False)
+def load(I, F, q, v, u, out):
+    """out = generalised forces of u and of actuators, less what the joints oppose; modes have theirs in their bias."""
+    for k in range(I[at.N_V]):
+        out[k] = u[k]
+    for i in range(I[at.N_BODIES]):
+        b, f, _ = at.rows(i)
+        if I[b + at.PASSIVE] == 1:
+            jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
+            for k in range(I[b + at.NV]):
+                out[jv + k] -= joint_resistance(F, f, k, q, jq, v, jv)
+    for i in range(I[at.N_ACTUATORS]):
+        a = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
+        out[index(I[a + at.ACTUATED])] += actuator_force(I, F, a, u)
+
+
+@kernel
+def actuator_force(I, F, a, u):
+    """Gear times input, the input kept within its limit."""
+    f, x = index(I[a + at.ACTUATOR_F]), u[index(I[a + at.ACTUATOR_U])]
+    limit = F[f + 1]
+    if x.real > limit:
+        x = 0.0 * x + limit
+    elif x.real < -limit:
+        x = 0.0 * x - limit
+    return F[f] * x
+
+
+@kernel(forceinline=False)
+def place_frames(I, F, q, v, W):
+    """Poses, twists and modes of all frames of force elements, after `velocities`."""
+    world = index(I[at.WORLD])
+    world_poses(I, W, W, world)
+    for k in range(I[at.N_FRAMES]):
+        r = index(I[at.FRAMES]) + k * at.FRAME_SIZE
+        f, x = index(I[r + at.FRAME_F]), index(I[r + at.FRAME_W])
+        body = I[r + at.FRAME_BODY]
+        if body < 0:
+            for j in range(12):
+                W[x + at.X_WF + j] = W[x + at.X_BF + j] = F[f + j]
+            for j in range(6):
+                W[x + at.V_F + j] = 0.0
+            continue
+        b, _, w = at.rows(body)
+        node, n = I[r + at.FRAME_NODE], I[b + at.NM]
+        if node < 0:
+            for j in range(12):
+                W[x + at.X_BF + j] = F[f + j]
+        else:
+            node_pose(I, F, node, True, q, index(I[b + at.EQ]), W, x + at.X_BF)
+            node_modes(I, F, node, True, q, index(I[b + at.EQ]), W, x + at.X_BF, False, W, x + at.PI_F)
+        compose(W, world + 12 * body, W, x + at.X_BF, W, x + at.X_WF)
+        V = twist_outward(W, x + at.X_BF, six(W, w + at.VEL))
+        if node >= 0:
+            V = plus(V, sum_columns(W, x + at.PI_F, n, v, index(I[b + at.EV])))
+        put(W, x + at.V_F, V)
+
+
+@kernel(forceinline=False)
+def apply_elements(I, F, q, v, u, W):
+    """(1) for every element, after `biases`."""
+    place_frames(I, F, q, v, W)
+    for i in range(I[at.N_ELEMENTS]):
+        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
+        kind, a, b = I[e + at.ELEMENT_KIND], index(I[e + at.FRAME_A]), I[e + at.FRAME_B]
+        f = index(I[e + at.ELEMENT_F])
+        if kind == at.SPRING:
+            _spring(I, F, a, b, f, W)
+        elif kind == at.BUSHING:
+            _bushing(I, F, a, b, f, W)
+        else:
+            wrench = plus(six(F, f), six(u, index(I[e + at.ELEMENT_U])))
+            x = index(I[a + at.FRAME_W])
+            if kind == at.LOAD_WORLD:
+                n0, n1, n2 = rotate_back(W, x + at.X_WF, wrench[0], wrench[1], wrench[2])
+                f0, f1, f2 = rotate_back(W, x + at.X_WF, wrench[3], wrench[4], wrench[5])
+                wrench = (n0, n1, n2, f0, f1, f2)
+            _push(I, a, wrench, W)
+
+
+@kernel(forceinline=False)
+def _push(I, r, wrench, W):
+    """(1): the wrench at the frame with row r, in its axes."""
+    r = index(r)
+    body, x = I[r + at.FRAME_BODY], index(I[r + at.FRAME_W])
+    if body < 0:
+        return
+    b, _, w = at.rows(body)
+    add(W, w + at.FOR, times(-1.0, wrench_inward(W, x + at.X_BF, wrench)))
+    if I[r + at.FRAME_NODE] >= 0:
+        n = I[b + at.NM]
+        zf = index(I[b + at.FLEX]) + n * n + at.ZF * n
+        for k in range(n):
+            W[zf + k] -= dot(six(W, x + at.PI_F + 6 * k), wrench)
+
+
+@kernel
+def _span(W, x, y):
+    """p_B − p_A in the world, and its length."""
+    r0, r1, r2 = W[y + 9] - W[x + 9], W[y + 10] - W[x + 10], W[y + 11] - W[x + 11]
+    return r0, r1, r2, np.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
+
+
+@kernel(forceinline=False)
+def _spring(I, F, a, b, f, W):
+    """(2); its data: stiffness, damping, free length.  A spring of no length has no direction, hence no force."""
+    a, b, f = index(a), index(b), index(f)
+    x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
+    r0, r1, r2, length = _span(W, x, y)
+    if length.real == 0.0:
+        return
+    n0, n1, n2 = r0 / length, r1 / length, r2 / length
+    a0, a1, a2 = rotate_back(W, x, n0, n1, n2)
+    b0, b1, b2 = rotate_back(W, y, n0, n1, n2)
+    rate = b0 * W[y + at.V_F + 3] + b1 * W[y + at.V_F + 4] + b2 * W[y + at.V_F + 5]
+    rate -= a0 * W[x + at.V_F + 3] + a1 * W[x + at.V_F + 4] + a2 * W[x + at.V_F + 5]
+    tension = F[f] * (length - F[f + 2]) + F[f + 1] * rate
+    zero = 0.0 * tension
+    _push(I, a, (zero, zero, zero, tension * a0, tension * a1, tension * a2), W)
+    _push(I, b, (zero, zero, zero, -tension * b0, -tension * b1, -tension * b2), W)
+
+
+@kernel
+def _relative(W, x, y):
+    """R_AB (nine numbers) and p_AB, from X_WA at W[x] and X_WB at W[y]."""
+    c0, c3, c6 = rotate_back(W, x, W[y], W[y + 3], W[y + 6])
+    c1, c4, c7 = rotate_back(W, x, W[y + 1], W[y + 4], W[y + 7])
+    c2, c5, c8 = rotate_back(W, x, W[y + 2], W[y + 5], W[y + 8])
+    p0, p1, p2 = rotate_back(W, x, W[y + 9] - W[x + 9], W[y + 10] - W[x + 10], W[y + 11] - W[x + 11])
+    return (c0, c1, c2, c3, c4, c5, c6, c7, c8), (p0, p1, p2)
+
+
+@kernel(forceinline=False)
+def _bushing(I, F, a, b, f, W):
+    """(3); its data: stiffness and damping, six each."""
+    a, b, f = index(a), index(b), index(f)
+    x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
+    R, p = _relative(W, x, y)
+    p0, p1, p2 = p
+    t0, t1, t2 = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
+    A, B = six(W, x + at.V_F), six(W, y + at.V_F)
+    w0, w1, w2 = rotate(R, 0, B[0], B[1], B[2])
+    v0, v1, v2 = rotate(R, 0, B[3], B[4], B[5])
+    c0, c1, c2 = cross(A[0], A[1], A[2], p0, p1, p2)
+    g, _, _ = dexpinv_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
+    d0, d1, d2 = quadratic_apply(t0, t1, t2, -0.5, g, w0 - A[0], w1 - A[1], w2 - A[2])
+    k, d = f, f + 6
+    m0, m1, m2 = F[k] * t0 + F[d] * d0, F[k + 1] * t1 + F[d + 1] * d1, F[k + 2] * t2 + F[d + 2] * d2
+    n0, n1, n2 = quadratic_apply(t0, t1, t2, 0.5, g, -m0, -m1, -m2)
+    f0 = -F[k + 3] * p0 - F[d + 3] * (v0 - A[3] - c0)
+    f1 = -F[k + 4] * p1 - F[d + 4] * (v1 - A[4] - c1)
+    f2 = -F[k + 5] * p2 - F[d + 5] * (v2 - A[5] - c2)
+    e0, e1, e2 = cross(p0, p1, p2, f0, f1, f2)
+    _push(I, a, (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), W)
+    b0, b1, b2 = rotate_back(R, 0, n0, n1, n2)
+    h0, h1, h2 = rotate_back(R, 0, f0, f1, f2)
+    _push(I, b, (b0, b1, b2, h0, h1, h2), W)
+
+
+@kernel(forceinline=False)
+def element_energy(I, F, W):
+    """What springs and bushings store, after `place_frames`."""
+    energy = 0.0 * W[0]
+    for i in range(I[at.N_ELEMENTS]):
+        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
+        kind, f = I[e + at.ELEMENT_KIND], index(I[e + at.ELEMENT_F])
+        if kind != at.SPRING and kind != at.BUSHING:
+            continue
+        x, y = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W]), index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
+        if kind == at.SPRING:
+            _, _, _, length = _span(W, x, y)
+            energy += 0.5 * F[f] * (length - F[f + 2]) * (length - F[f + 2])
+        else:
+            R, p = _relative(W, x, y)
+            t = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
+            for k in range(3):
+                energy += 0.5 * (F[f + k] * t[k] * t[k] + F[f + 3 + k] * p[k] * p[k])
+    return energy

@@ -1,0 +1,220 @@
+"""The modal block of a ruthless model without factorising it: [JR90, (7.7), (7.8)] carried through to the end.
+
+In a ruthless model nothing of a body depends on its deformation, so D_f differs from a constant only by what the
+children give.  With ζ_c = Π_Nᵀ − Π_dᵀ AdT(X_NP) and B_c = AdT(X_NP) of child c, Γ_c its inertia at the node, and the
+children side by side in ζ (n × 6m), B (6 × 6m) and Γ (block-diagonal),
+
+    D_f = Λ⁻¹ + ζ Γ ζᵀ,    μ = μ₀ + B Γ ζᵀ,    Λ = (H_f M_m H_fᵀ)⁻¹,   μ₀ = M_rf − M_rr Π_d.           (1)
+
+The identity (7.7) with Γ⁻¹ cannot be used as printed: Γ has lost the direction of every joint, so it is singular.  With
+
+    Υ = Λ ζ,   Ω = ζᵀ Υ,   E = B − μ₀ Υ,      X = (I + Γ Ω)⁻¹ Γ      ("Γ and the compliance Ω in series")   (2)
+
+the inverse is D_f⁻¹ = Λ − Υ X Υᵀ, and everything that (1) to (5) of articulated.py need follows without it:
+
+    P_R = M_rr − μ₀ Λ μ₀ᵀ + E X Eᵀ,                                                                     (3)
+    λ = Λ ε₀,   ψ = f + X (Υᵀ ε₀ − Ω f),   z ← z_r + μ₀ λ + E ψ,     ε₀ = T_f − H_f z without the children,   (4)
+    η̈ = λ − Λ μ₀ᵀ A − Υ (ψ + X Eᵀ A),                                                                  (5)
+
+f the children's forces at their nodes.  A body costs O(n²) for λ and O(n) for the rest, where [JR90] has O(n²) for the
+inertia too.  tree.py puts the constants of (2) and (3) into F; a child that does not deform D_f is a plain rigid one.
+"""
+
+from __future__ import annotations
+
+from liegeo._jit import index, kernel
+from liegeo.kernels import layout as at
+from liegeo.kernels.spatial import add_inertia_inward, dot, plus, put, six, times
+
+# Rows and columns of the 21 numbers of an inertia, as they stand in spatial.py.
+_ROW = (0, 1, 2, 0, 0, 1, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 4, 5, 3, 3, 4)
+_COLUMN = (0, 1, 2, 1, 2, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 4, 5, 5)
+
+
+@kernel
+def _constants(I, b):
+    """Offsets in F of Λ (n × n), Λμ₀ᵀ (six a mode), Υ (n × k), Ω (k × k), E (6 × k), μ₀Λμ₀ᵀ (21); k = 6m."""
+    n, k, o = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.REDUCED])
+    gain = o + n * n
+    ups = gain + 6 * n
+    omega = ups + n * k
+    e = omega + k * k
+    return o, gain, ups, omega, e, e + 6 * k
+
+
+@kernel
+def _scratch(I, b):
+    """Offsets in W of Γ (21 a child), f (k), X (k × k), a k × k matrix, ψ (k), and k numbers more."""
+    m, o = I[b + at.N_SLOTS], index(I[b + at.REDUCED_W])
+    k = 6 * m
+    f = o + 21 * m
+    x = f + k
+    return o, f, x, x + k * k, x + 2 * k * k, x + 2 * k * k + k
+
+
+def scratch_size(n_slots: int) -> int:
+    """How much of W `_scratch` describes."""
+    k = 6 * n_slots
+    return 21 * n_slots + 3 * k + 2 * k * k
+
+
+@kernel
+def receive_inertia(I, b, w, pb, W):
+    """Γ of the child with rows b, w into its slot."""
+    o, _, _, _, _, _ = _scratch(I, pb)
+    gamma = o + 21 * I[b + at.SLOT]
+    for a in range(21):
+        W[gamma + a] = 0.0
+    add_inertia_inward(W, w + at.R_NB, W, w + at.INE, W, gamma)
+
+
+@kernel
+def receive_force(I, b, pb, z, W):
+    """f of the child with row b into its slot."""
+    _, f, _, _, _, _ = _scratch(I, pb)
+    put(W, f + 6 * I[b + at.SLOT], z)
+
+
+@kernel(forceinline=False)
+def reduce(I, F, b, w, W):
+    """(2) and (3): X, and P_R at INE."""
+    b, w = index(b), index(w)
+    _, _, _, omega, e, square = _constants(I, b)
+    gamma, _, x, lu, _, t = _scratch(I, b)
+    k = 6 * I[b + at.N_SLOTS]
+    P = w + at.INE
+    for a in range(21):
+        W[P + a] -= F[square + a]
+    if k == 0:
+        return
+    for j in range(k * k):
+        W[x + j] = W[lu + j] = 0.0
+    for c in range(I[b + at.N_SLOTS]):
+        for a in range(21):
+            r, s, value = 6 * c + _ROW[a], 6 * c + _COLUMN[a], W[gamma + 21 * c + a]
+            W[x + k * r + s] = W[x + k * s + r] = value
+    for r in range(k):
+        first = r - r % 6
+        for s in range(k):
+            for l in range(first, first + 6):
+                W[lu + k * r + s] += W[x + k * r + l] * F[omega + k * l + s]
+        W[lu + k * r + r] += 1.0
+    _eliminate(W, lu, x, k)
+    # row r of E X at t, then its products with the rows of E
+    for r in range(6):
+        for s in range(k):
+            W[t + s] = 0.0
+        for l in range(k):
+            factor = F[e + k * r + l]
+            for s in range(k):
+                W[t + s] += factor * W[x + k * l + s]
+        for a in range(21):
+            if _ROW[a] == r:
+                for s in range(k):
+                    W[P + a] += W[t + s] * F[e + k * _COLUMN[a] + s]
+
+
+@kernel
+def _eliminate(W, a, x, k):
+    """x ← a⁻¹ x for k × k matrices at offsets a and x of W, by Gauss with row pivoting; a is destroyed.
+
+    a = I + ΓΩ has no eigenvalue below one, so there is always a pivot.
+    """
+    for c in range(k):
+        pivot = c
+        for r in range(c + 1, k):
+            if abs(W[a + k * r + c].real) > abs(W[a + k * pivot + c].real):
+                pivot = r
+        if pivot != c:
+            for s in range(k):
+                W[a + k * c + s], W[a + k * pivot + s] = W[a + k * pivot + s], W[a + k * c + s]
+                W[x + k * c + s], W[x + k * pivot + s] = W[x + k * pivot + s], W[x + k * c + s]
+        inverse = 1.0 / W[a + k * c + c]
+        for r in range(c + 1, k):
+            factor = W[a + k * r + c] * inverse
+            for s in range(c + 1, k):
+                W[a + k * r + s] -= factor * W[a + k * c + s]
+            for s in range(k):
+                W[x + k * r + s] -= factor * W[x + k * c + s]
+    for c in range(k - 1, -1, -1):
+        inverse = 1.0 / W[a + k * c + c]
+        for r in range(c + 1, k):
+            factor = W[a + k * c + r]
+            for s in range(k):
+                W[x + k * c + s] -= factor * W[x + k * r + s]
+        for s in range(k):
+            W[x + k * c + s] *= inverse
+
+
+@kernel(forceinline=False)
+def gather_reduced(I, F, b, z, load, W):
+    """(4): returns the new z, and leaves λ at EPS and ψ in the scratch."""
+    b = index(b)
+    n, k, ev = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.EV])
+    y = index(I[b + at.FLEX]) + n * n
+    zf, lam, pid = y + at.ZF * n, y + at.EPS * n, y + at.PID * n
+    la, _, ups, omega, e, _ = _constants(I, b)
+    _, f, x, _, psi, t = _scratch(I, b)
+    # ε₀ takes the place of z_f, λ that of ε_f
+    for j in range(n):
+        W[zf + j] = load[ev + j] - W[zf + j]
+        W[lam + j] = 0.0
+    if I[b + at.OFFSET] == at.DEFORMING:
+        for j in range(n):
+            W[zf + j] += dot(six(W, pid + 6 * j), z)
+    for s in range(k):
+        W[t + s] = 0.0
+        for l in range(k):
+            W[t + s] -= F[omega + k * s + l] * W[f + l]
+    for j in range(n):
+        epsilon = W[zf + j]
+        for l in range(n):
+            W[lam + l] += F[la + n * j + l] * epsilon
+        for s in range(k):
+            W[t + s] += F[ups + k * j + s] * epsilon
+    for s in range(k):
+        W[psi + s] = W[f + s]
+        for l in range(k):
+            W[psi + s] += W[x + k * s + l] * W[t + l]
+    # μ₀ λ = μ₀ Λ ε₀
+    for j in range(n):
+        z = plus(z, times(W[zf + j], six(F, la + n * n + 6 * j)))
+    z0, z1, z2, z3, z4, z5 = z
+    for s in range(k):
+        value = W[psi + s]
+        z0 += F[e + s] * value
+        z1 += F[e + k + s] * value
+        z2 += F[e + 2 * k + s] * value
+        z3 += F[e + 3 * k + s] * value
+        z4 += F[e + 4 * k + s] * value
+        z5 += F[e + 5 * k + s] * value
+    return z0, z1, z2, z3, z4, z5
+
+
+@kernel(forceinline=False)
+def scatter_reduced(I, F, b, A, W, out):
+    """(5): η̈ into `out`."""
+    b = index(b)
+    n, k, ev = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.EV])
+    lam = index(I[b + at.FLEX]) + n * n + at.EPS * n
+    _, gain, ups, _, e, _ = _constants(I, b)
+    _, f, x, _, psi, t = _scratch(I, b)
+    # Eᵀ A at f, which nobody needs any more, then ψ + X Eᵀ A at t
+    for s in range(k):
+        W[f + s] = (
+            F[e + s] * A[0]
+            + F[e + k + s] * A[1]
+            + F[e + 2 * k + s] * A[2]
+            + F[e + 3 * k + s] * A[3]
+            + F[e + 4 * k + s] * A[4]
+            + F[e + 5 * k + s] * A[5]
+        )
+    for s in range(k):
+        W[t + s] = W[psi + s]
+        for l in range(k):
+            W[t + s] += W[x + k * s + l] * W[f + l]
+    for j in range(n):
+        rate = W[lam + j] - dot(six(F, gain + 6 * j), A)
+        for s in range(k):
+            rate -= F[ups + k * j + s] * W[t + s]
+        out[ev + j] = rate
