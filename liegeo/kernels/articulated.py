@@ -282,7 +282,7 @@ def _gather_modes(I, b, z, load, W):
 
 @kernel(forceinline=False)
 def modal_block(I, b, w, W):
-    """μ = P_rf − P_rr Π_d, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in the place of P_ff, both triangles."""
+    """μ = P_rf − P_rr Π_d, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in the place of P_ff, its lower triangle."""
     b, w = index(b), index(w)
     n, x = I[b + at.NM], index(I[b + at.FLEX])
     y = x + n * n
@@ -295,7 +295,7 @@ def modal_block(I, b, w, W):
         add(W, mu + 6 * k, times(-1.0, inertia_apply(W, w + at.INE, six(W, pid + 6 * k))))
     for k in range(n):
         d, r = six(W, pid + 6 * k), six(W, prf + 6 * k)
-        for l in range(n):
+        for l in range(k + 1):
             W[x + n * k + l] -= dot(d, six(W, mu + 6 * l)) + dot(r, six(W, pid + 6 * l))
 
 
@@ -341,7 +341,10 @@ def _subtract_product(W, P, g, m):
 
 @kernel(forceinline=False)
 def give_inertia(I, b, w, pb, p, W):
-    """P ← P + 𝒜 Γ 𝒜ᵀ for a joint on a deforming node of the parent, whose rows are at pb and p."""
+    """P ← P + 𝒜 Γ 𝒜ᵀ for a joint on a deforming node of the parent, whose rows are at pb and p.
+
+    Of P_ff only the lower triangle is kept.
+    """
     b, w, pb, p = index(b), index(w), index(pb), index(p)
     k, n, x = index(I[b + at.CARRIER]), I[pb + at.NM], index(I[pb + at.FLEX])
     pi, prf = k + at.CARRIER_PI, x + n * n + at.PRF * n
@@ -353,7 +356,7 @@ def give_inertia(I, b, w, pb, p, W):
     add_inertia_inward(W, k, W, gamma, W, p + at.INE)
     for j in range(n):
         force = inertia_apply(W, gamma, six(W, pi + 6 * j))
-        for l in range(n):
+        for l in range(j, n):
             W[x + n * l + j] += dot(six(W, pi + 6 * l), force)
         add(W, prf + 6 * j, wrench_inward(W, k, force))
 

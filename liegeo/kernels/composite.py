@@ -31,8 +31,8 @@ def mass_matrix(I, F, q, W, out):
             modal_block(I, b, w, W)
             x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             for k in range(n):
-                for l in range(n):
-                    out[ev + l, ev + k] = W[x + n * l + k]
+                for l in range(k, n):
+                    out[ev + l, ev + k] = out[ev + k, ev + l] = W[x + n * l + k]
                 _rows(I, W, i, ev + k, six(W, x + n * n + at.MU * n + 6 * k), out)
         parent = I[b + at.PARENT]
         if parent >= 0:

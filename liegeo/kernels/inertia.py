@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six
+from liegeo.kernels.spatial import add, plus, put, put_rigid, rigid_apply, six, times
 from liegeo.lie.so3 import cross
 
 
@@ -70,11 +70,12 @@ def _flexible_inertia(I, F, b, f, w, q, W):
             c0 += F[ct + k] * e
             c1 += F[ct + n + k] * e
             c2 += F[ct + 2 * n + k] * e
-            for a in range(6):
-                s = F[j1 + 6 * k + a]
-                for l in range(n):
-                    s = s + F[j2 + 6 * (n * k + l) + a] * q[eq + l]
-                W[J + a] += e * s
+            # Σ_l J₂ₖₗ η_l stays at MU, where the bias finds it
+            s = (zero, zero, zero, zero, zero, zero)
+            for l in range(n):
+                s = plus(s, times(q[eq + l], six(F, j2 + 6 * (n * k + l))))
+            put(W, x + n * n + at.MU * n + 6 * k, s)
+            add(W, J, times(e, plus(s, six(F, j1 + 6 * k))))
         for a in range(3):
             for l in range(n):
                 e = q[eq + l]
@@ -116,10 +117,10 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     ct = index(I[b + at.MODAL])
     cr1 = ct + 6 * n
     j1 = cr1 + 3 * n * n
-    j2 = j1 + 6 * n
     stiffness = ct + at.K_N * n + at.K_NN * n * n
     damping = stiffness + n * n
     cr, zf = x + n * n + at.CR * n, x + n * n + at.ZF * n
+    j2_eta, coriolis = x + n * n + at.MU * n, x + n * n + at.GAIN * n
     full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
     w0, w1, w2, v0, v1, v2 = V
@@ -130,25 +131,24 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     d0, d1, d2 = z, z, z  # ċ = C_t η̇
     t0, t1, t2 = z, z, z  # J̇ w
     x0, x1, x2 = cross(w0, w1, w2, v0, v1, v2)
+    if full:
+        # Σ_l C_r1[l, k] η̇_l at GAIN
+        for k in range(3 * n):
+            W[coriolis + k] = z
+        for a in range(3):
+            for l in range(n):
+                e = v[ev + l]
+                for k in range(n):
+                    W[coriolis + a * n + k] += F[cr1 + (a * n + l) * n + k] * e
     for k in range(n):
         e = v[ev + k]
         # ∂J/∂ηₖ; in a ruthless model at η = 0
         a0, a1, a2 = z + F[j1 + 6 * k], z + F[j1 + 6 * k + 1], z + F[j1 + 6 * k + 2]
         a3, a4, a5 = z + F[j1 + 6 * k + 3], z + F[j1 + 6 * k + 4], z + F[j1 + 6 * k + 5]
-        s0, s1, s2 = z, z, z  # Σ_l C_r1[l, k] η̇_l
+        s0, s1, s2 = z, z, z
         if full:
-            for l in range(n):
-                m, h = j2 + 6 * (n * k + l), 2.0 * q[eq + l]
-                a0 += F[m] * h
-                a1 += F[m + 1] * h
-                a2 += F[m + 2] * h
-                a3 += F[m + 3] * h
-                a4 += F[m + 4] * h
-                a5 += F[m + 5] * h
-                r = cr1 + l * n + k
-                s0 += F[r] * v[ev + l]
-                s1 += F[r + n * n] * v[ev + l]
-                s2 += F[r + 2 * n * n] * v[ev + l]
+            a0, a1, a2, a3, a4, a5 = plus((a0, a1, a2, a3, a4, a5), times(2.0, six(W, j2_eta + 6 * k)))
+            s0, s1, s2 = W[coriolis + k], W[coriolis + n + k], W[coriolis + 2 * n + k]
             d0 += F[ct + k] * e
             d1 += F[ct + n + k] * e
             d2 += F[ct + 2 * n + k] * e

@@ -10,7 +10,8 @@ The identity (7.7) with Γ⁻¹ cannot be used as printed: Γ has lost the direc
 
     Υ = Λ ζ,   Ω = ζᵀ Υ,   E = B − μ₀ Υ,      X = (I + Γ Ω)⁻¹ Γ      ("Γ and the compliance Ω in series")   (2)
 
-the inverse is D_f⁻¹ = Λ − Υ X Υᵀ, and everything that (1) to (5) of articulated.py need follows without it:
+the inverse is D_f⁻¹ = Λ − Υ X Υᵀ (with Ω = C C and Y = Γ C, X = Γ − Y (I + C Γ C)⁻¹ Yᵀ needs only a positive definite
+matrix), and everything that (1) to (5) of articulated.py need follows without it:
 
     P_R = M_rr − μ₀ Λ μ₀ᵀ + E X Eᵀ,                                                                     (3)
     λ = Λ ε₀,   ψ = f + X (Υᵀ ε₀ − Ω f),   z ← z_r + μ₀ λ + E ψ,     ε₀ = T_f − H_f z without the children,   (4)
@@ -33,35 +34,34 @@ _COLUMN = (0, 1, 2, 1, 2, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 4, 5, 5)
 
 @kernel
 def _constants(I, b):
-    """Offsets in F of Λ (n × n), Λμ₀ᵀ (six a mode), Υ (n × k), Ω (k × k), E (6 × k), μ₀Λμ₀ᵀ (21); k = 6m."""
+    """Offsets in F of Λ (n × n), Λμ₀ᵀ (six a mode), Υ (n × k), Ω and its root C (k × k), E (6 × k), μ₀Λμ₀ᵀ (21)."""
     n, k, o = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.REDUCED])
     gain = o + n * n
     ups = gain + 6 * n
     omega = ups + n * k
-    e = omega + k * k
+    e = omega + 2 * k * k
     return o, gain, ups, omega, e, e + 6 * k
 
 
 @kernel
 def _scratch(I, b):
-    """Offsets in W of Γ (21 a child), f (k), X (k × k), a k × k matrix, ψ (k), and k numbers more."""
+    """Offsets in W of Γ (21 a child), f, ψ and k numbers more, X and two k × k matrices more; k = 6m."""
     m, o = I[b + at.N_SLOTS], index(I[b + at.REDUCED_W])
     k = 6 * m
     f = o + 21 * m
-    x = f + k
-    return o, f, x, x + k * k, x + 2 * k * k, x + 2 * k * k + k
+    return o, f, f + k, f + 2 * k, f + 3 * k
 
 
 def scratch_size(n_slots: int) -> int:
     """How much of W `_scratch` describes."""
     k = 6 * n_slots
-    return 21 * n_slots + 3 * k + 2 * k * k
+    return 21 * n_slots + 3 * k + 3 * k * k
 
 
 @kernel
 def receive_inertia(I, b, w, pb, W):
     """Γ of the child with rows b, w into its slot."""
-    o, _, _, _, _, _ = _scratch(I, pb)
+    o, _, _, _, _ = _scratch(I, pb)
     gamma = o + 21 * I[b + at.SLOT]
     for a in range(21):
         W[gamma + a] = 0.0
@@ -71,7 +71,7 @@ def receive_inertia(I, b, w, pb, W):
 @kernel
 def receive_force(I, b, pb, z, W):
     """f of the child with row b into its slot."""
-    _, f, _, _, _, _ = _scratch(I, pb)
+    _, f, _, _, _ = _scratch(I, pb)
     put(W, f + 6 * I[b + at.SLOT], z)
 
 
@@ -79,106 +79,126 @@ def receive_force(I, b, pb, z, W):
 def reduce(I, F, b, w, W):
     """(2) and (3): X, and P_R at INE."""
     b, w = index(b), index(w)
-    _, _, _, omega, e, square = _constants(I, b)
-    gamma, _, x, lu, _, t = _scratch(I, b)
-    k = 6 * I[b + at.N_SLOTS]
-    P = w + at.INE
+    m = I[b + at.N_SLOTS]
+    _, _, _, _, _, square = _constants(I, b)
     for a in range(21):
-        W[P + a] -= F[square + a]
-    if k == 0:
-        return
-    for j in range(k * k):
-        W[x + j] = W[lu + j] = 0.0
-    for c in range(I[b + at.N_SLOTS]):
-        for a in range(21):
-            r, s, value = 6 * c + _ROW[a], 6 * c + _COLUMN[a], W[gamma + 21 * c + a]
-            W[x + k * r + s] = W[x + k * s + r] = value
-    for r in range(k):
-        first = r - r % 6
-        for s in range(k):
-            for l in range(first, first + 6):
-                W[lu + k * r + s] += W[x + k * r + l] * F[omega + k * l + s]
-        W[lu + k * r + r] += 1.0
-    _eliminate(W, lu, x, k)
-    # row r of E X at t, then its products with the rows of E
-    for r in range(6):
-        for s in range(k):
-            W[t + s] = 0.0
-        for l in range(k):
-            factor = F[e + k * r + l]
-            for s in range(k):
-                W[t + s] += factor * W[x + k * l + s]
-        for a in range(21):
-            if _ROW[a] == r:
-                for s in range(k):
-                    W[P + a] += W[t + s] * F[e + k * _COLUMN[a] + s]
+        W[w + at.INE + a] -= F[square + a]
+    # With its size known the compiler unrolls everything; one child is by far the most common case.
+    if m == 1:
+        _in_series(I, F, b, w, 6, W)
+    elif m > 1:
+        _in_series(I, F, b, w, 6 * m, W)
 
 
 @kernel
-def _eliminate(W, a, x, k):
-    """x ← a⁻¹ x for k × k matrices at offsets a and x of W, by Gauss with row pivoting; a is destroyed.
-
-    a = I + ΓΩ has no eigenvalue below one, so there is always a pivot.
-    """
-    for c in range(k):
-        pivot = c
-        for r in range(c + 1, k):
-            if abs(W[a + k * r + c].real) > abs(W[a + k * pivot + c].real):
-                pivot = r
-        if pivot != c:
-            for s in range(k):
-                W[a + k * c + s], W[a + k * pivot + s] = W[a + k * pivot + s], W[a + k * c + s]
-                W[x + k * c + s], W[x + k * pivot + s] = W[x + k * pivot + s], W[x + k * c + s]
-        inverse = 1.0 / W[a + k * c + c]
-        for r in range(c + 1, k):
-            factor = W[a + k * r + c] * inverse
-            for s in range(c + 1, k):
-                W[a + k * r + s] -= factor * W[a + k * c + s]
-            for s in range(k):
-                W[x + k * r + s] -= factor * W[x + k * c + s]
-    for c in range(k - 1, -1, -1):
-        inverse = 1.0 / W[a + k * c + c]
-        for r in range(c + 1, k):
-            factor = W[a + k * c + r]
-            for s in range(k):
-                W[x + k * c + s] -= factor * W[x + k * r + s]
-        for s in range(k):
-            W[x + k * c + s] *= inverse
+def _in_series(I, F, b, w, k, W):
+    """X of (2), and its share of (3)."""
+    _, _, _, omega, e, _ = _constants(I, b)
+    gamma, _, _, t, x = _scratch(I, b)
+    root, y, s, zero = omega + k * k, x + k * k, x + 2 * k * k, 0.0 * W[w + at.INE]
+    for j in range(k * k):
+        W[x + j] = 0.0
+    for c in range(k // 6):
+        for a in range(21):
+            r, l, value = 6 * c + _ROW[a], 6 * c + _COLUMN[a], W[gamma + 21 * c + a]
+            W[x + k * r + l] = W[x + k * l + r] = value
+    # Y = Γ C
+    for r in range(k):
+        first = r - r % 6
+        for c in range(k):
+            total = zero
+            for l in range(first, first + 6):
+                total += W[x + k * r + l] * F[root + k * l + c]
+            W[y + k * r + c] = total
+    # I + C Y = L D Lᵀ at s: L below the diagonal, 1/D on it
+    for r in range(k):
+        for c in range(r + 1):
+            total = zero
+            for l in range(k):
+                total += F[root + k * r + l] * W[y + k * l + c]
+            W[s + k * r + c] = total
+        W[s + k * r + r] += 1.0
+    for r in range(k):
+        for c in range(r):
+            total = W[s + k * r + c]
+            for l in range(c):
+                total -= W[s + k * r + l] * W[s + k * c + l]
+            W[s + k * r + c] = total
+        pivot = W[s + k * r + r]
+        for c in range(r):
+            scaled = W[s + k * r + c] * W[s + k * c + c]
+            pivot -= scaled * W[s + k * r + c]
+            W[s + k * r + c] = scaled
+        W[s + k * r + r] = 1.0 / pivot
+    # Y ← Y L⁻ᵀ, row by row, and X = Γ − Y D⁻¹ Yᵀ
+    for r in range(k):
+        for c in range(k):
+            total = W[y + k * r + c]
+            for l in range(c):
+                total -= W[s + k * c + l] * W[y + k * r + l]
+            W[y + k * r + c] = total
+        for c in range(r + 1):
+            total = W[x + k * r + c]
+            for l in range(k):
+                total -= W[y + k * r + l] * W[s + k * l + l] * W[y + k * c + l]
+            W[x + k * r + c] = W[x + k * c + r] = total
+    # row r of E X at t, then its products with the rows of E
+    for r in range(6):
+        for c in range(k):
+            total = zero
+            for l in range(k):
+                total += F[e + k * r + l] * W[x + k * l + c]
+            W[t + c] = total
+        for a in range(21):
+            if _ROW[a] == r:
+                total = zero
+                for c in range(k):
+                    total += W[t + c] * F[e + k * _COLUMN[a] + c]
+                W[w + at.INE + a] += total
 
 
 @kernel(forceinline=False)
 def gather_reduced(I, F, b, z, load, W):
     """(4): returns the new z, and leaves λ at EPS and ψ in the scratch."""
     b = index(b)
-    n, k, ev = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.EV])
+    m = I[b + at.N_SLOTS]
+    if m == 1:
+        return _gather(I, F, b, z, load, 6, W)
+    return _gather(I, F, b, z, load, 6 * m, W)
+
+
+@kernel
+def _gather(I, F, b, z, load, k, W):
+    n, ev = I[b + at.NM], index(I[b + at.EV])
     y = index(I[b + at.FLEX]) + n * n
     zf, lam, pid = y + at.ZF * n, y + at.EPS * n, y + at.PID * n
-    la, _, ups, omega, e, _ = _constants(I, b)
-    _, f, x, _, psi, t = _scratch(I, b)
+    la, gain, ups, omega, e, _ = _constants(I, b)
+    _, f, psi, t, x = _scratch(I, b)
     # ε₀ takes the place of z_f, λ that of ε_f
     for j in range(n):
         W[zf + j] = load[ev + j] - W[zf + j]
-        W[lam + j] = 0.0
     if I[b + at.OFFSET] == at.DEFORMING:
         for j in range(n):
             W[zf + j] += dot(six(W, pid + 6 * j), z)
     for s in range(k):
-        W[t + s] = 0.0
+        total = 0.0 * z[0]
         for l in range(k):
-            W[t + s] -= F[omega + k * s + l] * W[f + l]
+            total -= F[omega + k * s + l] * W[f + l]
+        W[t + s] = total
     for j in range(n):
-        epsilon = W[zf + j]
+        epsilon, total = W[zf + j], 0.0 * z[0]
         for l in range(n):
-            W[lam + l] += F[la + n * j + l] * epsilon
+            total += F[la + n * j + l] * W[zf + l]
+        W[lam + j] = total
         for s in range(k):
             W[t + s] += F[ups + k * j + s] * epsilon
+        # μ₀ λ = μ₀ Λ ε₀
+        z = plus(z, times(epsilon, six(F, gain + 6 * j)))
     for s in range(k):
-        W[psi + s] = W[f + s]
+        total = W[f + s]
         for l in range(k):
-            W[psi + s] += W[x + k * s + l] * W[t + l]
-    # μ₀ λ = μ₀ Λ ε₀
-    for j in range(n):
-        z = plus(z, times(W[zf + j], six(F, la + n * n + 6 * j)))
+            total += W[x + k * s + l] * W[t + l]
+        W[psi + s] = total
     z0, z1, z2, z3, z4, z5 = z
     for s in range(k):
         value = W[psi + s]
@@ -195,10 +215,19 @@ def gather_reduced(I, F, b, z, load, W):
 def scatter_reduced(I, F, b, A, W, out):
     """(5): η̈ into `out`."""
     b = index(b)
-    n, k, ev = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.EV])
+    m = I[b + at.N_SLOTS]
+    if m == 1:
+        _scatter(I, F, b, A, 6, W, out)
+    else:
+        _scatter(I, F, b, A, 6 * m, W, out)
+
+
+@kernel
+def _scatter(I, F, b, A, k, W, out):
+    n, ev = I[b + at.NM], index(I[b + at.EV])
     lam = index(I[b + at.FLEX]) + n * n + at.EPS * n
     _, gain, ups, _, e, _ = _constants(I, b)
-    _, f, x, _, psi, t = _scratch(I, b)
+    _, f, psi, t, x = _scratch(I, b)
     # Eᵀ A at f, which nobody needs any more, then ψ + X Eᵀ A at t
     for s in range(k):
         W[f + s] = (
@@ -210,9 +239,10 @@ def scatter_reduced(I, F, b, A, W, out):
             + F[e + 5 * k + s] * A[5]
         )
     for s in range(k):
-        W[t + s] = W[psi + s]
+        total = W[psi + s]
         for l in range(k):
-            W[t + s] += W[x + k * s + l] * W[f + l]
+            total += W[x + k * s + l] * W[f + l]
+        W[t + s] = total
     for j in range(n):
         rate = W[lam + j] - dot(six(F, gain + 6 * j), A)
         for s in range(k):

@@ -350,12 +350,16 @@ class _Compiler:
             Pi_N = np.concatenate([np.zeros((0, n)), *(_modes_in_node(node) for node in nodes)])
             zeta = Pi_N.T - Pi_d.T @ B
             Upsilon = Lambda @ zeta
+            Omega = zeta.T @ Upsilon
+            values, vectors = np.linalg.eigh(Omega)
+            root = vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             square = mu @ Lambda @ mu.T
             rows[i][at.REDUCED] = self._put(
                 *Lambda.ravel(),
                 *(Lambda @ mu.T).ravel(),
                 *Upsilon.ravel(),
-                *(zeta.T @ Upsilon).ravel(),
+                *Omega.ravel(),
+                *root.ravel(),
                 *(B - mu @ Upsilon).ravel(),
                 *_six(square[:3, :3]),
                 *square[:3, 3:].ravel(),
