@@ -534,7 +534,8 @@ def main(argv=None):
     c = part_c(rng, (5,), (16, 8), seconds) if options.quick else part_c(rng, tuple(PAPER_TABLE), (64, 32), seconds)
     starts, calls = part_d(rng, seconds)
 
-    console = Console()
+    # Wide enough for the widest table, also when the output goes to a file.
+    console = Console(width=max(Console().width, 130))
     console.print(f"Python {sysconfig.get_python_version()}, numpy {np.__version__}, Pinocchio {pin.__version__}")
     table = Table("(a) rigid, one call", "liegeo µs", "Pinocchio µs", "ratio", "MuJoCo µs", "ratio")
     for name, mine, theirs, other in a:
