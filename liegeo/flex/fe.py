@@ -1,0 +1,211 @@
+"""One linear finite-element model, whatever it came from: nodes, degrees of freedom, mass and stiffness.
+
+A degree of freedom is a node and a direction: 0, 1, 2 rotate about x, y, z; 3, 4, 5 move along them (angular first, as
+everywhere in liegeo; FE programs number 1–3 for displacement and 4–6 for rotation).  All in one Cartesian frame.
+
+A reader, or a beam, has one duty: to make an FEModel.  Reduction and inertia (modes.py, inertia.py) know nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo.errors import ModelError
+from liegeo.lie import SO3
+from liegeo.model.body import suggest
+
+Array = NDArray[np.float64]
+# From a static displacement to the geometric stiffness of its stresses, linear in it.
+Geometric = Callable[[Array], sp.csc_array]
+
+# How far M and K may be from their transposes, relative to their largest entry: files have few digits.
+_SYMMETRY = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class FEModel:
+    """Positions (N × 3) of nodes, their names, degrees of freedom (n × 2: node, direction), mass and stiffness (n × n).
+
+    `geometric`, if the source can give it, turns a static displacement into a geometric stiffness, for stiffening.
+    `observers` are places that are not nodes: by name a position and a 6 × n matrix that gives their small rotation and
+    displacement (see `average`).
+    """
+
+    positions: ArrayLike
+    dofs: ArrayLike
+    mass: Any
+    stiffness: Any
+    names: Sequence[str] = ()
+    name: str = "fe"
+    geometric: Geometric | None = None
+    observers: Mapping[str, tuple[Array, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        who = f"FE model '{self.name}'"
+        positions = np.array(self.positions, dtype=np.float64)
+        if positions.ndim != 2 or positions.shape[1] != 3 or not np.isfinite(positions).all():
+            raise ModelError(f"{who}: positions has shape {positions.shape}, expected (nodes, 3), all finite.")
+        dofs = np.array(self.dofs, dtype=np.int64).reshape(-1, 2)
+        names = tuple(str(n) for n in self.names) or tuple(str(i) for i in range(len(positions)))
+        if len(names) != len(positions) or len(set(names)) != len(names):
+            raise ModelError(f"{who}: {len(names)} names for {len(positions)} nodes, expected one each, all different.")
+        if len(dofs) and (dofs.min() < 0 or dofs[:, 0].max() >= len(positions) or dofs[:, 1].max() > 5):
+            bad = next(tuple(d) for d in dofs.tolist() if not (0 <= d[0] < len(positions) and 0 <= d[1] < 6))
+            raise ModelError(f"{who}: there is no degree of freedom {bad}, expected (node, direction 0 to 5).")
+        if len(np.unique(dofs, axis=0)) != len(dofs):
+            raise ModelError(f"{who}: a degree of freedom is listed twice.")
+        object.__setattr__(self, "positions", positions)
+        object.__setattr__(self, "dofs", dofs)
+        object.__setattr__(self, "names", names)
+        for what in ("mass", "stiffness"):
+            object.__setattr__(self, what, _symmetric(f"{who}: {what}", getattr(self, what), len(dofs)))
+        self._check_mass(who)
+
+    def _check_mass(self, who: str) -> None:
+        diagonal = self.mass.diagonal()
+        if len(diagonal) and diagonal.min() < 0.0:
+            node, direction = self.dofs[int(np.argmin(diagonal))]
+            raise ModelError(
+                f"{who}: the mass of node '{self.names[node]}', direction {direction}, is {diagonal.min():.6g}, "
+                "must be ≥ 0."
+            )
+        if not self.total_mass > 0.0:
+            raise ModelError(f"{who}: has no mass: moving all nodes along an axis moves {self.total_mass:.6g} kg.")
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return len(np.asarray(self.dofs))
+
+    def __repr__(self) -> str:
+        return (
+            f"<FE model '{self.name}': {len(self.names)} nodes, {self.n} degrees of freedom, {self.total_mass:.6g} kg>"
+        )
+
+    @property
+    def rigid(self) -> Array:
+        """The six rigid motions (n × 6): rotations about the axes through the origin, then displacements."""
+        out = np.zeros((self.n, 6))
+        nodes, directions = np.asarray(self.dofs).T
+        p = np.asarray(self.positions)[nodes]
+        for a in range(3):
+            out[:, a] = np.where(directions == a, 1.0, 0.0)
+            turned = np.cross(np.eye(3)[a], p)
+            for b in range(3):
+                out[directions == 3 + b, a] = turned[directions == 3 + b, b]
+            out[:, 3 + a] = np.where(directions == 3 + a, 1.0, 0.0)
+        return out
+
+    @property
+    def inertia(self) -> Array:
+        """The 6 × 6 rigid inertia about the origin, angular first."""
+        return np.asarray(self.rigid.T @ (self.mass @ self.rigid))
+
+    @property
+    def total_mass(self) -> float:
+        t = self.rigid[:, 3]
+        return float(t @ (self.mass @ t))
+
+    def node(self, name: str | int) -> int:
+        """Index of a node by name."""
+        if str(name) not in self.names:
+            raise ModelError(f"FE model '{self.name}': has no node '{name}'.{suggest(str(name), self.names[:200])}")
+        return self.names.index(str(name))
+
+    def dof(self, name: str | int, direction: int) -> int:
+        """Index of a degree of freedom."""
+        found = np.flatnonzero((np.asarray(self.dofs) == (self.node(name), direction)).all(axis=1))
+        if not len(found):
+            raise ModelError(f"FE model '{self.name}': node '{name}' has no direction {direction}.")
+        return int(found[0])
+
+    def place(self, name: str | int) -> tuple[Array, sp.csr_array]:
+        """Position of a node or observer, and the 6 × n matrix that gives its small rotation and displacement.
+
+        Of a node without rotations those rows are zero.
+        """
+        if str(name) in self.observers:
+            return self.observers[str(name)]
+        i = self.node(name)
+        mine = np.flatnonzero(np.asarray(self.dofs)[:, 0] == i)
+        directions = np.asarray(self.dofs)[mine, 1]
+        matrix = sp.csr_array((np.ones(len(mine)), (directions, mine)), shape=(6, self.n))
+        return np.asarray(self.positions)[i], matrix
+
+    def average(self, name: str, nodes: Sequence[str | int], position: ArrayLike | None = None) -> FEModel:
+        """The same with an observer that moves as these nodes do on average (RBE3): nothing gets stiffer.
+
+        Its rotation and displacement are those of the rigid motion closest to the nodes' displacements, about `position`
+        (their centre, if not given).
+        """
+        indices = [self.node(n) for n in nodes]
+        p = np.asarray(self.positions)[indices]
+        center = p.mean(axis=0) if position is None else np.asarray(position, dtype=np.float64)
+        rows = np.concatenate([np.concatenate([-SO3.hat(x - center), np.eye(3)], axis=1) for x in p])
+        if np.linalg.matrix_rank(rows) < 6:
+            raise ModelError(
+                f"FE model '{self.name}': the {len(indices)} nodes of '{name}' lie on one line or point, which has no "
+                "rotation; give at least three that do not."
+            )
+        fit = np.linalg.pinv(rows)
+        columns = [self.dof(n, 3 + a) for n in nodes for a in range(3)]
+        matrix = sp.csr_array((fit.ravel(), (np.repeat(np.arange(6), len(columns)), np.tile(columns, 6))), (6, self.n))
+        return self._with(observers={**self.observers, name: (center, matrix)})
+
+    def rigid_link(self, name: str, nodes: Sequence[str | int], position: ArrayLike | None = None) -> FEModel:
+        """The same with a new node of six directions to which these nodes are tied rigidly (RBE2)."""
+        indices = [self.node(n) for n in nodes]
+        p = np.asarray(self.positions)
+        center = p[indices].mean(axis=0) if position is None else np.asarray(position, dtype=np.float64)
+        dofs = np.asarray(self.dofs)
+        tied = np.isin(dofs[:, 0], indices)
+        kept = np.flatnonzero(~tied)
+        new = len(p)
+        # u = T û: tied directions follow the new node, all others stay
+        rows, columns, values = [*kept], [*range(len(kept))], [*np.ones(len(kept))]
+        for i in np.flatnonzero(tied):
+            node, direction = dofs[i]
+            follows = np.zeros(6)
+            if direction < 3:
+                follows[direction] = 1.0
+            else:
+                follows[:3] = -SO3.hat(p[node] - center)[direction - 3]
+                follows[direction] = 1.0
+            for a in np.flatnonzero(follows):
+                rows.append(i)
+                columns.append(len(kept) + a)
+                values.append(follows[a])
+        T = sp.csc_array((values, (rows, columns)), (self.n, len(kept) + 6))
+        geometric = self.geometric
+        return self._with(
+            positions=np.concatenate([p, center[np.newaxis]]),
+            names=(*self.names, name),
+            dofs=np.concatenate([dofs[kept], [(new, a) for a in range(6)]]),
+            mass=T.T @ self.mass @ T,
+            stiffness=T.T @ self.stiffness @ T,
+            geometric=None if geometric is None else lambda u: T.T @ geometric(T @ u) @ T,
+            observers={k: (x, A @ T) for k, (x, A) in self.observers.items()},
+        )
+
+    def _with(self, **changes: Any) -> FEModel:
+        return FEModel(**{name: getattr(self, name) for name in self.__dataclass_fields__} | changes)
+
+
+def _symmetric(who: str, given: Any, n: int) -> sp.csc_array:
+    """A symmetric sparse matrix of this size, or an error that says what is wrong with it."""
+    matrix = sp.csc_array(given, dtype=np.float64)
+    if matrix.shape != (n, n):
+        raise ModelError(f"{who} has shape {matrix.shape}, expected {(n, n)}: one row a degree of freedom.")
+    if not np.isfinite(matrix.data).all():
+        raise ModelError(f"{who} holds {matrix.data[~np.isfinite(matrix.data)][0]}, expected finite numbers.")
+    largest = abs(matrix.data).max() if matrix.nnz else 0.0
+    difference = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
+    if difference > _SYMMETRY * largest:
+        raise ModelError(f"{who} is not symmetric: it differs from its transpose by {difference:.3g}.")
+    return sp.csc_array(0.5 * (matrix + matrix.T))
