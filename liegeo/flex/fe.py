@@ -37,8 +37,8 @@ class FEModel:
     displacement (see `average`).
     """
 
-    positions: ArrayLike
-    dofs: ArrayLike
+    positions: Any
+    dofs: Any
     mass: Any
     stiffness: Any
     names: Sequence[str] = ()
@@ -84,9 +84,8 @@ class FEModel:
         return len(np.asarray(self.dofs))
 
     def __repr__(self) -> str:
-        return (
-            f"<FE model '{self.name}': {len(self.names)} nodes, {self.n} degrees of freedom, {self.total_mass:.6g} kg>"
-        )
+        size = f"{len(self.names)} nodes, {self.n} degrees of freedom, {self.total_mass:.6g} kg"
+        return f"<FE model '{self.name}': {size}>"
 
     @property
     def rigid(self) -> Array:
@@ -141,8 +140,8 @@ class FEModel:
     def average(self, name: str, nodes: Sequence[str | int], position: ArrayLike | None = None) -> FEModel:
         """The same with an observer that moves as these nodes do on average (RBE3): nothing gets stiffer.
 
-        Its rotation and displacement are those of the rigid motion closest to the nodes' displacements, about `position`
-        (their centre, if not given).
+        Its rotation and displacement are those of the rigid motion closest to the nodes' displacements,
+        about `position` (their centre, if not given).
         """
         indices = [self.node(n) for n in nodes]
         p = np.asarray(self.positions)[indices]
