@@ -1,6 +1,6 @@
 """Inertia and velocity-dependent forces of one body, rigid or flexible, from its kinetic energy.
 
-For a flexible body with twist V = (w, v), first moment c(η) = c₀ + C_t η, inertia J(η), couplings C_t and C_r(η):
+For a flexible body with twist V = (w, v), first moment c(η), inertia J(η), couplings C_t(η) = ∂c/∂η and C_r(η):
 
     T = ½ Vᵀ M_rr V + Vᵀ M_rf η̇ + ½ η̇ᵀ M_e η̇,     M_rr = [J ĉ; −ĉ m],  M_rf = [C_r; C_t].            (1)
 
@@ -9,10 +9,12 @@ Lagrange's equations in quasi-velocities, H = M_rr V + M_rf η̇:
     M_rr V̇ + M_rf η̈ + b_r = F,      b_r = Ṁ_rr V + Ṁ_rf η̇ − adT(V) H,                                (2)
     M_rfᵀ V̇ + M_e η̈ + b_f = Q,      b_f = Ṁ_rfᵀ V − ½ Vᵀ ∂M_rr V − Vᵀ ∂M_rf η̇ + K η + D η̇.             (3)
 
-J = J₀ + Σ J₁ₖ ηₖ + Σ J₂ₖₗ ηₖ ηₗ and C_r = C_r0 + Σ C_r1ₗ ηₗ, where C_r1 is antisymmetric in its two mode indices
-(∫ φ_l × φ_k dm), so that Ċ_r η̇ = 0 and
+J = J₀ + Σ J₁ₖ ηₖ + Σ J₂ₖₗ ηₖ ηₗ, c = c₀ + C_t0 η + ½ Σ C_t1ₖₗ ηₖ ηₗ and C_r = C_r0 + Σ C_r1ₗ ηₗ.  The part A of C_r1 that is
+antisymmetric in its two mode indices is ∫ φ_l × φ_k dm.  Its symmetric part S, and C_t1, come from displacements of
+second order, that is from geometric stiffening, and are mostly absent.  Then Ċ_r η̇ = Σ S η̇ η̇ and Ċ_t η̇ = Σ C_t1 η̇ η̇;
+what is symmetric cancels in
 
-    b_f,k = 2 w·Σ_l C_r1[l,k] η̇_l − ½ w·(∂J/∂ηₖ) w + C_t,k·(w×v) + (K η + D η̇)_k.                     (4)
+    b_f,k = 2 w·Σ_l A[l,k] η̇_l − ½ w·(∂J/∂ηₖ) w + C_t,k·(w×v) + (K η + D η̇)_k.                        (4)
 
 These are [JR90, (B.8), (B.50)] derived anew.  A ruthless model has M(0), b_r = −adT(V) M_rr V, and of (4) the second
 term at η = 0 and the rest but for the first.
@@ -81,11 +83,26 @@ def _flexible_inertia(I, F, b, f, w, q, W):
                 e = q[eq + l]
                 for k in range(n):
                     W[cr + a * n + k] += F[cr1 + (a * n + l) * n + k] * e
+    for k in range(n):
+        for a in range(3):
+            W[prf + 6 * k + 3 + a] = F[ct + a * n + k]
+    if full and I[b + at.STIFFENED] >= 0:
+        # ½ Σ C_t1 η η is half of what C_t gains, times η
+        ct1 = index(I[b + at.STIFFENED])
+        for l in range(n):
+            for k in range(n):
+                for a in range(3):
+                    W[prf + 6 * k + 3 + a] += F[ct1 + (a * n + l) * n + k] * q[eq + l]
+                    W[cr + a * n + k] += F[ct1 + ((3 + a) * n + l) * n + k] * q[eq + l]
+        for k in range(n):
+            e = 0.5 * q[eq + k]
+            c0 += (W[prf + 6 * k + 3] - F[ct + k]) * e
+            c1 += (W[prf + 6 * k + 4] - F[ct + n + k]) * e
+            c2 += (W[prf + 6 * k + 5] - F[ct + 2 * n + k]) * e
     put_rigid(W, w + at.INE, F[f + at.MASS], (c0, c1, c2), W, J)
     for k in range(n):
         for a in range(3):
             W[prf + 6 * k + a] = W[cr + a * n + k]
-            W[prf + 6 * k + 3 + a] = F[ct + a * n + k]
 
 
 @kernel(forceinline=False)
@@ -119,7 +136,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     j1 = cr1 + 3 * n * n
     stiffness = ct + at.K_N * n + at.K_NN * n * n
     damping = stiffness + n * n
-    cr, zf = x + n * n + at.CR * n, x + n * n + at.ZF * n
+    cr, zf, prf = x + n * n + at.CR * n, x + n * n + at.ZF * n, x + n * n + at.PRF * n
     j2_eta, coriolis = x + n * n + at.MU * n, x + n * n + at.GAIN * n
     full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
@@ -146,12 +163,14 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
         a0, a1, a2 = z + F[j1 + 6 * k], z + F[j1 + 6 * k + 1], z + F[j1 + 6 * k + 2]
         a3, a4, a5 = z + F[j1 + 6 * k + 3], z + F[j1 + 6 * k + 4], z + F[j1 + 6 * k + 5]
         s0, s1, s2 = z, z, z
+        e0, e1, e2 = z + F[ct + k], z + F[ct + n + k], z + F[ct + 2 * n + k]  # C_t
         if full:
             a0, a1, a2, a3, a4, a5 = plus((a0, a1, a2, a3, a4, a5), times(2.0, six(W, j2_eta + 6 * k)))
             s0, s1, s2 = W[coriolis + k], W[coriolis + n + k], W[coriolis + 2 * n + k]
-            d0 += F[ct + k] * e
-            d1 += F[ct + n + k] * e
-            d2 += F[ct + 2 * n + k] * e
+            e0, e1, e2 = W[prf + 6 * k + 3], W[prf + 6 * k + 4], W[prf + 6 * k + 5]
+            d0 += e0 * e
+            d1 += e1 * e
+            d2 += e2 * e
             n0 += W[cr + k] * e
             n1 += W[cr + n + k] * e
             n2 += W[cr + 2 * n + k] * e
@@ -161,7 +180,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
             t1 += e * y1
             t2 += e * y2
         force = 2.0 * (w0 * s0 + w1 * s1 + w2 * s2) - 0.5 * (w0 * y0 + w1 * y1 + w2 * y2)
-        force += F[ct + k] * x0 + F[ct + n + k] * x1 + F[ct + 2 * n + k] * x2
+        force += e0 * x0 + e1 * x1 + e2 * x2
         if diagonal:
             force += F[stiffness + n * k + k] * q[eq + k] + F[damping + n * k + k] * e
         else:
@@ -173,3 +192,12 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     h0, h1, h2 = cross(w0, w1, w2, d0, d1, d2)
     H = (n0, n1, n2, f0 + d0, f1 + d1, f2 + d2)
     put(W, w + at.FOR, plus(gyroscopic(V, H), (t0 + g0, t1 + g1, t2 + g2, h0, h1, h2)))
+    if full and I[b + at.STIFFENED] >= 0:
+        # Ṁ_rf η̇ = (Σ S η̇ η̇, Σ C_t1 η̇ η̇)
+        ct1 = index(I[b + at.STIFFENED])
+        for a in range(3):
+            for l in range(n):
+                for k in range(n):
+                    e = v[ev + l] * v[ev + k]
+                    W[w + at.FOR + 3 + a] += F[ct1 + (a * n + l) * n + k] * e
+                    W[w + at.FOR + a] += F[ct1 + ((3 + a) * n + l) * n + k] * e

@@ -55,12 +55,13 @@ HEADER = 13
     AXIS,  # 0, 1, 2: the joint is one rotation about this axis of B and X_DB is the identity; -1 otherwise
     PASSIVE,  # 1 if the joint has a spring, a damper or friction
     DIAGONAL,  # 1 if modal stiffness and damping are diagonal
+    STIFFENED,  # where C_t1 (3nn) and the symmetric part of C_r1 (3nn) begin in F, -1 if they are zero
     REDUCED,  # where the constants of reduced.py begin in F, -1 if the modal block is factorised each time
     REDUCED_W,  # where the scratch of reduced.py begins in W
     N_SLOTS,  # number of children that reduced.py sees
     SLOT,  # which of them this body is for its parent
-) = range(23)
-BODY_I_SIZE = 23
+) = range(24)
+BODY_I_SIZE = 24
 NONE, CONSTANT, DEFORMING = range(3)
 
 # ---- I: one row a deforming node: where its data begin in F, and its number of modes
@@ -110,7 +111,7 @@ WORK_SIZE = 141
 
 # ---- F: a body's modal data, from MODAL, n = NM
 # C_t 3n | C_r0 3n | C_r1 3nn | J_1 6n | J_2 6nn | M_e nn | K nn | D nn, matrices row by row, J as xx yy zz xy xz yz
-# C_r1[a, l, k] = ∂C_r[a, k]/∂η_l.  K begins at K_N n + K_NN n².
+# C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part.  K begins at K_N n + K_NN n².
 K_N, K_NN = 12, 10
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n after the n × n block P_ff

@@ -155,7 +155,8 @@ class FlexibleBody:
     """A flexible body as a record of its kinetic and elastic energy (kernels/inertia.py (1)), n modes or none.
 
     moment c₀ (3), inertia J₀ (3×3, about the frame's origin), C_t (3×n), C_r0 (3×n), C_r1 (3×n×n, [axis, l, k]),
-    J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.
+    J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.  Geometric
+    stiffening adds C_t1 (3×n×n, symmetric in its modes, none if not given) and makes C_r1 other than antisymmetric.
     """
 
     name: str
@@ -172,13 +173,17 @@ class FlexibleBody:
     D: ArrayLike
     nodes: Mapping[str, Node] = field(default_factory=dict)
     frames: Mapping[str, ArrayLike] = field(default_factory=dict)
+    C_t1: ArrayLike | None = None
 
     def __post_init__(self) -> None:
         who = f"flexible body '{self.name}'"
         if np.ndim(self.M_e) != 2:
             raise ModelError(f"{who}: M_e has shape {np.shape(self.M_e)}, expected (n, n) for n modes.")
         n = np.shape(self.M_e)[0]
+        if self.C_t1 is None:
+            object.__setattr__(self, "C_t1", np.zeros((3, n, n)))
         shapes: dict[str, tuple[int, ...]] = {
+            "C_t1": (3, n, n),
             "moment": (3,),
             "C_t": (3, n),
             "C_r0": (3, n),
@@ -217,9 +222,9 @@ class FlexibleBody:
             matrix = np.asarray(getattr(self, name))
             if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(matrix).max()))):
                 raise ModelError(f"{who}: {name} is not symmetric.")
-        C_r1 = np.asarray(self.C_r1)
-        if not np.allclose(C_r1, -C_r1.transpose(0, 2, 1), atol=1e-9 * max(1.0, float(np.abs(C_r1).max()))):
-            raise ModelError(f"{who}: C_r1 is not antisymmetric in its two mode indices, as ∫ φ_l × φ_k dm is.")
+        C_t1 = np.asarray(self.C_t1)
+        if not np.allclose(C_t1, C_t1.transpose(0, 2, 1), atol=1e-9 * max(1.0, float(np.abs(C_t1).max()))):
+            raise ModelError(f"{who}: C_t1 is not symmetric in its two mode indices, as ∂²c/∂η_l∂η_k is.")
         J_2 = np.asarray(self.J_2)
         if not np.allclose(J_2, J_2.transpose(1, 0, 2, 3), atol=1e-9 * max(1.0, float(np.abs(J_2).max()))):
             raise ModelError(f"{who}: J_2 is not symmetric in its two mode indices.")

@@ -301,7 +301,7 @@ class _Compiler:
         aligned = [k for k in range(3) if np.array_equal(screws, np.eye(6)[k : k + 1])]
         row[at.AXIS] = aligned[0] if aligned and joint.kind == at.REVOLUTE and row[at.OFFSET] == at.NONE else -1
         row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
-        row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED] = -1, 0, -1
+        row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED], row[at.STIFFENED] = -1, 0, -1, -1
         if isinstance(outer, Node):
             row[at.PARENT_NODE] = self._put_node(outer)
             row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1])
@@ -313,6 +313,10 @@ class _Compiler:
             row[at.MODAL] = self._put(*_modal_data(body))
             row[at.FLEX] = self._reserve(n * n + at.FLEX_COLUMNS * n)
             matrices = (np.asarray(body.K), np.asarray(body.D))
+            C_r1 = np.asarray(body.C_r1)
+            second = (np.asarray(body.C_t1), 0.5 * (C_r1 + C_r1.transpose(0, 2, 1)))
+            if any(np.any(part) for part in second):
+                row[at.STIFFENED] = self._put(*(x for part in second for x in part.ravel()))
             row[at.DIAGONAL] = int(all(np.array_equal(m, np.diag(np.diag(m))) for m in matrices))
         return row, nq, nv
 
@@ -431,5 +435,6 @@ def _modes_in_node(node: Node) -> NDArray[np.float64]:
 def _modal_data(body: FlexibleBody) -> list[float]:
     J_1 = [x for J in np.asarray(body.J_1) for x in _six(J)]
     J_2 = [x for row in np.asarray(body.J_2) for J in row for x in _six(J)]
-    parts = (body.C_t, body.C_r0, body.C_r1, J_1, J_2, body.M_e, body.K, body.D)
+    C_r1 = np.asarray(body.C_r1)
+    parts = (body.C_t, body.C_r0, 0.5 * (C_r1 - C_r1.transpose(0, 2, 1)), J_1, J_2, body.M_e, body.K, body.D)
     return [float(x) for part in parts for x in np.asarray(part).ravel()]

@@ -92,7 +92,7 @@ REFUSED = {
         "must be left out",
     ),
     "stiffness": (lambda: beam(K=[[1.0, 2.0], [0.0, 1.0]]), "flexible body 'beam': K is not symmetric."),
-    "C_r1": (lambda: beam(C_r1=np.ones((3, N, N))), "flexible body 'beam': C_r1 is not antisymmetric"),
+    "C_t1": (lambda: beam(C_t1=np.arange(12.0).reshape(3, N, N)), "flexible body 'beam': C_t1 is not symmetric"),
     "J_2": (
         lambda: beam(J_2=np.arange(N * N * 9.0).reshape(N, N, 3, 3)),
         "flexible body 'beam': J_2 is not symmetric in its two mode indices.",
