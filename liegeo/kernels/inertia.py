@@ -9,10 +9,11 @@ Lagrange's equations in quasi-velocities, H = M_rr V + M_rf η̇:
     M_rr V̇ + M_rf η̈ + b_r = F,      b_r = Ṁ_rr V + Ṁ_rf η̇ − adT(V) H,                                (2)
     M_rfᵀ V̇ + M_e η̈ + b_f = Q,      b_f = Ṁ_rfᵀ V − ½ Vᵀ ∂M_rr V − Vᵀ ∂M_rf η̇ + K η + D η̇.             (3)
 
-J = J₀ + Σ J₁ₖ ηₖ + Σ J₂ₖₗ ηₖ ηₗ, c = c₀ + C_t0 η + ½ Σ C_t1ₖₗ ηₖ ηₗ and C_r = C_r0 + Σ C_r1ₗ ηₗ.  The part A of C_r1 that is
-antisymmetric in its two mode indices is ∫ φ_l × φ_k dm.  Its symmetric part S, and C_t1, come from displacements of
-second order, that is from geometric stiffening, and are mostly absent.  Then Ċ_r η̇ = Σ S η̇ η̇ and Ċ_t η̇ = Σ C_t1 η̇ η̇;
-what is symmetric cancels in
+J = J₀ + Σ J₁ₖ ηₖ + Σ J₂ₖₗ ηₖ ηₗ,   c = c₀ + C_t0 η + ½ Σ C_t1ₖₗ ηₖ ηₗ,   C_r = C_r0 + Σ C_r1ₗ ηₗ.
+
+The part A of C_r1 that is antisymmetric in its two mode indices is ∫ φ_l × φ_k dm.  Its symmetric part S, and C_t1, are
+of displacements of second order, that is of geometric stiffening, and mostly absent.  Then Ċ_r η̇ = Σ S η̇ η̇ and
+Ċ_t η̇ = Σ C_t1 η̇ η̇, while what is symmetric cancels in
 
     b_f,k = 2 w·Σ_l A[l,k] η̇_l − ½ w·(∂J/∂ηₖ) w + C_t,k·(w×v) + (K η + D η̇)_k.                        (4)
 

@@ -1,0 +1,552 @@
+"""Component modes: a few shapes in the place of all degrees of freedom of a finite-element model.
+
+A component touches its neighbours at interfaces, {C}, and may be held in space, {B} [M01, chapter II].  Of its rigid
+motions the boundary takes β = rank of {B} away and leaves n_r = 6 − β; the interfaces could take away s of them, and
+r = c − s of their constraints are redundant.  Found, not asked:
+
+    s = n_r, r ≥ 1: indeterminate;      s = n_r, r = 0: determinate;      s < n_r: underdeterminate.          (1)
+
+Shapes are normal modes, K φ = ω² M φ, with some degrees of freedom held, and static shapes: with some held, {U} of them
+moved one by one, i the rest,
+
+    constraint modes [M01, (II-7), (II-10), (II-12)]:  φ_i = −K_ii⁻¹ K_iu;      attachment modes:  φ_i = K_ii⁻¹ f.   (2)
+
+Without anything held, forces are balanced by the inertia of the rigid motions R (inertia relief):
+
+    f → (I − M R (Rᵀ M R)⁻¹ Rᵀ) f,                                                                            (3)
+
+which a statically determinate support can then carry without reactions.  Krylov shapes continue (2) by
+φ_{j+1} = K⁻¹ M φ_j, and match moments of the response to interface forces.
+
+At the end every set is made relative to its reference (`root`: no motion of that node; or none: orthogonal to rigid
+motions), made independent, and orthonormal: Φᵀ M Φ = I, Φᵀ K Φ = diag(ω²).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.linalg as spl
+from numpy.typing import NDArray
+
+from liegeo.errors import ModelError
+from liegeo.flex.fe import FEModel
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+ALL_DIRECTIONS = (0, 1, 2, 3, 4, 5)
+DETERMINACY = INDETERMINATE, DETERMINATE, UNDERDETERMINATE = ("indeterminate", "determinate", "underdeterminate")
+
+# Up to this many degrees of freedom dense matrices are as fast, and never fail to converge.
+_DENSE = 600
+# A rigid motion or a shape whose share is smaller than this is not there.
+_RANK = 1e-8
+
+
+@dataclass(frozen=True)
+class Characterisation:
+    """How a component is held, in the letters of [M01, chapter II]."""
+
+    b: int
+    beta: int
+    c: int
+    s: int
+
+    @property
+    def n_r(self) -> int:
+        """Rigid motions that the boundary leaves."""
+        return 6 - self.beta
+
+    @property
+    def r(self) -> int:
+        """Redundant interface constraints."""
+        return self.c - self.s
+
+    @property
+    def kind(self) -> str:
+        if self.s < self.n_r:
+            return UNDERDETERMINATE
+        return INDETERMINATE if self.r > 0 else DETERMINATE
+
+
+class Component:
+    """A finite-element model with its boundary and its interfaces, and the solves that mode sets need.
+
+    `interfaces` and `fixed` name nodes, all six directions or some: {"tip": (3, 4, 5)} is a ball joint.
+    """
+
+    def __init__(
+        self,
+        fe: FEModel,
+        interfaces: Mapping[str, Sequence[int]] | Sequence[str] = (),
+        fixed: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    ) -> None:
+        self.fe = fe
+        self.C = self._indices(interfaces)
+        self.B = self._indices(fixed)
+        if np.intersect1d(self.C, self.B).size:
+            raise ModelError(f"FE model '{fe.name}': a degree of freedom is both an interface and fixed.")
+        self.rigid = fe.rigid
+        scale = np.abs(fe.positions - fe.positions.mean(axis=0)).max() or 1.0
+        # columns of one size, so that ranks mean something: metres against radians times the size of the structure
+        self._scaled = np.concatenate([self._about_center() / scale, self.rigid[:, 3:]], axis=1)
+        beta = self._rank(self.B)
+        self.characterisation = Characterisation(
+            b=len(self.B), beta=beta, c=len(self.C), s=self._rank(np.concatenate([self.B, self.C])) - beta
+        )
+        self._factors: dict[bytes, _Held] = {}
+
+    def _about_center(self) -> Array:
+        """Rotations about the middle of the structure."""
+        x, y, z = self.fe.positions.mean(axis=0)
+        t = self.rigid[:, 3:]
+        back = np.stack([z * t[:, 1] - y * t[:, 2], x * t[:, 2] - z * t[:, 0], y * t[:, 0] - x * t[:, 1]], axis=1)
+        return np.asarray(self.rigid[:, :3] + back)
+
+    def _indices(self, places: Mapping[str, Sequence[int]] | Sequence[str]) -> Index:
+        given = places if isinstance(places, Mapping) else dict.fromkeys(places, None)
+        found: list[int] = []
+        for name, directions in given.items():
+            node = self.fe.node(name)
+            present = self.fe.dofs[self.fe.dofs[:, 0] == node, 1]
+            wanted = ALL_DIRECTIONS if directions is None else directions
+            if directions is None and len(present) < 6:
+                raise ModelError(
+                    f"FE model '{self.fe.name}': interface '{name}' has only the directions {present.tolist()}, "
+                    "expected all six.\n  Tie several nodes of a solid to one with rigid_link, or name directions."
+                )
+            found += [self.fe.dof(name, d) for d in wanted]
+        return np.array(found, dtype=np.int64)
+
+    def _rank(self, dofs: Index) -> int:
+        if not len(dofs):
+            return 0
+        return int((np.linalg.svd(self._scaled[dofs], compute_uv=False) > _RANK).sum())
+
+    def support(self, candidates: Index) -> Index:
+        """From these degrees of freedom a set, as small as can be, that takes away all motions that they can."""
+        _, _, order = scipy.linalg.qr(self._scaled[candidates].T, pivoting=True, mode="economic")
+        return np.sort(candidates[order[: self._rank(candidates)]])
+
+    def hold(self, dofs: Index) -> _Held:
+        """The structure with these degrees of freedom held, and the boundary too; factorised once."""
+        held = np.union1d(dofs, self.B).astype(np.int64)
+        key = held.tobytes()
+        if key not in self._factors:
+            self._factors[key] = _Held(self, held)
+        return self._factors[key]
+
+
+class _Held:
+    """K and M without the rows and columns of what is held."""
+
+    def __init__(self, component: Component, held: Index) -> None:
+        self.component, self.held = component, held
+        fe = component.fe
+        self.free = np.setdiff1d(np.arange(fe.n), held)
+        self.K = sp.csc_array(fe.stiffness[self.free][:, self.free])
+        self.M = sp.csc_array(fe.mass[self.free][:, self.free])
+        self.n_rigid = 6 - component._rank(held)
+        self._lu: Any = None
+
+    def expand(self, x: Array) -> Array:
+        out = np.zeros((self.component.fe.n, x.shape[1]))
+        out[self.free] = x
+        return out
+
+    def solve(self, f: Array) -> Array:
+        """K_ii⁻¹ f, for forces on all degrees of freedom; displacements of all."""
+        if self.n_rigid:
+            raise ModelError(
+                f"FE model '{self.component.fe.name}': {self.n_rigid} rigid motions are left with what is held, so its "
+                "stiffness is singular.\n  Hold more: name an interface with more directions, or a root."
+            )
+        if self._lu is None:
+            self._lu = _factorise(self.component.fe.name, self.K)
+        return self.expand(self._lu(f[self.free]))
+
+    def constraint_modes(self, moved: Index) -> Array:
+        """(2): each of `moved`, which are held, by one unit in turn."""
+        K = self.component.fe.stiffness
+        out = self.solve(-np.asarray(K[:, moved].todense()))
+        out[moved, np.arange(len(moved))] = 1.0
+        return out
+
+    def normal_modes(self, choose: Choice) -> tuple[Array, Array]:
+        """Frequencies in Hz and shapes, without the rigid ones that are left."""
+        wanted = choose.first_guess(len(self.free) - self.n_rigid)
+        while True:
+            values, vectors = _eigen(self.component.fe.name, self.K, self.M, wanted + self.n_rigid, self.n_rigid > 0)
+            frequencies = np.sqrt(np.maximum(values[self.n_rigid :], 0.0)) / (2 * np.pi)
+            shapes = self.expand(vectors[:, self.n_rigid :])
+            kept = choose.enough(frequencies, shapes, self.component)
+            if kept is not None or wanted >= len(self.free) - self.n_rigid:
+                kept = len(frequencies) if kept is None else kept
+                return frequencies[:kept], shapes[:, :kept]
+            wanted = min(2 * wanted, len(self.free) - self.n_rigid)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Which normal modes to keep: a number, all up to a frequency in Hz, or enough for a share of the mass.
+
+    The share, between 0 and 1, is of the modal effective mass, reached in all three directions.
+    """
+
+    count: int | None = None
+    max_frequency: float | None = None
+    effective_mass: float | None = None
+
+    def __post_init__(self) -> None:
+        given = [x for x in (self.count, self.max_frequency, self.effective_mass) if x is not None]
+        if len(given) != 1:
+            raise ModelError("mode selection: expected exactly one of n_modes, max_frequency and effective_mass.")
+        if self.count is not None and self.count < 0:
+            raise ModelError(f"mode selection: n_modes is {self.count}, must be ≥ 0.")
+        if self.effective_mass is not None and not 0.0 < self.effective_mass < 1.0:
+            raise ModelError(f"mode selection: effective_mass is {self.effective_mass:g}, expected a share of 0 to 1.")
+
+    def first_guess(self, most: int) -> int:
+        return min(most, self.count if self.count is not None else 20)
+
+    def enough(self, frequencies: Array, shapes: Array, component: Component) -> int | None:
+        """How many to keep, or None if more are needed to tell."""
+        if self.count is not None:
+            return min(self.count, len(frequencies))
+        if self.max_frequency is not None:
+            above = np.flatnonzero(frequencies > self.max_frequency)
+            return int(above[0]) if len(above) else None
+        share = np.cumsum(effective_mass(component.fe, shapes), axis=1).min(axis=0)
+        reached = np.flatnonzero(share >= float(self.effective_mass or 0.0))
+        return int(reached[0]) + 1 if len(reached) else None
+
+
+def effective_mass(fe: FEModel, shapes: Array) -> Array:
+    """3 × m: the share of the whole mass that each shape moves along x, y and z."""
+    t = fe.rigid[:, 3:]
+    modal = np.einsum("nm,nm->m", shapes, fe.mass @ shapes)
+    moved = t.T @ (fe.mass @ shapes)
+    return np.asarray(moved**2 / modal / np.diag(t.T @ (fe.mass @ t))[:, np.newaxis])
+
+
+# ---------------------------------------------------------------- linear algebra
+
+
+def _factorise(name: str, K: sp.csc_array) -> Callable[[Array], Array]:
+    """x = K⁻¹ f for a symmetric positive definite K; many right-hand sides."""
+    try:
+        lu = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+    except RuntimeError:
+        raise ModelError(
+            f"FE model '{name}': its stiffness is singular though every rigid motion is held: it has a mechanism.\n"
+            "  Look for nodes that no element holds, or for rotations of nodes that have no stiffness."
+        ) from None
+    return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
+
+
+def _eigen(name: str, K: sp.csc_array, M: sp.csc_array, count: int, singular: bool) -> tuple[Array, Array]:
+    """The lowest eigenvalues of K φ = λ M φ and vectors with φᵀMφ = 1; M may be singular, K too if said so.
+
+    By shift and invert: μ = 1/(λ − σ) are the largest eigenvalues of (K − σM)⁻¹ M.
+    """
+    n = K.shape[0]
+    count = min(count, n)
+    if count == 0:
+        return np.zeros(0), np.zeros((n, 0))
+    shift = -_scale(K, M) if singular else 0.0
+    shifted = sp.csc_array(K - shift * M)
+    if n <= _DENSE or count > n // 3:
+        try:
+            L = np.linalg.cholesky(shifted.todense())
+        except np.linalg.LinAlgError:
+            raise ModelError(f"FE model '{name}': its stiffness is not positive where it must be.") from None
+        A = scipy.linalg.solve_triangular(L, M.todense(), lower=True)
+        A = scipy.linalg.solve_triangular(L, A.T, lower=True)
+        mu, x = scipy.linalg.eigh(0.5 * (A + A.T), subset_by_index=(n - count, n - 1))
+        vectors = scipy.linalg.solve_triangular(L, x, lower=True, trans="T")
+    else:
+        solve = _factorise(name, shifted)
+        inverse = spl.LinearOperator((n, n), matvec=solve, dtype=np.float64)
+        values, vectors = spl.eigsh(K, k=count, M=M, sigma=shift, which="LM", OPinv=inverse, v0=np.ones(n))
+        mu = 1.0 / (values - shift)
+    if mu.min() <= 1e-14 * mu.max():
+        raise ModelError(
+            f"FE model '{name}': {count} modes were asked for, but its mass matrix has only "
+            f"{int((mu > 1e-14 * mu.max()).sum())} that move mass."
+        )
+    order = np.argsort(-mu)
+    vectors = vectors[:, order]
+    vectors = vectors / np.sqrt(np.einsum("nm,nm->m", vectors, M @ vectors))
+    return 1.0 / mu[order] + shift, vectors
+
+
+def _scale(K: sp.csc_array, M: sp.csc_array) -> float:
+    """A number of the size of the lowest eigenvalues that are not zero: K's smallest against M's largest."""
+    n = K.shape[0]
+    stiff, heavy = K.diagonal(), M.diagonal()
+    ratio = stiff[heavy > 0] / heavy[heavy > 0]
+    # The lowest of n frequencies is about 1/n of the highest along a line of elements.
+    return float(np.median(ratio)) / max(n, 10) ** 2
+
+
+# ---------------------------------------------------------------- mode sets
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Shapes before they are made orthonormal."""
+
+    dynamic: Array
+    static: Array
+    frequencies: Array
+
+
+def _normal(held: _Held, choose: Choice, static: Array | None = None) -> Shapes:
+    frequencies, dynamic = held.normal_modes(choose)
+    return Shapes(dynamic, np.zeros((len(dynamic), 0)) if static is None else static, frequencies)
+
+
+def _free_interface(component: Component, choose: Choice, options: _Options) -> Shapes:
+    return _normal(component.hold(np.zeros(0, np.int64)), choose)
+
+
+def _fixed_interface(component: Component, choose: Choice, options: _Options) -> Shapes:
+    return _normal(component.hold(component.C), choose)
+
+
+def _loaded_interface(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Normal modes with the rigid inertia of the neighbours at the interfaces [M01, (II-4)]."""
+    if not options.loads:
+        raise ModelError("loaded-interface modes: no loads given, expected a 6×6 inertia for each loaded interface.")
+    fe = component.fe
+    mass = sp.lil_array(fe.mass)
+    for name, inertia in options.loads.items():
+        given = np.asarray(inertia, dtype=np.float64)
+        if given.shape != (6, 6):
+            raise ModelError(f"loaded-interface modes: load '{name}' has shape {given.shape}, expected (6, 6).")
+        dofs = np.array([fe.dof(name, d) for d in ALL_DIRECTIONS])
+        for a, i in enumerate(dofs):
+            for b, j in enumerate(dofs):
+                mass[i, j] += given[a, b]
+    loaded = Component(fe._with(mass=mass.tocsc()))
+    loaded.B = component.B
+    return _normal(_Held(loaded, component.B), choose)
+
+
+def _redundant_constraint(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Fixed-interface modes and one static shape for each redundant constraint [M01, (II-7)]."""
+    kind = component.characterisation.kind
+    if kind != INDETERMINATE:
+        raise ModelError(
+            f"redundant constraint modes: the component is statically {kind}, which has none "
+            f"(c = {component.characterisation.c}, s = {component.characterisation.s}, "
+            f"n_r = {component.characterisation.n_r}).\n  Use constraint modes with an imaginary support."
+        )
+    held = component.hold(component.C)
+    return _normal(held, choose, held.constraint_modes(np.setdiff1d(component.C, _nonredundant(component, options))))
+
+
+def _nonredundant(component: Component, options: _Options) -> Index:
+    """{S}: at the root if there is one, else a well-conditioned choice among the interface constraints."""
+    if options.root is not None:
+        root = np.array([component.fe.dof(options.root, d) for d in ALL_DIRECTIONS])
+        if np.isin(root, component.C).all():
+            return root
+    return component.support(component.C)
+
+
+def _constraint(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Fixed-interface modes and one static shape for each interface constraint, {H} held [M01, (II-10), (II-12)]."""
+    held = component.hold(component.C)
+    imaginary = component._indices([options.imaginary]) if options.imaginary is not None else np.zeros(0, np.int64)
+    if np.isin(imaginary, component.C).any():
+        raise ModelError(f"constraint modes: the imaginary support '{options.imaginary}' is an interface itself.")
+    supported = component.hold(np.concatenate([component.C, imaginary]))
+    return _normal(held, choose, supported.constraint_modes(component.C))
+
+
+def _craig_bampton(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Fixed-interface modes and constraint modes; with a root, which the frame follows, only those of the others."""
+    held = component.hold(component.C)
+    moved = component.C
+    if options.root is not None:
+        root = [component.fe.dof(options.root, d) for d in ALL_DIRECTIONS]
+        held = component.hold(np.union1d(component.C, root))
+        moved = np.setdiff1d(component.C, root)
+    return _normal(held, choose, held.constraint_modes(moved))
+
+
+def _relief(component: Component, options: _Options, f: Array) -> Array:
+    """Static shapes under forces: held at the root, or balanced by inertia (3)."""
+    if options.root is not None:
+        return component.hold(component._indices([options.root])).solve(f)
+    if component.characterisation.n_r == 0:
+        return component.hold(np.zeros(0, np.int64)).solve(f)
+    if component.characterisation.beta:
+        raise ModelError("attachment modes: some rigid motions are fixed and some are free; name a root to hold.")
+    R = component.rigid
+    MR = component.fe.mass @ R
+    balanced = f - MR @ np.linalg.solve(R.T @ MR, R.T @ f)
+    return component.hold(component.support(np.arange(component.fe.n))).solve(balanced)
+
+
+def _unit_forces(component: Component, options: _Options) -> Array:
+    """One unit force on each interface degree of freedom, but for those of the root."""
+    loaded = component.C
+    if options.root is not None:
+        loaded = np.setdiff1d(loaded, component._indices([options.root]))
+    f = np.zeros((component.fe.n, len(loaded)))
+    f[loaded, np.arange(len(loaded))] = 1.0
+    return f
+
+
+def _attachment(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Free-interface modes (of what the root leaves free) and the response to interface forces."""
+    held = component.hold(component._indices([options.root] if options.root is not None else ()))
+    return _normal(held, choose, _relief(component, options, _unit_forces(component, options)))
+
+
+def _krylov(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Shapes that match as many moments of the response to interface forces as there are blocks."""
+    if choose.count is None:
+        raise ModelError("Krylov shapes: have no frequencies to choose by; give n_modes.")
+    block = _relief(component, options, _unit_forces(component, options))
+    blocks = [block]
+    while sum(b.shape[1] for b in blocks) < choose.count:
+        size = np.sqrt(np.einsum("nm,nm->m", block, component.fe.mass @ block))
+        block = _relief(component, options, component.fe.mass @ (block / size))
+        blocks.append(block)
+    shapes = np.concatenate(blocks, axis=1)[:, : choose.count]
+    return Shapes(np.zeros((component.fe.n, 0)), shapes, np.zeros(0))
+
+
+MODE_SETS: dict[str, Callable[[Component, Choice, _Options], Shapes]] = {
+    "free-interface": _free_interface,
+    "fixed-interface": _fixed_interface,
+    "loaded-interface": _loaded_interface,
+    "redundant-constraint": _redundant_constraint,
+    "constraint": _constraint,
+    "craig-bampton": _craig_bampton,
+    "attachment": _attachment,
+    "krylov": _krylov,
+}
+
+
+@dataclass(frozen=True)
+class _Options:
+    root: str | None = None
+    imaginary: str | None = None
+    loads: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """Orthonormal shapes (n × m) of a component, their frequencies in Hz, and how they came about."""
+
+    fe: FEModel
+    shapes: Array
+    frequencies: Array
+    method: str
+    root: str | None
+    characterisation: Characterisation
+    n_dynamic: int
+    n_static: int
+
+    @property
+    def n_modes(self) -> int:
+        return int(self.shapes.shape[1])
+
+    def __repr__(self) -> str:
+        range_ = f"{self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz" if self.n_modes else "none"
+        return (
+            f"<{self.method} reduction of '{self.fe.name}': {self.n_modes} modes, {range_}; "
+            f"{self.n_dynamic} dynamic and {self.n_static} static shapes, statically {self.characterisation.kind}>"
+        )
+
+
+def reduce(
+    fe: FEModel,
+    interfaces: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    method: str = "craig-bampton",
+    *,
+    n_modes: int | None = None,
+    max_frequency: float | None = None,
+    effective_mass: float | None = None,
+    root: str | None = None,
+    fixed: Mapping[str, Sequence[int]] | Sequence[str] = (),
+    imaginary: str | None = None,
+    loads: Mapping[str, Any] | None = None,
+) -> Reduction:
+    """Component modes of a finite-element model by one of MODE_SETS.
+
+    `n_modes`, `max_frequency` (Hz) or `effective_mass` (a share) choose the normal modes; static shapes come on top.
+    With `root`, a node, the shapes are those seen from a frame that moves with it (cantilever modes); without, they are
+    orthogonal to all rigid motions that the boundary leaves (free–free modes).
+    """
+    if method not in MODE_SETS:
+        raise ModelError(f"mode set {method!r} is unknown, expected one of {', '.join(MODE_SETS)}.")
+    component = Component(fe, interfaces, fixed)
+    choose = Choice(n_modes, max_frequency, effective_mass)
+    found = MODE_SETS[method](component, choose, _Options(root, imaginary, dict(loads or {})))
+    shapes = _relative(component, np.concatenate([found.dynamic, found.static], axis=1), root)
+    shapes, frequencies = orthonormal(fe, shapes)
+    return Reduction(
+        fe, shapes, frequencies, method, root, component.characterisation, found.dynamic.shape[1], found.static.shape[1]
+    )
+
+
+def _relative(component: Component, shapes: Array, root: str | None) -> Array:
+    """The shapes as seen from the body's frame: without the root's motion, or without rigid motions."""
+    R, fe = component.rigid, component.fe
+    if root is not None:
+        _, at_root = fe.place(root)
+        return np.asarray(shapes - R @ np.linalg.solve(at_root @ R, at_root @ shapes))
+    if component.characterisation.n_r == 0:
+        return shapes
+    if component.characterisation.beta:
+        raise ModelError(
+            f"FE model '{fe.name}': its boundary leaves {component.characterisation.n_r} rigid motions. "
+            "Fix it wholly, not at all, or name a root."
+        )
+    MR = fe.mass @ R
+    return np.asarray(shapes - R @ np.linalg.solve(R.T @ MR, MR.T @ shapes))
+
+
+def orthonormal(fe: FEModel, shapes: Array) -> tuple[Array, Array]:
+    """Φ with ΦᵀMΦ = I and ΦᵀKΦ = diag(ω²) in the span of the shapes, and the frequencies in Hz.
+
+    What depends on the others, within 1e-10 of its size, is left out.
+    """
+    if not shapes.shape[1]:
+        return shapes, np.zeros(0)
+    size = np.sqrt(np.einsum("nm,nm->m", shapes, fe.mass @ shapes))
+    kept = size > _RANK * size.max()
+    shapes = shapes[:, kept] / size[kept]
+    values, vectors = np.linalg.eigh(shapes.T @ (fe.mass @ shapes))
+    good = values > 1e-10 * values.max()
+    basis = shapes @ (vectors[:, good] / np.sqrt(values[good]))
+    # once more, because the first time squares the condition number
+    basis = basis @ np.linalg.inv(np.linalg.cholesky(basis.T @ (fe.mass @ basis))).T
+    stiff = basis.T @ (fe.stiffness @ basis)
+    squares, turn = np.linalg.eigh(0.5 * (stiff + stiff.T))
+    return np.asarray(basis @ turn), np.sqrt(np.maximum(squares, 0.0)) / (2 * np.pi)
+
+
+def local_deformation(loaded: float, appendage: float) -> str:
+    """Advice after [M01, VII-3-4]: whether a component deforms locally where an appendage meets it.
+
+    From the first frequency of the component that carries the appendage's rigid inertia, and that of the appendage.
+    """
+    ratio = loaded / appendage
+    if ratio >= 2.0:
+        return f"low ({ratio:.2g} times the appendage's frequency): free-interface modes may do."
+    return (
+        f"high ({ratio:.2g} times the appendage's frequency): use static shapes "
+        "(craig-bampton, constraint, attachment) or loaded-interface modes."
+    )
