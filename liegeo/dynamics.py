@@ -300,8 +300,9 @@ def _frame(model: Model, state: State, frame: str) -> tuple[int, Array, Array, A
         return i, X, modes, rate
     # A node's data, laid out as the kernels know it, for a node that perhaps carries no joint.
     shape, pose = np.asarray(place.modes), np.asarray(place.pose)
-    floats = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3], shape.ravel()])
-    ints = np.array([0, n], dtype=np.int64)
+    second = np.zeros(0) if place.second is None else np.asarray(place.second).ravel()
+    floats = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3], shape.ravel(), second])
+    ints = np.array([0, n, -1 if place.second is None else len(floats) - len(second)], dtype=np.int64)
     eta = np.ascontiguousarray(state.q[model.modal_slice(i, at.EQ)], dtype)
     speed = np.ascontiguousarray(state.v[model.modal_slice(i, at.EV)], dtype)
     nodes.node_pose(ints, floats, 0, True, eta, 0, X, 0)

@@ -1,8 +1,8 @@
 """From shapes to a flexible body: the integrals of its kinetic energy, its damping, its stiffening.
 
-A finite-element mass matrix integrates products of displacement fields, uᵀ M w = ∫ u·w dm.  With R_a the rigid rotations
-about the axes, T_a the displacements along them (FEModel.rigid), and S_a the matrix that turns the field of every node,
-(θ, u) → (e_a×θ, e_a×u), the coefficients of kernels/inertia.py (1) are, zeroth order first,
+A finite-element mass matrix integrates products of displacement fields, uᵀ M w = ∫ u·w dm.  With R_a the rotations
+about the axes and T_a the displacements along them (FEModel.rigid), and S_a the matrix that turns the field of every
+node, (θ, u) → (e_a×θ, e_a×u), the coefficients of kernels/inertia.py (1) are, zeroth order first,
 
     c₀, J₀ from Rᵀ M R,  Tᵀ M R;    C_t = Tᵀ M Φ,    C_r0 = Rᵀ M Φ,    M_e = Φᵀ M Φ,                            (1)
     J₁ₖ[a, b] = R_aᵀ M S_b Φₖ + R_bᵀ M S_a Φₖ,      C_r1[a, l, k] = (S_a Φ_l)ᵀ M Φₖ, its antisymmetric part,   (2)
@@ -12,7 +12,7 @@ about the axes, T_a the displacements along them (FEModel.rigid), and S_a the ma
 is so for solids, and in the limit of small elements for beams.  [JR90, (B.4)], [FLS13, (A2)–(A6)].
 
 Stiffening.  A load f puts the structure under stress, and that adds a geometric stiffness, linear in f:
-G[f] = Φᵀ K_G(K⁻¹f) Φ.  The inertia of an acceleration v̇, ẇ or of a spin w is such a load.  With it, modal equations have
+G[f] = Φᵀ K_G(K⁻¹f) Φ.  The inertia of an acceleration v̇, ẇ or of a spin w is such a load; modal equations then have
 
     Σ_a v̇_a G[−M T_a] η,      Σ_a ẇ_a G[−M R_a] η,      Σ_ab w_a w_b G[−M S_a R_b] η,                          (4)
 

@@ -521,18 +521,23 @@ def _relative(component: Component, shapes: Array, root: str | None) -> Array:
 def orthonormal(fe: FEModel, shapes: Array) -> tuple[Array, Array]:
     """Φ with ΦᵀMΦ = I and ΦᵀKΦ = diag(ω²) in the span of the shapes, and the frequencies in Hz.
 
-    What depends on the others, within 1e-10 of its size, is left out.
+    A shape of which the earlier ones leave less than 1e-8 is left out.
     """
-    if not shapes.shape[1]:
-        return shapes, np.zeros(0)
-    size = np.sqrt(np.einsum("nm,nm->m", shapes, fe.mass @ shapes))
-    kept = size > _RANK * size.max()
-    shapes = shapes[:, kept] / size[kept]
-    values, vectors = np.linalg.eigh(shapes.T @ (fe.mass @ shapes))
-    good = values > 1e-10 * values.max()
-    basis = shapes @ (vectors[:, good] / np.sqrt(values[good]))
-    # once more, because the first time squares the condition number
-    basis = basis @ np.linalg.inv(np.linalg.cholesky(basis.T @ (fe.mass @ basis))).T
+    basis = np.zeros((fe.n, 0))
+    images = np.zeros((fe.n, 0))  # M times the basis
+    for shape in shapes.T:
+        x, M_x = shape, fe.mass @ shape
+        size = np.sqrt(x @ M_x)
+        if not size > 0.0:
+            continue
+        # Gram and Schmidt, twice: once is not enough for shapes that are nearly dependent
+        for _ in range(2):
+            x = x - basis @ (images.T @ x)
+        M_x = fe.mass @ x
+        rest = np.sqrt(max(x @ M_x, 0.0))
+        if rest > _RANK * size:
+            basis = np.column_stack([basis, x / rest])
+            images = np.column_stack([images, M_x / rest])
     stiff = basis.T @ (fe.stiffness @ basis)
     squares, turn = np.linalg.eigh(0.5 * (stiff + stiff.T))
     return np.asarray(basis @ turn), np.sqrt(np.maximum(squares, 0.0)) / (2 * np.pi)

@@ -64,8 +64,9 @@ HEADER = 13
 BODY_I_SIZE = 24
 NONE, CONSTANT, DEFORMING = range(3)
 
-# ---- I: one row a deforming node: where its data begin in F, and its number of modes
-NODE_F, NODE_NM = range(2)
+# ---- I: one row a deforming node: where its data begin in F, its number of modes, and where its terms of second order
+# begin in F (rotation 3nn, displacement 3nn; -1 if there are none)
+NODE_F, NODE_NM, NODE_SECOND = range(3)
 # its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each, and
 # Π_N of the undeformed node, six numbers a mode
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12

@@ -129,10 +129,15 @@ class Body:
 
 @dataclass(frozen=True)
 class Node:
-    """A place on a flexible body: its undeformed pose and its modes, six rows (rotation first) in the body's axes."""
+    """A place on a flexible body: its undeformed pose and its modes, six rows (rotation first) in the body's axes.
+
+    `second` (6×n×n, symmetric in its modes) is what the deformation moves it in second order, if stiffening by loads at
+    the node is wanted.
+    """
 
     pose: ArrayLike
     modes: ArrayLike
+    second: ArrayLike | None = None
 
 
 @dataclass(frozen=True)
@@ -200,7 +205,12 @@ class FlexibleBody:
         nodes = {}
         for name, node in self.nodes.items():
             modes = as_array(f"{who}, node '{name}': modes", node.modes, (6, n))
-            nodes[name] = Node(as_pose(f"{who}, node '{name}': pose", node.pose), modes)
+            second = node.second
+            if second is not None:
+                second = as_array(f"{who}, node '{name}': second", second, (6, n, n))
+                if not np.allclose(second, second.transpose(0, 2, 1), atol=1e-9 * float(np.abs(second).max())):
+                    raise ModelError(f"{who}, node '{name}': second is not symmetric in its two mode indices.")
+            nodes[name] = Node(as_pose(f"{who}, node '{name}': pose", node.pose), modes, second)
         object.__setattr__(self, "nodes", MappingProxyType(nodes))
         frames = {k: as_pose(f"{who}: frame '{k}'", X) for k, X in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(frames))
@@ -302,6 +312,7 @@ def place_on(body: Body | FlexibleBody | None, where: str | ArrayLike | None, wh
         return np.asarray(frames[where])
     if where in nodes:
         node = nodes[where]
-        return node if np.any(np.asarray(node.modes)) else np.asarray(node.pose)
+        deforms = np.any(np.asarray(node.modes)) or node.second is not None
+        return node if deforms else np.asarray(node.pose)
     owner = f"body '{body.name}'" if body is not None else "the world"
     raise ModelError(f"{who} is '{where}', which is no frame or node of {owner}.{suggest(where, [*frames, *nodes])}")

@@ -325,7 +325,8 @@ class _Compiler:
         pose = np.asarray(node.pose)
         in_node = _modes_in_node(node)
         start = self._put(*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel(), *in_node.T.ravel())
-        return self._put_ints(start, modes.shape[1])
+        second = -1 if node.second is None else self._put(*np.asarray(node.second).ravel())
+        return self._put_ints(start, modes.shape[1], second)
 
     def _reduce(self, rows: list[list[int]]) -> None:
         """The constants of reduced.py, for the bodies that it serves."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import trees
@@ -43,6 +45,36 @@ def test_every_joint_agrees_with_the_oracle(joint):
 def test_random_trees_agree_with_the_oracle(seed):
     """Any joints, rigid and flexible, cantilever and free-free, children on nodes and on the body frame."""
     rng, bodies, model, state = random_case(seed, 6)
+    M, h = dense_tree.equations(bodies, GRAVITY, state.q, state.v)
+    tau = rng.normal(size=model.nv)
+    assert close(dynamics.mass_matrix(model, state), M, 1e-13)
+    assert close(dynamics.inverse_dynamics(model, state), h, 1e-12)
+    assert close(dynamics.forward_dynamics(model, state, tau), np.linalg.solve(M, tau - h), 1e-10)
+
+
+@pytest.mark.parametrize("seed", range(130, 133))
+def test_nodes_of_second_order_agree_with_the_oracle(seed):
+    """Nodes that carry joints, inboard and outboard, with displacements of second order in the modes."""
+    rng = np.random.default_rng(seed)
+    bodies = trees.describe(rng, 5, flexible=0.8)
+    seconds = {}
+    for i, body in enumerate(bodies):
+        for k in range(5 if body["n_modes"] else 0):
+            G = 0.3 * rng.normal(size=(6, 3, 3))
+            seconds[f"b{i}", f"n{k}"] = G + G.transpose(0, 2, 1)
+        if body["n_modes"]:
+            body["child_at"]["second"] = seconds[f"b{i}", "n0"]
+        if "at_node" in body:
+            body["at"]["second"] = seconds[f"b{body['parent']}", f"n{body['at_node']}"]
+    tree = trees.build(bodies, GRAVITY)
+    made = []
+    for body in tree.bodies:
+        if isinstance(body, lm.FlexibleBody):
+            nodes = {n: lm.Node(x.pose, x.modes, seconds[body.name, n]) for n, x in body.nodes.items()}
+            body = replace(body, nodes=nodes)
+        made.append(body)
+    model = lm.Tree(made, tree.joints, gravity=GRAVITY).compile()
+    state = model.state(model.group.exp(0.4 * rng.normal(size=model.nv)), rng.normal(size=model.nv))
     M, h = dense_tree.equations(bodies, GRAVITY, state.q, state.v)
     tau = rng.normal(size=model.nv)
     assert close(dynamics.mass_matrix(model, state), M, 1e-13)

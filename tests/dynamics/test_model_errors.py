@@ -85,6 +85,10 @@ REFUSED = {
         lambda: beam(nodes={"tip": lm.Node(np.eye(4), np.zeros((6, 3)))}),
         "flexible body 'beam', node 'tip': modes has shape (6, 3), expected (6, 2).",
     ),
+    "second order": (
+        lambda: beam(nodes={"tip": lm.Node(np.eye(4), MODES, np.arange(24.0).reshape(6, N, N))}),
+        "flexible body 'beam', node 'tip': second is not symmetric in its two mode indices.",
+    ),
     "weightless": (lambda: beam(mass=0.0), "flexible body 'beam': mass is 0, must be > 0."),
     "modal mass": (
         lambda: beam(M_e=np.diag([1.0, 0.0])),

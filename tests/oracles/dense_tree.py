@@ -50,11 +50,13 @@ def constant(X):
 
 
 def node_pose(node, eta, etad):
-    """(exp(Φ_r η) R₀, p₀ + Φ_t η) of a node given by its pose and 6 × n modes."""
+    """(exp(Φ_r η) R₀, p₀ + Φ_t η) of a node given by its pose, 6 × n modes and perhaps terms of second order."""
     modes, zero = np.asarray(node["modes"]), np.zeros(3)
-    turn = dual_exp(hat(np.concatenate([modes[:3] @ eta, zero])), hat(np.concatenate([modes[:3] @ etad, zero])))
+    second = np.asarray(node.get("second", np.zeros((6, len(eta), len(eta)))))
+    x, y = modes @ eta + 0.5 * second @ eta @ eta, modes @ etad + second @ eta @ etad
+    turn = dual_exp(hat(np.concatenate([x[:3], zero])), hat(np.concatenate([y[:3], zero])))
     shift = Dual(np.eye(4, dtype=turn.A.dtype), np.zeros((4, 4), turn.A.dtype))
-    shift.A[:3, 3], shift.B[:3, 3] = modes[3:] @ eta, modes[3:] @ etad
+    shift.A[:3, 3], shift.B[:3, 3] = x[3:], y[3:]
     rotation, position = np.array(node["pose"]), np.eye(4)
     position[:3, 3] = rotation[:3, 3]
     rotation[:3, 3] = 0.0
