@@ -17,8 +17,13 @@ G[f] = Φᵀ K_G(K⁻¹f) Φ.  The inertia of an acceleration v̇, ẇ or of a s
     Σ_a v̇_a G[−M T_a] η,      Σ_a ẇ_a G[−M R_a] η,      Σ_ab w_a w_b G[−M S_a R_b] η,                          (4)
 
 which belong to one kinetic energy with C_t1[a] = G[−M T_a], the symmetric part of C_r1[a] = G[−M R_a], and
-−G[−M S_a R_b], symmetric in a and b, added to J₂[a, b]: displacements of second order, seen through the loads.  The
-stresses are those of the structure held at its root, or balanced by its own inertia.
+−G[−M S_a R_b], symmetric in a and b, added to J₂[a, b]: displacements of second order, seen through the loads.  A force
+f at a node, in direction d, adds f G[e_d] η; so the node moves by
+
+    −½ η G[e_d] η   in second order                                                                            (5)
+
+(a beam's tip comes nearer when it bends).  The stresses are those of the structure held at its root, or balanced by its
+own inertia.
 """
 
 from __future__ import annotations
@@ -34,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.modes import Component, Reduction, _Options, _relief
-from liegeo.model.body import FlexibleBody, Node, as_array
+from liegeo.model.body import FlexibleBody, Node
 
 Array = NDArray[np.float64]
 
@@ -139,18 +144,17 @@ def flexible_body(
         "M_e": np.eye(n),
         "K": np.diag((2 * np.pi * reduction.frequencies) ** 2),
     }
-    if stiffening:
-        second = geometric_terms(reduction)
-        record["C_t1"] = second.C_t1
-        record["C_r1"] = C_r1 + second.C_r1
-        record["J_2"] = J_2 + second.J_2
+    stiff = _Stiffening(reduction) if stiffening else None
+    if stiff is not None:
+        for key, term in stiff.terms().items():
+            record[key] = record.get(key, 0.0) + term
     given = damping if isinstance(damping, Damping) else Damping(ratio=damping)
     names = dict.fromkeys([*([reduction.root] if reduction.root is not None else []), *map(str, nodes)])
-    made = {node: _node(reduction, node) for node in names}
+    made = {node: _node(reduction, node, stiff) for node in names}
     return FlexibleBody(name=name, D=given.modal(reduction), nodes=made, frames=frames or {}, **record)
 
 
-def _node(reduction: Reduction, name: str) -> Node:
+def _node(reduction: Reduction, name: str, stiff: _Stiffening | None) -> Node:
     position, matrix = reduction.fe.place(name)
     modes = np.asarray(matrix @ reduction.shapes)
     has_rotation = bool(np.asarray(abs(matrix).sum(axis=1)).ravel()[:3].all())
@@ -161,46 +165,46 @@ def _node(reduction: Reduction, name: str) -> Node:
         )
     # The root does not move; round-off would make it a node that deforms.
     if name == reduction.root:
-        modes = np.zeros_like(modes)
-    return Node(position, modes)
+        return Node(position, np.zeros_like(modes))
+    return Node(position, modes, None if stiff is None else stiff.node(name))
 
 
-@dataclass(frozen=True)
-class GeometricTerms:
-    """What stiffening adds to the record (4)."""
+class _Stiffening:
+    """G[f] of (4), for loads on all degrees of freedom."""
 
-    C_t1: Array
-    C_r1: Array
-    J_2: Array
+    def __init__(self, reduction: Reduction) -> None:
+        if reduction.fe.geometric is None:
+            raise ModelError(
+                f"FE model '{reduction.fe.name}': gives no geometric stiffness, which stiffening needs.\n"
+                "  Beams and solids made by liegeo have it; matrices read from a file have not."
+            )
+        self.reduction, self.geometric = reduction, reduction.fe.geometric
+        self.component, self.options = Component(reduction.fe), _Options(root=reduction.root)
 
-
-def geometric_terms(reduction: Reduction) -> GeometricTerms:
-    """(4) for the loads that the body's own inertia makes."""
-    fe, Phi, n = reduction.fe, reduction.shapes, reduction.n_modes
-    geometric = fe.geometric
-    if geometric is None:
-        raise ModelError(
-            f"FE model '{fe.name}': gives no geometric stiffness, which stiffening needs.\n"
-            "  Beams and solids made by liegeo have it; matrices read from a file have not."
-        )
-    component = Component(fe)
-    options = _Options(root=reduction.root)
-
-    def G(field: Array) -> Array:
-        u = _relief(component, options, -(fe.mass @ field)[:, np.newaxis])[:, 0]
-        K_G = Phi.T @ (geometric(u) @ Phi)
+    def __call__(self, load: Array) -> Array:
+        u = _relief(self.component, self.options, load[:, np.newaxis])[:, 0]
+        K_G = self.reduction.shapes.T @ (self.geometric(u) @ self.reduction.shapes)
         return np.asarray(0.5 * (K_G + K_G.T))
 
-    R, S = fe.rigid, turning(fe)
-    J_2 = np.zeros((n, n, 3, 3))
-    for a in range(3):
-        for b in range(a + 1):
-            J_2[:, :, a, b] = J_2[:, :, b, a] = -G(0.5 * (S[a] @ R[:, b] + S[b] @ R[:, a]))
-    return GeometricTerms(
-        C_t1=np.stack([G(R[:, 3 + a]) for a in range(3)]),
-        C_r1=np.stack([G(R[:, a]) for a in range(3)]),
-        J_2=as_array("J_2", J_2, J_2.shape),
-    )
+    def terms(self) -> dict[str, Array]:
+        """What the body's own inertia adds to C_t1, C_r1 and J_2."""
+        fe, n = self.reduction.fe, self.reduction.n_modes
+        R, S = fe.rigid, turning(fe)
+        J_2 = np.zeros((n, n, 3, 3))
+        for a in range(3):
+            for b in range(a + 1):
+                field = 0.5 * (S[a] @ R[:, b] + S[b] @ R[:, a])
+                J_2[:, :, a, b] = J_2[:, :, b, a] = -self(-(fe.mass @ field))
+        return {
+            "C_t1": np.stack([self(-(fe.mass @ R[:, 3 + a])) for a in range(3)]),
+            "C_r1": np.stack([self(-(fe.mass @ R[:, a])) for a in range(3)]),
+            "J_2": J_2,
+        }
+
+    def node(self, name: str) -> Array:
+        """(5): six times n × n."""
+        _, matrix = self.reduction.fe.place(name)
+        return np.stack([-self(row) for row in np.asarray(matrix.todense())])
 
 
 @dataclass(frozen=True)

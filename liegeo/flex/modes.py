@@ -130,9 +130,11 @@ class Component:
         return int((np.linalg.svd(self._scaled[dofs], compute_uv=False) > _RANK).sum())
 
     def support(self, candidates: Index) -> Index:
-        """From these degrees of freedom a set, as small as can be, that takes away all motions that they can."""
-        _, _, order = scipy.linalg.qr(self._scaled[candidates].T, pivoting=True, mode="economic")
-        return np.sort(candidates[order[: self._rank(candidates)]])
+        """From these degrees of freedom as few as can take away all motions that they can and the boundary leaves."""
+        left = scipy.linalg.null_space(self._scaled[self.B], rcond=_RANK) if len(self.B) else np.eye(6)
+        _, _, order = scipy.linalg.qr((self._scaled[candidates] @ left).T, pivoting=True, mode="economic")
+        count = self._rank(np.concatenate([self.B, candidates])) - self._rank(self.B)
+        return np.sort(candidates[order[:count]])
 
     def hold(self, dofs: Index) -> _Held:
         """The structure with these degrees of freedom held, and the boundary too; factorised once."""
@@ -273,7 +275,9 @@ def _eigen(name: str, K: sp.csc_array, M: sp.csc_array, count: int, singular: bo
     else:
         solve = _factorise(name, shifted)
         inverse = spl.LinearOperator((n, n), matvec=solve, dtype=np.float64)
-        values, vectors = spl.eigsh(K, k=count, M=M, sigma=shift, which="LM", OPinv=inverse, v0=np.ones(n))
+        # A random start, always the same: one with a pattern can be orthogonal to whole families of modes.
+        start = np.random.default_rng(0).normal(size=n)
+        values, vectors = spl.eigsh(K, k=count, M=M, sigma=shift, which="LM", OPinv=inverse, v0=start)
         mu = 1.0 / (values - shift)
     if mu.min() <= 1e-14 * mu.max():
         raise ModelError(

@@ -1,0 +1,453 @@
+"""Straight beams in space as finite elements: Euler–Bernoulli and Timoshenko, uniform and tapered.
+
+An element lies along its local x axis, 0 ≤ x ≤ L, with 12 directions: rotations θx, θy, θz and displacements u, v, w of
+both ends.  All its matrices follow from the *static* solution between its ends, which equilibrium gives for any taper:
+without loads in between, N, T and the shear force Q are constant and the moment is linear.  In the x–y plane, with its
+value m in the middle,
+
+    M(x) = m + Q (L/2 − x),   κ = θ′ = M/EI,   γ = v′ − θ = Q/(G As)   (γ = 0: Euler–Bernoulli).           (1)
+
+What the ends do beyond a rigid motion is d = (θ_L − θ_0, v_L − v_0 − L(θ_0 + θ_L)/2) = B (v_0, θ_0, v_L, θ_L), and with
+(1)
+
+    d = F (m, Q),   F = ∫ (1, L/2 − x)ᵀ(1, L/2 − x)/EI dx + diag(0, ∫ dx/(G As)),   K = Bᵀ F⁻¹ B,          (2)
+
+so K is exact for loads at the ends, has no strain energy in a rigid motion, and of a uniform beam it is the known one
+with Φ = 12EI/(G As L²).  Integrating (1) from the left end gives the shapes
+
+    θ(x) = θ_0 + ∫₀ˣ κ,   v(x) = v_0 + ∫₀ˣ (θ + γ),                                                       (3)
+
+and these the consistent mass,
+
+    M = ∫ ρA (uᵀu + vᵀv + wᵀw) + ρIp θxᵀθx + ρIy θyᵀθy + ρIz θzᵀθz dx,                                    (4)
+
+without its last two terms if rotary inertia is left out.  The x–z plane is the same for (w, −θy), as w′ = −θy + γ;
+stretch and twist are du/dx = N/EA, dθx/dx = T/GJ.
+
+**Quadrature.**  Tapers are integrated within the element, not cut into uniform pieces: statics stay exact, and one path
+serves all.  With n Gauss points, Legendre polynomials give S with (S f)_i = ∫₀^{ξ_i} f, exact if f is of degree < n.
+Gauss's weights b satisfy Σ_i b_i S_ij = b_j (1 − ξ_j), since they integrate degree 2n − 1; so shapes that are
+integrated twice with S end where (2) says, to rounding.  Uniform elements need n = 4 to be exact; 6 leave tapers an
+error below the mesh's.
+
+**Geometric stiffness.**  For a section that moves by u and turns by R = exp(θ̂), the strains of a beam of any rotation
+are Γ = Rᵀ(e₁ + u′) − e₁ and K = dexp_right(θ) θ′ (docs/conventions.md).  Their parts of second order are
+
+    Γ₂ = −θ×u′ + ½ θ×(θ×e₁),   K₂ = −½ θ×θ′,                                                              (5)
+
+and stresses that are already there do work on them:
+
+    W = ∫ N Γ₂x + Qy Γ₂y + Qz Γ₂z + T K₂x + My K₂y + Mz K₂z + ½ N (Iy + Iz)/A θx′² dx = ½ uᵀ K_G u.       (6)
+
+The first term is ½N(v′² + w′²) where γ = 0; the last is the stretch of fibres that wind around a twisted axis.  As
+nodal rotations are rotation vectors in one frame, elements may meet at any angle.  With shear flexibility, a column
+then buckles where Haringx says, P(1 + P/(G As)) = P_E.
+
+Orders.  Static solutions for loads at nodes are exact.  Frequencies of bending have errors of order h⁴ without shear
+flexibility, about (kh)⁴/1440 of the wavenumber k.  With it, and in stretch and twist, what the shapes leave out is the
+shear (stretch, twist) of the inertia load within an element, which is an error of order h²: (ωh)²/24c² with
+c² = G As/ρA (E/ρ, GJ/ρIp).  Loads of buckling have errors of order h⁴ in bending, h² where twist or shear take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, get_args
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.csgraph
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo.errors import ModelError
+from liegeo.flex.fe import FEModel
+from liegeo.flex.sections import Material, Section, number, taper
+from liegeo.lie import SO3
+from liegeo.model.body import Body, as_array, suggest
+
+Array = NDArray[np.float64]
+Kind = Literal["euler", "timoshenko"]
+# One section, those of both ends, or a function of the distance from the first end.
+Profile = Section | tuple[Section, Section] | Callable[[float], Section]
+
+
+def _collocation(n: int) -> tuple[Array, Array, Array]:
+    """Gauss's points and weights on [0, 1], and S that integrates from 0 to each of them."""
+    t, b = np.polynomial.legendre.leggauss(n)
+    P = np.polynomial.legendre.legvander(t, n)
+    # ∫ P_k from −1 to t is (P_{k+1} − P_{k−1})/(2k + 1)
+    integrals = np.stack([t + 1.0] + [(P[:, k + 1] - P[:, k - 1]) / (2 * k + 1) for k in range(1, n)], axis=1)
+    return 0.5 * (t + 1.0), 0.5 * b, 0.5 * integrals @ np.linalg.inv(P[:, :n])
+
+
+_XI, _WEIGHT, _S = _collocation(6)
+
+
+def _pick(*directions: int, signs: Sequence[float] = (1.0, 1.0, 1.0, 1.0)) -> Array:
+    """The matrix that takes these of an element's 12 directions."""
+    out = np.zeros((len(directions), 12))
+    out[range(len(directions)), directions] = signs[: len(directions)]
+    return out
+
+
+_STRETCH, _TWIST = _pick(3, 9), _pick(0, 6)
+# (v, θz) and (w, −θy) at both ends
+_PLANE_Y = _pick(4, 2, 10, 8)
+_PLANE_Z = _pick(5, 1, 11, 7, signs=(1.0, -1.0, 1.0, -1.0))
+
+
+@dataclass(frozen=True)
+class _Fields:
+    """Shapes at the Gauss points (6 × 12 each) and the force that goes with them (1 or 2 × 12)."""
+
+    force: Array
+    stiffness: Array
+    displacement: Array
+    slope: Array
+    rotation: Array
+    curvature: Array
+
+
+def _rod(L: float, flexibility: Array, pick: Array) -> _Fields:
+    """Stretch or twist: the force is what (1) and (2) become without a moment."""
+    force = np.array([[-1.0, 1.0]]) / (L * _WEIGHT @ flexibility)
+    slope = np.outer(flexibility, force[0])
+    displacement = np.array([1.0, 0.0]) + L * _S @ slope
+    K = np.array([[-1.0], [1.0]]) @ force
+    none = np.zeros((len(_XI), 12))
+    return _Fields(force @ pick, pick.T @ K @ pick, displacement @ pick, slope @ pick, none, none)
+
+
+def _bending(L: float, flexibility: Array, shear: Array, pick: Array) -> _Fields:
+    """Bending in one plane, (1) to (3), from 1/EI and 1/(G As) at the Gauss points."""
+    along = np.stack([np.ones_like(_XI), L * (0.5 - _XI)])
+    B = np.array([[0.0, -1.0, 0.0, 1.0], [-1.0, -0.5 * L, 1.0, -0.5 * L]])
+    F = L * (along * (_WEIGHT * flexibility)) @ along.T
+    F[1, 1] += L * _WEIGHT @ shear
+    force = np.linalg.solve(F, B)
+    curvature = flexibility[:, np.newaxis] * (along.T @ force)
+    rotation = np.array([0.0, 1.0, 0.0, 0.0]) + L * _S @ curvature
+    slope = rotation + np.outer(shear, force[1])
+    displacement = np.array([1.0, 0.0, 0.0, 0.0]) + L * _S @ slope
+    shapes = (displacement @ pick, slope @ pick, rotation @ pick, curvature @ pick)
+    return _Fields(force @ pick, pick.T @ B.T @ force @ pick, *shapes)
+
+
+@dataclass(frozen=True)
+class _Element:
+    """Matrices of one element in its own axes.
+
+    `forces` (6 × 12) gives N, T, (m, Q) in the x–y plane and (m, Q) in the x–z plane; `geometric` (6 × 12 × 12) is K_G
+    for each of them being 1.
+    """
+
+    stiffness: Array
+    mass: Array
+    forces: Array
+    geometric: Array
+
+
+def _element(L: float, sections: Sequence[Section], material: Material, kind: Kind, rotary: bool) -> _Element:
+    """One element from its sections at the Gauss points."""
+    A, Iy, Iz, J, Ip, Asy, Asz = (
+        np.array([getattr(s, what) for s in sections]) for what in ("A", "Iy", "Iz", "J", "Ip", "Asy", "Asz")
+    )
+    E, G, rho = material.E, material.G, material.rho
+
+    def shear(As: Array) -> Array:
+        flexible = (As > 0.0) if kind == "timoshenko" else np.zeros(len(As), dtype=bool)
+        return np.where(flexible, 1.0 / (G * np.where(flexible, As, 1.0)), 0.0)
+
+    stretch, twist = _rod(L, 1.0 / (E * A), _STRETCH), _rod(L, 1.0 / (G * J), _TWIST)
+    xy = _bending(L, 1.0 / (E * Iz), shear(Asy), _PLANE_Y)
+    xz = _bending(L, 1.0 / (E * Iy), shear(Asz), _PLANE_Z)
+
+    def product(density: Array | float, a: Array, b: Array) -> Array:
+        return (a * (L * _WEIGHT * density)[:, np.newaxis]).T @ b
+
+    moving = ((rho * A, stretch.displacement), (rho * A, xy.displacement), (rho * A, xz.displacement))
+    turning = ((rho * Iz, xy.rotation), (rho * Iy, xz.rotation)) if rotary else ()
+    fields = (*moving, (rho * Ip, twist.displacement), *turning)
+    mass = sum((product(density, f, f) for density, f in fields), np.zeros((12, 12)))
+
+    # (5) and (6).  θy = −rotation of the x–z plane, and with it My = −(m + Q(L/2 − x)) there.
+    du, dv, dw = stretch.slope, xy.slope, xz.slope
+    tx, ty, tz = twist.displacement, -xz.rotation, xy.rotation
+    dtx, dty, dtz = twist.slope, -xz.curvature, xy.curvature
+
+    def hessian(*terms: tuple[Array | float, Array, Array]) -> Array:
+        """Of ∫ Σ c a b dx, each a and b linear in the 12 directions."""
+        half = sum((product(c, a, b) for c, a, b in terms), np.zeros((12, 12)))
+        return half + half.T
+
+    arm = L * (0.5 - _XI)
+    K2_y = ((-0.5, tz, dtx), (0.5, tx, dtz))
+    K2_z = ((-0.5, tx, dty), (0.5, ty, dtx))
+    geometric = np.stack(
+        [
+            hessian((-1.0, ty, dw), (1.0, tz, dv), (-0.5, ty, ty), (-0.5, tz, tz), (0.5 * (Iy + Iz) / A, dtx, dtx)),
+            hessian((-0.5, ty, dtz), (0.5, tz, dty)),
+            hessian(*K2_z),
+            hessian((-1.0, tz, du), (1.0, tx, dw), (0.5, tx, ty), *((c * arm, a, b) for c, a, b in K2_z)),
+            hessian(*((-c, a, b) for c, a, b in K2_y)),
+            hessian((-1.0, tx, dv), (1.0, ty, du), (0.5, tx, tz), *((-c * arm, a, b) for c, a, b in K2_y)),
+        ]
+    )
+    parts = (stretch, twist, xy, xz)
+    stiffness = sum((p.stiffness for p in parts), np.zeros((12, 12)))
+    return _Element(stiffness, mass, np.concatenate([p.force for p in parts]), geometric)
+
+
+@dataclass(frozen=True, eq=False)
+class _Geometric:
+    """From a static displacement to K_G: forces of each element (e × 6 × 12), then (6) for each (e × 6 × 12 × 12)."""
+
+    name: str
+    n: int
+    dofs: NDArray[np.int64]
+    forces: Array
+    geometric: Array
+
+    def __call__(self, u: ArrayLike) -> sp.csc_array:
+        u = as_array(f"frame '{self.name}': displacement", u, (self.n,))
+        forces = np.einsum("eki,ei->ek", self.forces, u[self.dofs])
+        return _assemble(self.n, self.dofs, np.einsum("ek,ekij->eij", forces, self.geometric))
+
+
+def _assemble(n: int, dofs: NDArray[np.int64], matrices: Array) -> sp.csc_array:
+    rows = np.repeat(dofs, dofs.shape[1], axis=1)
+    columns = np.tile(dofs, (1, dofs.shape[1]))
+    return sp.csc_array(sp.coo_array((matrices.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n)))
+
+
+def local_axes(who: str, x: ArrayLike, up: ArrayLike | None = None) -> Array:
+    """The rotation from local axes: x along the beam, z as close as it can be to `up`, y = z × x.
+
+    Without `up`: the frame's z, or its y for beams along z, so that a beam along x has the frame's axes.
+    """
+    x = np.asarray(x, dtype=np.float64) / np.linalg.norm(x)
+    if up is None:
+        up = (0.0, 1.0, 0.0) if abs(x[2]) > 0.999 else (0.0, 0.0, 1.0)
+    given = as_array(f"{who}: up", up, (3,))
+    z = given - (given @ x) * x
+    if np.linalg.norm(z) <= 1e-6 * np.linalg.norm(given):
+        raise ModelError(
+            f"{who}: up is {given.tolist()}, which is zero or along the beam, {np.round(x, 6).tolist()}; "
+            "give a direction across it."
+        )
+    z /= np.linalg.norm(z)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+class Frame:
+    """Builds the finite-element model of a frame: nodes, beams between them, rigid masses on nodes.
+
+    Beams run through centroids, which are also centres of shear, and are joined rigidly.
+
+    >>> from liegeo.flex.sections import Material, tube
+    >>> frame = Frame(Material(E=7.2e10, rho=2700.0, nu=0.34), name="mast")
+    >>> for name, position in {"foot": (0, 0, 0), "head": (0, 0, 2), "arm": (1, 0, 2)}.items():
+    ...     frame.node(name, position)
+    >>> frame.beam("foot", "head", tube(0.05, 0.046), n_elements=4)
+    ('foot', 'foot-head.1', 'foot-head.2', 'foot-head.3', 'head')
+    >>> frame.beam("head", "arm", tube(0.03, 0.027))
+    ('head', 'arm')
+    >>> frame.mass("arm", 0.5, inertia=(1e-3, 1e-3, 1e-3), com=(0, 0, -0.1))
+    >>> frame.model()
+    <FE model 'mast': 6 nodes, 36 degrees of freedom, 2.49122 kg>
+    """
+
+    def __init__(self, material: Material, name: str = "frame") -> None:
+        self.name = name
+        self.material = material
+        self._who = f"frame '{name}'"
+        if not isinstance(material, Material):
+            raise ModelError(f"{self._who}: material is {material!r}, expected a Material.")
+        self._nodes: dict[str, Array] = {}
+        self._links: list[tuple[int, int]] = []
+        self._elements: list[tuple[Array, _Element]] = []
+        self._masses: list[tuple[int, Body]] = []
+
+    def node(self, name: str | int, position: ArrayLike) -> None:
+        """A place where beams begin or end."""
+        self._nodes[self._new(str(name))] = as_array(f"{self._who}: position of node '{name}'", position, (3,))
+
+    def _new(self, name: str) -> str:
+        if name in self._nodes:
+            raise ModelError(
+                f"{self._who}: there is already a node '{name}', at {self._nodes[name].tolist()}; "
+                "give each node, and each of several beams between the same nodes, its own name."
+            )
+        return name
+
+    def beam(
+        self,
+        a: str | int,
+        b: str | int,
+        section: Profile,
+        n_elements: int = 1,
+        kind: Kind = "euler",
+        rotary: bool = True,
+        up: ArrayLike | None = None,
+        material: Material | None = None,
+        name: str | None = None,
+    ) -> tuple[str, ...]:
+        """A straight beam from node a to node b in elements of equal length; returns its nodes' names in order.
+
+        `section` is one Section, a pair for both ends (see `taper`), or a function of the distance from a.  An element
+        whose thick end is twice as wide as its thin one has the right tip deflection to 1e-6, four times to 5e-4: take
+        more elements for steeper tapers, and cut sharp tips off.  `up` is the direction of the section's z axis (see
+        `local_axes`).  `rotary` is whether bending moves the sections' rotary inertia; twisting always does.  The nodes
+        within are called after the beam: 'a-b.1', 'a-b.2', ….
+        """
+        name = f"{a}-{b}" if name is None else name
+        inner = [self._new(f"{name}.{i}") for i in range(1, self._count(name, n_elements))]
+        return self._lay(name, (str(a), *inner, str(b)), section, kind, rotary, up, material)
+
+    def _count(self, name: str, n: int) -> int:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+            raise ModelError(f"{self._who}, beam '{name}': n_elements is {n!r}, expected an integer ≥ 1.")
+        return int(n)
+
+    def _lay(
+        self,
+        name: str,
+        nodes: tuple[str, ...],
+        section: Profile,
+        kind: Kind,
+        rotary: bool,
+        up: ArrayLike | None,
+        material: Material | None,
+    ) -> tuple[str, ...]:
+        """Elements from the first of these nodes to the last, and the nodes between them that are not there yet."""
+        who = f"{self._who}, beam '{name}'"
+        if kind not in get_args(Kind):
+            raise ModelError(f"{who}: kind is {kind!r}, expected 'euler' or 'timoshenko'.")
+        material = self.material if material is None else material
+        if not isinstance(material, Material):
+            raise ModelError(f"{who}: material is {material!r}, expected a Material.")
+        first, last = (self._nodes[self._known(who, n)] for n in (nodes[0], nodes[-1]))
+        length = float(np.linalg.norm(last - first))
+        if not length > 0.0:
+            raise ModelError(
+                f"{who}: nodes '{nodes[0]}' and '{nodes[-1]}' are both at {first.tolist()}, length must be > 0."
+            )
+        rotation = local_axes(who, last - first, up)
+        n = len(nodes) - 1
+        stations = length / n * (np.arange(n)[:, np.newaxis] + _XI)
+        sections = _sections(who, section, stations, length)
+        if kind == "timoshenko" and not any(s.Asy or s.Asz for row in sections for s in row):
+            raise ModelError(
+                f"{who}: kind is 'timoshenko', but section '{sections[0][0].name}' has no shear area.\n"
+                "  Give it Asy and Asz, or make the beam of kind 'euler'."
+            )
+        # An error in what was given leaves the frame as it was: nodes and elements come last.
+        for i, inner in enumerate(nodes[1:-1], start=1):
+            self._nodes.setdefault(inner, first + (last - first) * (i / n))
+        order = {node: i for i, node in enumerate(self._nodes)}
+        indices = [order[node] for node in nodes]
+        self._links += pairwise(indices)
+        made = [_element(length / n, row, material, kind, rotary) for row in sections]
+        self._elements += [(rotation, made[i if len(made) > 1 else 0]) for i in range(n)]
+        return nodes
+
+    def mass(
+        self, node: str | int, mass: float, inertia: ArrayLike = (0.0, 0.0, 0.0), com: ArrayLike = (0.0, 0.0, 0.0)
+    ) -> None:
+        """A rigid body on a node: `com` from the node to its centre of mass, `inertia` about that, in frame axes."""
+        index = list(self._nodes).index(self._known(f"{self._who}, mass", node))
+        body = Body(
+            f"mass on {node}", number(f"{self._who}, mass on '{node}': mass", mass, strictly=False), com, inertia
+        )
+        self._masses.append((index, body))
+
+    def _known(self, who: str, node: str | int) -> str:
+        if str(node) not in self._nodes:
+            raise ModelError(f"{who}: there is no node '{node}'.{suggest(str(node), list(self._nodes))}")
+        return str(node)
+
+    def model(self) -> FEModel:
+        """All of it as an FE model: six directions a node, in the order in which nodes were given."""
+        names, n = tuple(self._nodes), 6 * len(self._nodes)
+        if not self._elements:
+            raise ModelError(f"{self._who}: has no beams, expected at least one.")
+        links = np.array(self._links)
+        graph = sp.coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(len(names), len(names)))
+        _, piece = scipy.sparse.csgraph.connected_components(graph, directed=False)
+        if piece.any():
+            apart = names[int(np.argmax(piece != piece[0]))]
+            raise ModelError(f"{self._who}: no beams lead from node '{names[0]}' to node '{apart}'; connect them.")
+
+        dofs = (6 * links[:, :, np.newaxis] + np.arange(6)).reshape(-1, 12)
+        # local = turn · global, four blocks of three directions
+        turn = np.stack([np.kron(np.eye(4), rotation.T) for rotation, _ in self._elements])
+        back = turn.transpose(0, 2, 1)
+        elements = [element for _, element in self._elements]
+        stiffness = back @ np.stack([e.stiffness for e in elements]) @ turn
+        mass = _assemble(n, dofs, back @ np.stack([e.mass for e in elements]) @ turn)
+        forces = np.stack([e.forces for e in elements]) @ turn
+        geometric = back[:, np.newaxis] @ np.stack([e.geometric for e in elements]) @ turn[:, np.newaxis]
+        for index, body in self._masses:
+            # ½m|v + w×c|² + ½w·Jw
+            c = SO3.hat(body.moment)
+            block = np.block([[body.inertia_at_origin, c], [c.T, body.mass * np.eye(3)]])
+            mass += _assemble(n, (6 * index + np.arange(6))[np.newaxis], block[np.newaxis])
+        return FEModel(
+            positions=np.stack(list(self._nodes.values())),
+            dofs=np.stack(np.divmod(np.arange(n), 6), axis=1),
+            mass=mass,
+            stiffness=_assemble(n, dofs, stiffness),
+            names=names,
+            name=self.name,
+            geometric=_Geometric(self.name, n, dofs, forces, geometric),
+        )
+
+
+def _sections(who: str, profile: Profile, stations: Array, length: float) -> list[list[Section]]:
+    """Sections at the stations, one row an element; one row only if all elements are the same."""
+    if isinstance(profile, Section):
+        return [[profile] * stations.shape[1]]
+    if isinstance(profile, tuple) and len(profile) == 2 and all(isinstance(s, Section) for s in profile):
+        first, second = profile
+        for what in ("Asy", "Asz"):
+            if (getattr(first, what) > 0.0) != (getattr(second, what) > 0.0):
+                raise ModelError(
+                    f"{who}: {what} of the sections is {getattr(first, what):g} and {getattr(second, what):g}, "
+                    "expected both > 0 or both 0."
+                )
+        return [[taper(first, second, float(x) / length) for x in row] for row in stations]
+    if not callable(profile):
+        raise ModelError(f"{who}: section is {profile!r}, expected a Section, a pair of them, or a function of x.")
+    rows = [[(float(x), profile(float(x))) for x in row] for row in stations]
+    for x, found in (pair for row in rows for pair in row):
+        if not isinstance(found, Section):
+            raise ModelError(f"{who}: the section at x = {x:g} is {found!r}, expected a Section.")
+    return [[found for _, found in row] for row in rows]
+
+
+def beam(
+    length: float,
+    section: Profile,
+    material: Material,
+    n_elements: int,
+    kind: Kind = "euler",
+    rotary: bool = True,
+    up: ArrayLike | None = None,
+    name: str = "beam",
+) -> FEModel:
+    """A straight beam along x from the origin, with nodes '0' to 'n'; what is given means what it does in `Frame.beam`.
+
+    >>> from liegeo.flex.sections import Material, circle
+    >>> beam(2.0, circle(0.02), Material(E=7.2e10, rho=2700.0, nu=0.34), n_elements=4)
+    <FE model 'beam': 5 nodes, 30 degrees of freedom, 1.69646 kg>
+    """
+    frame = Frame(material, name)
+    n = frame._count(name, n_elements)
+    ends = np.linspace(0.0, number(f"frame '{name}': length", length), n + 1)
+    nodes = tuple(str(i) for i in range(n + 1))
+    for node, x in zip(nodes, ends, strict=True):
+        frame.node(node, (x, 0.0, 0.0))
+    frame._lay(name, nodes, section, kind, rotary, up, None)
+    return frame.model()
