@@ -23,7 +23,8 @@ f at a node, in direction d, adds f G[e_d] η; so the node moves by
     −½ η G[e_d] η   in second order                                                                            (5)
 
 (a beam's tip comes nearer when it bends).  The stresses are those of the structure held at its root, or balanced by its
-own inertia.
+own inertia.  Terms of third order are left out of the energy, so a body that floats on cantilever modes alone, whose
+root has next to no inertia of its own, can lose its positive mass when it bends much: let it float on free–free modes.
 """
 
 from __future__ import annotations

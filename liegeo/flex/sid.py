@@ -51,13 +51,15 @@ is symmetric in it has no kinetic energy and is dropped.  Nothing of Gr and Ge i
 columns are Gr[a, n·b + l] and Ge[k, n·a + l] (axis by axis) in files of FEMBS, and Gr[a, 3·l + b], Ge[k, 3·l + a] (mode
 by mode) in FEMBeam; both are read, the first is written.
 
-A node has the pose (exp(Φ_r η) R₀, p₀ + Φ_t η), of first order
+A node has the pose (exp(Φ_r η + ½ηG_rη) R₀, p₀ + Φ_t η + ½ηG_tη), G from stiffening by loads at it.  Of first order
 
-    origin = p₀ + Φ_t q,   phi = Φ_t,   psi = Φ_r,   AP = R₀ + Σ_k hat(Φ_r,k) R₀ q_k.                          (9)
+    origin = p₀ + Φ_t q,   phi = Φ_t + G_t q,   psi = Φ_r + G_r q,   AP = R₀ + Σ_k hat(Φ_r,k) R₀ q_k,          (9)
+
+where psi leaves out ½ Φ_r,l × Φ_r,k, by which rotations do not commute, as the files do.
 
 Lost on the way to a FlexibleBody: sigma (stresses), the title, and the names of the modes.  Refused, because the record
-has no place for them: reference stresses ksigma, Me, Ke or De that depend on q, and phi or psi that do (stiffening by
-forces at a node).  Lost on the way to SID: nothing but that frames come back as nodes that do not move.
+has no place for them: reference stresses ksigma, and Me, Ke or De that depend on q.  Lost on the way to SID: nothing,
+but that frames come back as nodes that do not move.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -690,24 +692,21 @@ def from_flexible_body(body: FlexibleBody) -> SID:
         if np.abs(J - np.swapaxes(J, -1, -2)).max(initial=0.0) > 1e-9 * np.abs(J).max(initial=0.0):
             raise ModelError(f"{who}: {name} is not symmetric in its two axes, expected the derivative of an inertia.")
     C_t, C_r0, C_r1 = np.asarray(body.C_t), np.asarray(body.C_r0), np.asarray(body.C_r1)
-    C_t1 = getattr(body, "C_t1", None)
-    Ct_1 = np.zeros((n, n, 3)) if C_t1 is None else np.asarray(C_t1).transpose(2, 1, 0)
     M_e, K = np.asarray(body.M_e), np.asarray(body.K)
     Gr, Ge = _gyroscopic(J_1, C_r0, C_r1)
     with np.errstate(divide="ignore", invalid="ignore"):
         hertz = np.sqrt(np.diag(K) / np.diag(M_e)) / (2.0 * np.pi)
-    poses: dict[str, tuple[Any, Any]] = {name: (node.pose, node.modes) for name, node in body.nodes.items()}
-    both = sorted(set(poses) & set(body.frames))
+    both = sorted(set(body.nodes) & set(body.frames))
     if both:
         raise ModelError(f"{who}: '{both[0]}' is the name of a frame and of a node, expected different names for SID.")
-    poses |= {name: (pose, np.zeros((6, n))) for name, pose in body.frames.items()}
+    nodes = dict(body.nodes) | {name: Node(pose, np.zeros((6, n))) for name, pose in body.frames.items()}
     return SID(
         mass=float(body.mass),
         modes=[f"Mode {k + 1:4d}" + (f" : {f:12.3f} Hz" if np.isfinite(f) else "") for k, f in enumerate(hertz)],
-        nodes=[_to_node(name, np.asarray(pose), np.asarray(modes)) for name, (pose, modes) in poses.items()],
+        nodes=[_to_node(name, node) for name, node in nodes.items()],
         mdCM=_series(np.asarray(body.moment)[:, None], C_t[:, :, None]),
         J=_series(J_0[_J_ROWS, _J_COLUMNS][:, None], J_1[:, _J_ROWS, _J_COLUMNS].T[:, :, None]),
-        Ct=_series(C_t.T, Ct_1),
+        Ct=_series(C_t.T, np.asarray(body.C_t1).transpose(2, 1, 0)),
         Cr=_series(C_r0.T, C_r1.transpose(2, 1, 0)),
         Me=_square(M_e),
         Gr=_series(Gr.reshape(3, 3 * n), np.zeros((3, n, 3 * n))),
@@ -733,17 +732,18 @@ def _square(M: Array) -> Taylor:
     return Taylor(M, np.zeros((len(M), len(M), len(M))), 0, _SYMMETRIC if symmetric else _GENERAL)
 
 
-def _to_node(name: str, pose: Array, modes: Array) -> SIDNode:
+def _to_node(name: str, node: Node) -> SIDNode:
     """(9)."""
+    pose, modes = np.asarray(node.pose), np.asarray(node.modes)
     n, R = modes.shape[1], pose[:3, :3]
+    second = np.zeros((6, n, n)) if node.second is None else np.asarray(node.second)
     psi, phi = modes[:3], modes[3:]
     unit = not modes[:3].any() and R.tobytes() == np.eye(3).tobytes()
-    none = np.zeros((3, n, n))
     return SIDNode(
         name,
         origin=Taylor(pose[:3, 3:], phi[:, :, None], 1, _GENERAL),
-        phi=_series(phi, none),
-        psi=_series(psi, none),
+        phi=_series(phi, second[3:]),
+        psi=_series(psi, second[:3]),
         AP=Taylor(R, np.zeros((3, n, 3)), 0, _UNIT) if unit else Taylor(R, _turned(psi, R), 1, _GENERAL),
     )
 
@@ -812,12 +812,7 @@ def to_flexible_body(sid: SID, name: str | None = None, *, tolerance: float = 1e
         _symmetric(problems, block, M)
         squares[block] = M if _asymmetry(M) <= 1e-10 else 0.5 * (M + M.T)
     nodes = {node.name: _from_node(problems, node, n, tolerance) for node in sid.nodes}
-    more: dict[str, Any] = {}
-    if any(field.name == "C_t1" for field in fields(FlexibleBody)):
-        _symmetric(problems, "Ct.M1 of two modes", C_t1.transpose(1, 2, 0))
-        more["C_t1"] = C_t1
-    elif C_t1.any():
-        problems.append("Ct.M1 is not zero: geometric stiffening, C_t1, is not in this version's FlexibleBody.")
+    _symmetric(problems, "Ct.M1 of two modes", C_t1.transpose(1, 2, 0))
     if problems:
         if any("tolerance is" in problem for problem in problems):
             problems.append("A larger tolerance takes the file, and goes by what is expected here.")
@@ -836,7 +831,7 @@ def to_flexible_body(sid: SID, name: str | None = None, *, tolerance: float = 1e
         K=squares["Ke"],
         D=squares["De"],
         nodes=nodes,
-        **more,
+        C_t1=C_t1,
     )
 
 
@@ -866,11 +861,8 @@ def _from_node(problems: list[str], node: SIDNode, n: int, tolerance: float) -> 
     phi, psi = np.asarray(node.phi.M0), np.asarray(node.psi.M0)
     if node.rframe.lower() != "body ref":
         problems.append(f"{where}: rframe is '{node.rframe}', expected 'body ref'.")
-    problems += [
-        f"{where}: {block}.M1 is not zero: stiffening by forces at nodes has no place in the record."
-        for block in ("phi", "psi")
-        if np.any(getattr(node, block).M1)
-    ]
+    second = np.concatenate([_first(node.psi, n), _first(node.phi, n)])
+    _symmetric(problems, f"{where}: psi.M1 or phi.M1 of two modes", second.transpose(1, 2, 0))
     origin_1, AP_1 = _first(node.origin, n)[:, :, 0], _first(node.AP, n)
     problems += _disagreement(f"{where}: origin.M1", origin_1, phi, tolerance, "phi.M0, (9)")
     problems += _disagreement(f"{where}: AP.M1", AP_1, _turned(psi, R), tolerance, "hat(psi.M0) AP.M0, (9)")
@@ -882,7 +874,7 @@ def _from_node(problems: list[str], node: SIDNode, n: int, tolerance: float) -> 
         # twelve digits are not quite a rotation; what a double can be is left as it is
         pose[:3, :3] = R if defect < 1e-14 else SO3.project(R)
     pose[:3, 3] = np.asarray(node.origin.M0)[:, 0]
-    return Node(pose, np.concatenate([psi, phi]))
+    return Node(pose, np.concatenate([psi, phi]), second if second.any() else None)
 
 
 def _nearest(given: Array, expected: Array, axis: int) -> tuple[Array, Array]:

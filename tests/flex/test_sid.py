@@ -21,7 +21,6 @@ from liegeo.lie import SE3, SO3
 FILE = Path(__file__).parent / "data/sid/two_masses.SID_FEM"
 TEXT = FILE.read_text(encoding="utf-8")
 FIELDS = ("moment", "inertia", "C_t", "C_r0", "C_r1", "J_1", "J_2", "M_e", "K", "D")
-STIFFENING = any(field.name == "C_t1" for field in dataclasses.fields(lm.FlexibleBody))
 
 
 def pieces(rng, n_modes, n_pieces=5, rotary=True):
@@ -483,8 +482,10 @@ def test_nodes_are_checked():
 
     with pytest.raises(ModelError, match="node '12': rframe is 'node 11', expected 'body ref'"):
         body(rframe="node 11")
-    with pytest.raises(ModelError, match=r"node '12': phi.M1 is not zero: stiffening by forces at nodes"):
-        body(phi=changed(node.phi, (0, 0, 0), 1.0, 1))
+    with pytest.raises(
+        ModelError, match=r"node '12': psi.M1 or phi.M1 of two modes is not symmetric: \[1, 2, 4\] is 1"
+    ):
+        body(phi=changed(node.phi, (0, 0, 1), 1.0, 1))
     with pytest.raises(ModelError, match=r"node '12': origin.M1\[1, 1\] is 0, expected 1, phi.M0, \(9\)"):
         body(phi=changed(node.phi, (0, 0), 1.0))
     with pytest.raises(ModelError, match=r"node '12': AP.M1\[1, 1, 2\] is -1.5, expected -7, hat\(psi.M0\) AP.M0"):
@@ -543,13 +544,6 @@ def stiffened(sid):
     return dataclasses.replace(sid, Ct=Taylor(sid.Ct.M0, G + G.transpose(1, 0, 2)))
 
 
-@pytest.mark.skipif(STIFFENING, reason="FlexibleBody has C_t1")
-def test_stiffening_without_a_place_is_named():
-    with pytest.raises(ModelError, match=r"Ct.M1 is not zero: geometric stiffening, C_t1, is not in this version"):
-        to_flexible_body(stiffened(read_sid(FILE)))
-
-
-@pytest.mark.skipif(not STIFFENING, reason="FlexibleBody has no C_t1")
 def test_stiffening_goes_to_c_t1_and_comes_back(tmp_path):
     sid = stiffened(from_flexible_body(lumped(np.random.default_rng(6))))
     n = sid.n_modes
@@ -568,6 +562,23 @@ def test_stiffening_goes_to_c_t1_and_comes_back(tmp_path):
     bad = dataclasses.replace(sid, Ct=changed(sid.Ct, (0, 1, 2), 9.0))
     with pytest.raises(ModelError, match=r"Ct.M1 of two modes is not symmetric"):
         to_flexible_body(bad)
+
+
+def test_stiffening_by_loads_at_a_node_comes_back(tmp_path):
+    rng = np.random.default_rng(12)
+    body = lumped(rng)
+    G = rng.normal(size=(6, 3, 3))
+    G = G + G.transpose(0, 2, 1)
+    node = dataclasses.replace(body.nodes["n2"], second=G)
+    sid = from_flexible_body(dataclasses.replace(body, nodes={**body.nodes, "n2": node}))
+    eta = rng.normal(size=3)
+    np.testing.assert_allclose(sid.nodes[2].phi.at(eta), node.modes[3:] + eta @ G[3:], atol=1e-14)
+    np.testing.assert_allclose(sid.nodes[2].psi.at(eta), node.modes[:3] + eta @ G[:3], atol=1e-14)
+    write_sid(sid, tmp_path / "a")
+    back = to_flexible_body(read_sid(tmp_path / "a"))
+    np.testing.assert_array_equal(back.nodes["n2"].second, G)
+    assert from_flexible_body(back) == dataclasses.replace(sid, name=back.name)
+    np.testing.assert_array_equal(0.0 if back.nodes["n1"].second is None else back.nodes["n1"].second, 0.0)
 
 
 # ---------------------------------------------------------------- mechanics
