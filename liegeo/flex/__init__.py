@@ -5,7 +5,7 @@ A source makes an `FEModel`; `reduce` finds a few shapes; `flexible_body` makes 
 
 from __future__ import annotations
 
-from liegeo.flex.beam import Frame, beam
+from liegeo.flex.beams import Frame, beam
 from liegeo.flex.fe import FEModel
 from liegeo.flex.inertia import Damping, Invariants, flexible_body, invariants
 from liegeo.flex.modes import MODE_SETS, Component, Reduction, local_deformation, reduce

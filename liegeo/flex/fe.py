@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.linalg as spl
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
@@ -26,6 +27,8 @@ Geometric = Callable[[Array], sp.csc_array]
 
 # How far M and K may be from their transposes, relative to their largest entry: files have few digits.
 _SYMMETRY = 1e-6
+# How negative the smallest eigenvalue of a mass matrix, scaled to ones on its diagonal, may be.
+_ROUND_OFF = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,18 @@ class FEModel:
             )
         if not self.total_mass > 0.0:
             raise ModelError(f"{who}: has no mass: moving all nodes along an axis moves {self.total_mass:.6g} kg.")
+        # scaled to ones on the diagonal, so that kilograms and their square metres can be compared
+        heavy = np.flatnonzero(diagonal > 0.0)
+        scale = sp.diags_array(1.0 / np.sqrt(diagonal[heavy]))
+        scaled = scale @ self.mass[heavy][:, heavy] @ scale
+        value, vector = _smallest(scaled)
+        light = np.flatnonzero((diagonal == 0.0) & (abs(self.mass).sum(axis=0) > 0.0))
+        if value < -_ROUND_OFF or len(light):
+            node, direction = self.dofs[light[0] if len(light) else heavy[int(np.argmax(np.abs(vector)))]]
+            raise ModelError(
+                f"{who}: its mass matrix is not positive: some motion, most of all of node '{self.names[node]}', "
+                f"direction {direction}, has a negative kinetic energy."
+            )
 
     @property
     def n(self) -> int:
@@ -194,6 +209,17 @@ class FEModel:
 
     def _with(self, **changes: Any) -> FEModel:
         return FEModel(**{name: getattr(self, name) for name in self.__dataclass_fields__} | changes)
+
+
+def _smallest(matrix: sp.csr_array) -> tuple[float, Array]:
+    """The smallest eigenvalue of a symmetric matrix, and its vector."""
+    n = matrix.shape[0]
+    if n <= 500:
+        values, vectors = np.linalg.eigh(matrix.todense())
+    else:
+        start = np.random.default_rng(0).normal(size=n)
+        values, vectors = spl.eigsh(matrix, k=1, which="SA", tol=1e-3, v0=start)
+    return float(values[0]), np.asarray(vectors[:, 0])
 
 
 def _symmetric(who: str, given: Any, n: int) -> sp.csc_array:

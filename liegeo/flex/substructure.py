@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from liegeo.errors import ModelError
-from liegeo.flex.beam import beam
+from liegeo.flex.beams import beam
 from liegeo.flex.inertia import Damping, flexible_body
 from liegeo.flex.modes import reduce
 from liegeo.flex.sections import Material, Section

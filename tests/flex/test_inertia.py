@@ -10,7 +10,7 @@ from liegeo import dynamics, flex
 from liegeo import model as lm
 from liegeo.errors import ModelError
 from liegeo.flex import modes
-from liegeo.flex.beam import Frame, beam
+from liegeo.flex.beams import Frame, beam
 from liegeo.flex.sections import Material, Section, rectangle, tube
 from liegeo.lie import SO3
 
@@ -388,6 +388,16 @@ FE_REFUSED = {
     "negative mass": (
         lambda p, d, M, K: flex.FEModel(p, d, M - 3 * np.diag(np.eye(12)[4]), K),
         "the mass of node '1', direction 4, is -2, must be ≥ 0.",
+    ),
+    "indefinite mass": (
+        lambda p, d, M, K: flex.FEModel(p, d, M + 2.0 * (np.eye(12, k=1) + np.eye(12, k=-1)), K),
+        "its mass matrix is not positive: some motion, most of all of node",
+    ),
+    "mass without a diagonal": (
+        lambda p, d, M, K: flex.FEModel(
+            p, d, M - np.diag(np.eye(12)[4]) + 0.1 * (np.eye(12, k=1) + np.eye(12, k=-1)), K
+        ),
+        "most of all of node '1', direction 4, has a negative kinetic energy",
     ),
     "no mass": (
         lambda p, d, M, K: flex.FEModel(p, d, 0 * M, K),

@@ -45,7 +45,7 @@ def test_pieces_stiffen_by_kinematics():
 def test_pieces_with_geometric_terms_need_fewer():
     flap = [first_frequencies(n, SPIN, True)[1] for n in (1, 2)]
     assert flap[0] == pytest.approx(FLAP, rel=1e-2)
-    assert flap[1] == pytest.approx(FLAP, rel=2e-3)
+    assert flap[1] == pytest.approx(FLAP, rel=5e-3)
 
 
 def test_a_substructured_beam_at_rest_is_the_beam():

@@ -14,8 +14,8 @@ from scipy.optimize import brentq
 
 import liegeo
 from liegeo.errors import LiegeoError, ModelError
-from liegeo.flex import beam as beam_module
-from liegeo.flex.beam import Frame, beam
+from liegeo.flex import beams as beam_module
+from liegeo.flex.beams import Frame, beam
 from liegeo.flex.sections import Material, Section, circle, i_beam, rectangle, taper, tube
 from liegeo.lie import SO3
 
@@ -882,7 +882,7 @@ def test_every_raise_is_reached():
     root = Path(liegeo.__file__).parent / "flex"
     wanted = {
         (file.name, node.lineno): ast.unparse(node)[:100]
-        for file in (root / "beam.py", root / "sections.py")
+        for file in (root / "beams.py", root / "sections.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Raise)
     }
