@@ -1,0 +1,41 @@
+"""Lie-group integrators: methods that know a group and a vector field, and nothing of mechanics."""
+
+from __future__ import annotations
+
+from liegeo.integrate.methods import (
+    ALL_INTEGRATORS,
+    CF2,
+    CF3,
+    CF4,
+    CF5,
+    CG3,
+    CG4,
+    RKMK2,
+    RKMK3,
+    RKMK4,
+    RKMK5,
+    LieEuler,
+    Method,
+    Problem,
+    Trajectory,
+    solve,
+)
+
+__all__ = [
+    "ALL_INTEGRATORS",
+    "CF2",
+    "CF3",
+    "CF4",
+    "CF5",
+    "CG3",
+    "CG4",
+    "RKMK2",
+    "RKMK3",
+    "RKMK4",
+    "RKMK5",
+    "LieEuler",
+    "Method",
+    "Problem",
+    "Trajectory",
+    "solve",
+]

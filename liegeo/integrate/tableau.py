@@ -1,0 +1,211 @@
+"""Coefficients of explicit methods that check themselves.
+
+A Runge–Kutta method has order p if for every rooted tree τ with at most p nodes
+
+    Σ_i b_i φ_i(τ) = 1/γ(τ),      φ_i([τ₁ … τ_m]) = Π_k Σ_j a_ij φ_j(τ_k),   γ([τ₁ … τ_m]) = |τ| Π_k γ(τ_k).     (1)
+
+Munthe-Kaas: the method on the algebra, with dexp⁻¹ cut off nowhere, keeps the order [IMNZ00].  A method that multiplies
+exponentials must obey (1) for the sums of its coefficients, since commuting flows see nothing else, and more besides,
+which only a slope on a non-commutative problem shows (tests/integrate).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from liegeo.errors import InputError
+
+Array = NDArray[np.float64]
+# A rooted tree is the sorted tuple of the trees that hang on its root.
+Tree = tuple["Tree", ...]
+
+# How far (1) may be missed: coefficients of some methods are given with sixteen digits.
+_TOLERANCE = 1e-13
+
+
+@functools.cache
+def rooted_trees(size: int) -> tuple[Tree, ...]:
+    """All rooted trees with this many nodes."""
+    if size == 1:
+        return ((),)
+    found: set[Tree] = set()
+    for parts in _partitions(size - 1, size - 1):
+        for branches in itertools.product(*(rooted_trees(part) for part in parts)):
+            found.add(tuple(sorted(branches)))
+    return tuple(sorted(found))
+
+
+def _partitions(n: int, largest: int) -> list[tuple[int, ...]]:
+    if n == 0:
+        return [()]
+    return [(k, *rest) for k in range(min(n, largest), 0, -1) for rest in _partitions(n - k, k)]
+
+
+def _size(tree: Tree) -> int:
+    return 1 + sum(_size(branch) for branch in tree)
+
+
+def _density(tree: Tree) -> int:
+    """γ of (1)."""
+    gamma = _size(tree)
+    for branch in tree:
+        gamma *= _density(branch)
+    return gamma
+
+
+def _weights(tree: Tree, a: Array) -> Array:
+    """φ of (1), for every stage."""
+    phi = np.ones(len(a))
+    for branch in tree:
+        phi = phi * (a @ _weights(branch, a))
+    return phi
+
+
+def order_defect(a: Array, b: Array, order: int) -> float:
+    """By how much (1) is missed, at worst, up to this order."""
+    trees = (tree for size in range(1, order + 1) for tree in rooted_trees(size))
+    return max(abs(float(b @ _weights(tree, a)) - 1.0 / _density(tree)) for tree in trees)
+
+
+@dataclass(frozen=True)
+class Butcher:
+    """a (s × s, strictly lower triangular) and b of an explicit Runge–Kutta method of this order."""
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        matrix = self.matrix
+        if len(self.a) != len(self.b) or np.triu(matrix).any():
+            raise InputError(f"tableau '{self.name}': is not explicit: a must be strictly lower triangular.")
+        defect = order_defect(matrix, np.array(self.b), self.order)
+        if defect > _TOLERANCE:
+            raise InputError(f"tableau '{self.name}': misses a condition of order {self.order} by {defect:.2g}.")
+
+    @property
+    def matrix(self) -> Array:
+        out = np.zeros((len(self.a), len(self.b)))
+        for i, row in enumerate(self.a):
+            out[i, : len(row)] = row
+        return out
+
+
+@dataclass(frozen=True)
+class Exponentials:
+    """A method that multiplies exponentials: for every stage, and for the step, rows of coefficients, applied in turn.
+
+    Row by row, Y ← Y exp(h Σ_j row_j F_j).
+    """
+
+    name: str
+    order: int
+    stages: tuple[tuple[tuple[float, ...], ...], ...]
+
+    def __post_init__(self) -> None:
+        sums = self.coefficients.sum(axis=1)
+        if np.triu(sums[:-1]).any():
+            raise InputError(f"method '{self.name}': is not explicit: a stage uses a field that is not there yet.")
+        defect = order_defect(sums[:-1], sums[-1], self.order)
+        if defect > _TOLERANCE:
+            raise InputError(f"method '{self.name}': misses a condition of order {self.order} by {defect:.2g}.")
+
+    @property
+    def coefficients(self) -> Array:
+        """(s + 1) × rows × s, filled up with zeros."""
+        s, rows = len(self.stages) - 1, max(1, *(len(stage) for stage in self.stages))
+        out = np.zeros((s + 1, rows, s))
+        for i, stage in enumerate(self.stages):
+            for k, row in enumerate(stage):
+                out[i, k, : len(row)] = row
+        return out
+
+
+def crouch_grossman(name: str, order: int, a: tuple[tuple[float, ...], ...], b: tuple[float, ...]) -> Exponentials:
+    """One exponential for every coefficient."""
+
+    def rows(coefficients: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+        return tuple((*(0.0,) * j, value) for j, value in enumerate(coefficients))
+
+    return Exponentials(name, order, tuple(rows(row) for row in (*a, b)))
+
+
+def composed(name: str, method: Exponentials, weights: tuple[float, ...], order: int) -> Exponentials:
+    """Steps of one method after another, with these shares of the step, as one method."""
+    stages: list[tuple[tuple[float, ...], ...]] = []
+    before: tuple[tuple[float, ...], ...] = ()
+    s = len(method.stages) - 1
+    for k, weight in enumerate(weights):
+        shifted = [
+            tuple((*(0.0,) * (k * s), *(weight * value for value in row)) for row in stage) for stage in method.stages
+        ]
+        stages += [(*before, *stage) for stage in shifted[:-1]]
+        before = (*before, *shifted[-1])
+    return Exponentials(name, order, (*stages, before))
+
+
+# ---- Runge–Kutta
+
+MIDPOINT = Butcher("midpoint", 2, ((), (1 / 2,)), (0.0, 1.0))
+KUTTA_3 = Butcher("kutta-3", 3, ((), (1 / 2,), (-1.0, 2.0)), (1 / 6, 2 / 3, 1 / 6))
+KUTTA_4 = Butcher("kutta-4", 4, ((), (1 / 2,), (0.0, 1 / 2), (0.0, 0.0, 1.0)), (1 / 6, 1 / 3, 1 / 3, 1 / 6))
+# Dormand and Prince (1980), the six stages of the fifth order
+DORMAND_PRINCE = Butcher(
+    "dormand-prince",
+    5,
+    (
+        (),
+        (1 / 5,),
+        (3 / 40, 9 / 40),
+        (44 / 45, -56 / 15, 32 / 9),
+        (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+        (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    ),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+
+# ---- products of exponentials
+
+EULER = Exponentials("lie-euler", 1, ((), ((1.0,),)))
+# Crouch and Grossman (1993)
+CG_3 = crouch_grossman("crouch-grossman-3", 3, ((), (3 / 4,), (119 / 216, 17 / 108)), (13 / 51, -2 / 3, 24 / 17))
+# Jackiewicz, Marthinsen and Owren (2000)
+CG_4 = crouch_grossman(
+    "crouch-grossman-4",
+    4,
+    (
+        (),
+        (0.8177227988124852,),
+        (0.3199876375476427, 0.0659864263556022),
+        (0.9214417194464946, 0.4997857776773573, -1.0969984448371582),
+        (0.3552358559023322, 0.2390958372307326, 1.3918565724203246, -1.1092979392113465),
+    ),
+    (0.1370831520630755, -0.0183698531564020, 0.7397813985370780, -0.1907142565505889, 0.3322195591068374),
+)
+# Celledoni, Marthinsen and Owren (2003)
+CF_2 = Exponentials("commutator-free-2", 2, ((), ((1 / 2,),), ((0.0, 1.0),)))
+CF_3 = Exponentials(
+    "commutator-free-3",
+    3,
+    ((), ((1 / 3,),), ((0.0, 2 / 3),), ((1 / 3,), (-1 / 12, 0.0, 3 / 4))),
+)
+CF_4 = Exponentials(
+    "commutator-free-4",
+    4,
+    (
+        (),
+        ((1 / 2,),),
+        ((0.0, 1 / 2),),
+        ((1 / 2,), (-1 / 2, 0.0, 1.0)),
+        ((1 / 4, 1 / 6, 1 / 6, -1 / 12), (-1 / 12, 1 / 6, 1 / 6, 1 / 4)),
+    ),
+)
+# 2γ⁵ + (1 − 2γ)⁵ = 0: three steps of order four, the middle one backwards, have order five
+_GAMMA = 1.0 / (2.0 - 2.0 ** (1 / 5))
+CF_5 = composed("commutator-free-5", CF_4, (_GAMMA, 1.0 - 2.0 * _GAMMA, _GAMMA), 5)

@@ -1,0 +1,147 @@
+"""Explicit Lie-group methods: observed orders where nothing commutes, the group kept, compiled and plain alike."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import pytest
+
+from liegeo import integrate as li
+from liegeo.errors import InputError
+from liegeo.integrate import tableau
+from liegeo.lie import SE3, SO3, SO3Q, Product, R
+
+J = np.array([1.0, 2.0, 3.5])
+H = np.array([0.8, -0.5, 1.1])
+
+
+@numba.njit
+def top(t, X, out):
+    """A free asymmetric body under a torque that depends on time and attitude: nothing commutes, nothing is linear."""
+    for a in range(3):
+        out[a] = (X[0, a] * H[0] + X[1, a] * H[1] + X[2, a] * H[2]) / J[a] + 0.3 * np.sin(t + a) * X[a, 0]
+
+
+def screw(t, X):
+    """The same in plain Python on SE(3), with a translation that depends on the place."""
+    w = X[:3, :3].T @ H / J
+    return np.concatenate([w, X[:3, :3].T @ np.array([np.cos(t), X[0, 3], -X[1, 3]]) + 0.2 * w])
+
+
+@numba.njit
+def body_on_a_product(t, y, out):
+    """Attitude as a quaternion and body momentum: Euler's equations, y = (w, x, y, z, p)."""
+    for a in range(3):
+        out[a] = y[4 + a] / J[a]
+    out[3] = y[5] * out[2] - y[6] * out[1]
+    out[4] = y[6] * out[0] - y[4] * out[2]
+    out[5] = y[4] * out[1] - y[5] * out[0] + 0.1 * np.sin(t) * y[0]
+
+
+PROBLEMS = {
+    "top": li.Problem(SO3, top, SO3.exp([0.3, -0.2, 0.5]), 2.0, name="top"),
+    "screw": li.Problem(SE3, screw, SE3.exp([0.3, -0.2, 0.5, 1.0, 0.0, -1.0]), 1.5, name="screw"),
+    "product": li.Problem(
+        Product({"attitude": SO3Q, "momentum": R(3)}),
+        body_on_a_product,
+        [1.0, 0.0, 0.0, 0.0, *H],
+        2.0,
+        name="product",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def references():
+    """Each problem by the fifth-order method with many steps, checked by the other family."""
+    found = {}
+    for name, problem in PROBLEMS.items():
+        steps = 400 if name == "screw" else 2000
+        found[name] = li.solve(problem, li.RKMK5, steps, save=1).end
+        other = li.solve(problem, li.CF5, steps, save=1).end
+        assert float(problem.group.distance(found[name], other)) < 1e-11
+    return found
+
+
+@pytest.mark.parametrize("method", li.ALL_INTEGRATORS, ids=lambda m: m.name)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_observed_order(name, method, references):
+    """The slope of the error against the step is the declared order within 0.15."""
+    problem = PROBLEMS[name]
+    steps = np.array([40, 60, 90] if method.order < 5 else [24, 36, 54])
+    errors = [
+        float(problem.group.distance(li.solve(problem, method, int(n), save=1).end, references[name])) for n in steps
+    ]
+    slope = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert slope == pytest.approx(method.order, abs=0.15)
+
+
+def test_without_dexpinv_the_order_is_lost(references):
+    """What the order test is for: Kutta's method in the algebra without dexp⁻¹ is of order two."""
+
+    def make(retract, dexpinv, field, compiled):
+        def forget(layout, u, f, out):
+            out[:] = f
+
+        return li.RKMK4.make(retract, forget, field, False)
+
+    naive = li.Method("naive", 4, make, tableau.KUTTA_4)
+    problem = PROBLEMS["screw"]
+    errors = [float(SE3.distance(li.solve(problem, naive, n, save=1).end, references["screw"])) for n in (20, 40)]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.3)
+
+
+@pytest.mark.parametrize("method", li.ALL_INTEGRATORS, ids=lambda m: m.name)
+def test_results_stay_on_the_group(method):
+    run = li.solve(PROBLEMS["top"], method, 1000, save=4)
+    assert np.abs(run.y.transpose(0, 2, 1) @ run.y - np.eye(3)).max() < 1e-13
+    assert run.t == pytest.approx([0.0, 0.5, 1.0, 1.5, 2.0])
+
+
+def test_compiled_and_plain_fields_give_the_same_numbers():
+    def plain(t, X):
+        out = np.empty(3)
+        top.py_func(t, X, out)
+        return out
+
+    problem = PROBLEMS["top"]
+    same = li.Problem(SO3, plain, problem.start, problem.t_end)
+    for method in (li.RKMK4, li.CF4):
+        a, b = (li.solve(p, method, 50).y for p in (problem, same))
+        assert np.abs(a - b).max() < 1e-14
+
+
+def test_a_constant_field_is_exact():
+    """One exponential, whatever the method."""
+    problem = li.Problem(SE3, lambda t, X: np.array([0.3, 0.2, -0.4, 1.0, 2.0, 3.0]), SE3.identity(), 2.0)
+    for method in li.ALL_INTEGRATORS:
+        end = li.solve(problem, method, 3, save=1).end
+        assert end == pytest.approx(SE3.exp([0.6, 0.4, -0.8, 2.0, 4.0, 6.0]), abs=1e-13)
+
+
+def test_tableaus_check_themselves():
+    assert [len(tableau.rooted_trees(n)) for n in range(1, 7)] == [1, 1, 2, 4, 9, 20]
+    with pytest.raises(InputError, match=r"tableau 'wrong': misses a condition of order 2 by 0.1\."):
+        tableau.Butcher("wrong", 2, ((), (0.6,)), (0.0, 1.0))
+    with pytest.raises(InputError, match="tableau 'wrong': is not explicit"):
+        tableau.Butcher("wrong", 1, ((0.5,),), (1.0,))
+    with pytest.raises(InputError, match="method 'wrong': misses a condition of order 1"):
+        tableau.Exponentials("wrong", 1, ((), ((0.9,),)))
+    with pytest.raises(InputError, match="method 'wrong': is not explicit"):
+        tableau.Exponentials("wrong", 1, (((1.0,),), ((1.0,),)))
+
+
+def test_messages():
+    problem = PROBLEMS["top"]
+    with pytest.raises(InputError, match="solve: steps is 0, expected a whole number ≥ 1"):
+        li.solve(problem, li.RKMK4, 0)
+    with pytest.raises(InputError, match=r"solve: save is 3, expected a divisor of steps \(10\)"):
+        li.solve(problem, li.RKMK4, 10, save=3)
+    with pytest.raises(InputError, match="problem 'p': field is 3, expected a function"):
+        li.Problem(SO3, 3, SO3.identity(), 1.0, name="p")
+    with pytest.raises(InputError, match="problem 'p': t_start and t_end must be finite"):
+        li.Problem(SO3, top, SO3.identity(), np.inf, name="p")
+    explodes = li.Problem(R(1), lambda t, y: y**2, [1.0], 2.0, name="explodes")
+    with np.errstate(all="ignore"), pytest.raises(InputError, match="'explodes', rkmk-4: the solution is not finite"):
+        li.solve(explodes, li.RKMK4, 40, save=10)
+    assert repr(li.RKMK4) == "<rkmk-4: order 4, 4 stages>"
