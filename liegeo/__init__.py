@@ -14,7 +14,7 @@ from typing import Any
 
 from liegeo._version import __version__
 
-_SUBMODULES = ("dynamics", "errors", "lie", "model", "operators")
+_SUBMODULES = ("dynamics", "errors", "flex", "integrate", "lie", "model", "operators")
 
 # Public name -> the module that holds it.
 _NAMES = {
