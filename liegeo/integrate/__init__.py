@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from liegeo.integrate.adaptive import (
+    AdaptiveMethod,
+    AdaptiveTrajectory,
+    BogackiShampine32,
+    DormandPrince54,
+    Event,
+    solve_adaptive,
+)
 from liegeo.integrate.methods import (
     ALL_INTEGRATORS,
     CF2,
@@ -33,9 +41,15 @@ __all__ = [
     "RKMK3",
     "RKMK4",
     "RKMK5",
+    "AdaptiveMethod",
+    "AdaptiveTrajectory",
+    "BogackiShampine32",
+    "DormandPrince54",
+    "Event",
     "LieEuler",
     "Method",
     "Problem",
     "Trajectory",
     "solve",
+    "solve_adaptive",
 ]

@@ -19,7 +19,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from liegeo._jit import kernel
+from liegeo.lie import Product
 
 Kernel = Callable[..., Any]
 
@@ -102,6 +105,111 @@ def exponentials(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool
     return kernel(step, name="integrate.exponentials") if compiled else step
 
 
+def embedded(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+    """(1) for a pair: (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status, the error estimate in u[1].
+
+    `coefficients` is (s + 2) × s: rows of a, then b, then the weights of the error.
+    """
+
+    def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        stages = K.shape[0]
+        for i in range(stages):
+            c = 0.0
+            for d in range(K.shape[1]):
+                u[0, d] = 0.0
+            for j in range(i):
+                c += coefficients[i, j]
+                for d in range(K.shape[1]):
+                    u[0, d] += h * coefficients[i, j] * K[j, d]
+            retract(layout, y, u[0], Y)
+            status = field(I, F, t + c * h, Y, W, u[1])
+            if status != 0:
+                return status
+            dexpinv(layout, u[0], u[1], K[i])
+        for d in range(K.shape[1]):
+            u[0, d] = u[1, d] = 0.0
+            for j in range(stages):
+                u[0, d] += h * coefficients[stages, j] * K[j, d]
+                u[1, d] += h * coefficients[stages + 1, j] * K[j, d]
+        retract(layout, y, u[0], out)
+        return 0
+
+    return kernel(trial, name="integrate.embedded") if compiled else trial
+
+
+def adaptive(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+    """Steps of adaptive.py (1), (2) until the end is reached or the arrays T, E, G are full: (accepted, status).
+
+    `control` holds t, h, the error before, t_end, rtol, atol, max_step and the number of rejections; y is the start and
+    becomes the end.
+    """
+    trial = embedded(retract, dexpinv, field, compiled)
+
+    def loop(layout, I, F, coefficients, q, control, y, W, K, u, Y, end, scale, T, E, G):
+        t, h, before, t_end = control[0], control[1], control[2], control[3]
+        rtol, atol, largest = control[4], control[5], control[6]
+        n, just_rejected = 0, False
+        while n < T.shape[0]:
+            last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
+            step = t_end - t if last else h
+            if abs(step) <= 1e-15 * (abs(t) + abs(t_end)) and not last:
+                control[0], control[1] = t, h
+                return n, 2
+            status = trial(layout, I, F, coefficients, t, y, step, W, K, u, Y, end)
+            weigh(layout, y, rtol, atol, scale)
+            error = 0.0
+            for d in range(K.shape[1]):
+                error += (u[1, d] / scale[d]) ** 2
+            error = np.sqrt(error / max(K.shape[1], 1))
+            if status == 0 and error <= 1.0:
+                t = t_end if last else t + step
+                copy(end, y)
+                T[n] = t
+                copy(y, E[n])
+                if field(I, F, t, y, W, G[n]) != 0:
+                    control[0] = t
+                    return n, 3
+                n += 1
+                factor = 0.9 * max(error, 1e-10) ** (-0.7 / q)
+                if not just_rejected:
+                    factor *= max(before, 1e-10) ** (0.4 / q)
+                else:
+                    factor = min(factor, 1.0)
+                before, just_rejected = max(error, 1e-10), False
+                if not last:
+                    h = step * min(5.0, max(0.2, factor))
+                    if abs(h) > largest:
+                        h = largest if h > 0.0 else -largest
+                if last:
+                    control[0], control[1], control[2] = t, h, before
+                    return n, 0
+            else:
+                control[7] += 1.0
+                # not finite counts as far too large
+                shrink = 0.2
+                if status == 0 and error < 1e300:
+                    shrink = max(0.2, 0.9 * error ** (-1.0 / q))
+                h, just_rejected = step * shrink, True
+                if abs(h) <= 1e-15 * (abs(t) + abs(t_end)):
+                    control[0], control[1] = t, h
+                    return n, 3 if status != 0 else 2
+        control[0], control[1], control[2] = t, h, before
+        return n, 1
+
+    return kernel(loop, name="integrate.adaptive") if compiled else loop
+
+
+@kernel
+def weigh(layout, y, rtol, atol, out):
+    """atol + rtol s of adaptive.py (1): s = |y| for a factor ℝⁿ (kind 0), 1 for any other."""
+    for d in range(out.shape[0]):
+        out[d] = atol + rtol
+    for row in range(layout.shape[0]):
+        if layout[row, 0] == 0:
+            for k in range(layout[row, 4] - layout[row, 3]):
+                out[layout[row, 3] + k] = atol + rtol * abs(y.flat[layout[row, 1] + k])
+
+
 def run(step: Kernel, compiled: bool) -> Kernel:
     """Many steps in one call: (layout, I, F, coefficients, t, y, h, n, W, K, u, Y, end) -> steps done.
 
@@ -133,6 +241,14 @@ def adapt_field(function: Callable[..., Any], compiled: bool) -> Kernel:
         return 0
 
     return plain
+
+
+def operations(group: Any) -> tuple[Kernel, Kernel]:
+    """retract and dexp_right⁻¹ of a group, with the arguments that those of a product have."""
+    retract, dexpinv = (group.kernels[name] for name in ("retract", "dexpinv_right_apply"))
+    if isinstance(group, Product):
+        return retract, dexpinv
+    return with_layout(retract), with_layout(dexpinv)
 
 
 def with_layout(operation: Kernel) -> Kernel:

@@ -131,8 +131,5 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
 @functools.lru_cache(maxsize=256)
 def _compile(group: Group, method: Method, field: Callable[..., Any], compiled: bool) -> Callable[..., Any]:
     """The loop for this group, method and field; compiled if the field is."""
-    retract, dexpinv = (group.kernels[name] for name in ("retract", "dexpinv_right_apply"))
-    if not isinstance(group, Product):
-        retract, dexpinv = explicit.with_layout(retract), explicit.with_layout(dexpinv)
-    step = method.make(retract, dexpinv, explicit.adapt_field(field, compiled), compiled)
+    step = method.make(*explicit.operations(group), explicit.adapt_field(field, compiled), compiled)
     return explicit.run(step, compiled)

@@ -98,6 +98,24 @@ class Butcher:
 
 
 @dataclass(frozen=True)
+class Pair:
+    """A method and, on the same stages, one of lower order, whose difference estimates the error of a step."""
+
+    method: Butcher
+    lower: Butcher
+
+    def __post_init__(self) -> None:
+        if self.method.a != self.lower.a or self.lower.order >= self.method.order:
+            raise InputError(f"pair '{self.method.name}': expected two methods of falling order on the same stages.")
+
+    @property
+    def coefficients(self) -> Array:
+        """(s + 2) × s: a, b, and b less that of the other."""
+        b, other = np.array(self.method.b), np.array(self.lower.b)
+        return np.concatenate([self.method.matrix, [b], [b - other]])
+
+
+@dataclass(frozen=True)
 class Exponentials:
     """A method that multiplies exponentials: for every stage, and for the step, rows of coefficients, applied in turn.
 
@@ -168,6 +186,24 @@ DORMAND_PRINCE = Butcher(
         (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
     ),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+
+# the same with the stage at the end of the step, which only its companion of order four uses
+_DP_A = (*DORMAND_PRINCE.a, DORMAND_PRINCE.b)
+DORMAND_PRINCE_54 = Pair(
+    Butcher("dormand-prince-54", 5, _DP_A, (*DORMAND_PRINCE.b, 0.0)),
+    Butcher(
+        "dormand-prince-4",
+        4,
+        _DP_A,
+        (5179 / 57600, 0.0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40),
+    ),
+)
+# Bogacki and Shampine (1989)
+_BS_A = ((), (1 / 2,), (0.0, 3 / 4), (2 / 9, 1 / 3, 4 / 9))
+BOGACKI_SHAMPINE_32 = Pair(
+    Butcher("bogacki-shampine-32", 3, _BS_A, (2 / 9, 1 / 3, 4 / 9, 0.0)),
+    Butcher("bogacki-shampine-2", 2, _BS_A, (7 / 24, 1 / 4, 1 / 3, 1 / 8)),
 )
 
 # ---- products of exponentials
