@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 OPERATIONS = {"exp", "log", "Ad_apply", "compose", "act"}
+SOURCES = {"beam, stiffened", "beam, not", "solid, stiffened", "solid, Exudyn"}
 
 
 def bench(name, *arguments):
@@ -78,3 +79,28 @@ def test_dynamics(tmp_path):
     assert min(numbers["compile"]) > 0.0
     assert numbers["call"].keys() == {"empty kernel", "kernel", "checked function"}
     assert min(numbers["call"].values()) > 0.0
+
+
+@pytest.mark.slow
+def test_flex(tmp_path):
+    """Also without Exudyn and scikit-fem, whose columns and rows are then left out."""
+    file = tmp_path / "flex.json"
+    done = bench("flex", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    assert numbers.keys() == {"versions", "rotating", "solid", "body"}
+    assert ("Exudyn is not installed" in done.stdout) == ("exudyn" not in numbers["versions"])
+    assert [row[0] for row in numbers["rotating"]] == [0.0, 6.0, 12.0]
+    for spin, known, found in numbers["rotating"]:
+        assert {"beam, stiffened", "beam, not"} <= found.keys() <= SOURCES
+        for name, four in found.items():
+            if "stiffened" in name or spin == 0.0:
+                assert four == pytest.approx(known, rel=5e-3), (spin, name)
+            else:
+                # flap stays as it is, lag diverges
+                assert four[0] == pytest.approx(3.516, rel=2e-3), (spin, name)
+                assert four[2] < 0.0, (spin, name)
+    for row in numbers["solid"]:
+        assert row["laps"].keys() == {"elements", "links", "reduction", "body"}
+        assert row["first_to_thin_beam"] == pytest.approx(1.0, abs=0.05)
+    assert 0.0 < numbers["body"]["without"] < numbers["body"]["with"]

@@ -9,7 +9,7 @@ A reader, or a beam, has one duty: to make an FEModel.  Reduction and inertia (m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,8 +48,10 @@ class FEModel:
     name: str = "fe"
     geometric: Geometric | None = None
     observers: Mapping[str, tuple[Array, Any]] = field(default_factory=dict)
+    # True where the mass comes from one that was checked: seconds are saved with 100,000 degrees of freedom.
+    known_positive: InitVar[bool] = False
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known_positive: bool) -> None:
         who = f"FE model '{self.name}'"
         positions = np.array(self.positions, dtype=np.float64)
         if positions.ndim != 2 or positions.shape[1] != 3 or not np.isfinite(positions).all():
@@ -69,6 +71,8 @@ class FEModel:
         for what in ("mass", "stiffness"):
             object.__setattr__(self, what, _symmetric(f"{who}: {what}", getattr(self, what), len(dofs)))
         self._check_mass(who)
+        if not known_positive:
+            self._check_positive(who)
 
     def _check_mass(self, who: str) -> None:
         diagonal = self.mass.diagonal()
@@ -80,6 +84,10 @@ class FEModel:
             )
         if not self.total_mass > 0.0:
             raise ModelError(f"{who}: has no mass: moving all nodes along an axis moves {self.total_mass:.6g} kg.")
+
+    def _check_positive(self, who: str) -> None:
+        """No motion has a negative kinetic energy."""
+        diagonal = self.mass.diagonal()
         # scaled to ones on the diagonal, so that kilograms and their square metres can be compared
         heavy = np.flatnonzero(diagonal > 0.0)
         scale = sp.diags_array(1.0 / np.sqrt(diagonal[heavy]))
@@ -182,19 +190,16 @@ class FEModel:
         kept = np.flatnonzero(~tied)
         new = len(p)
         # u = T û: tied directions follow the new node, all others stay
-        rows, columns, values = [*kept], [*range(len(kept))], [*np.ones(len(kept))]
-        for i in np.flatnonzero(tied):
-            node, direction = dofs[i]
-            follows = np.zeros(6)
-            if direction < 3:
-                follows[direction] = 1.0
-            else:
-                follows[:3] = -SO3.hat(p[node] - center)[direction - 3]
-                follows[direction] = 1.0
-            for a in np.flatnonzero(follows):
-                rows.append(i)
-                columns.append(len(kept) + a)
-                values.append(follows[a])
+        i = np.flatnonzero(tied)
+        node, direction = dofs[i].T
+        arms = p[node] - center
+        follows = np.zeros((len(i), 6))
+        follows[np.arange(len(i)), direction] = 1.0
+        moves = direction >= 3
+        follows[moves, :3] = -SO3.hat(arms[moves])[np.arange(moves.sum()), direction[moves] - 3]
+        row, column = np.nonzero(follows)
+        rows, columns = np.concatenate([kept, i[row]]), np.concatenate([np.arange(len(kept)), len(kept) + column])
+        values = np.concatenate([np.ones(len(kept)), follows[row, column]])
         T = sp.csc_array((values, (rows, columns)), (self.n, len(kept) + 6))
         geometric = self.geometric
         return self._with(
@@ -202,13 +207,15 @@ class FEModel:
             names=(*self.names, name),
             dofs=np.concatenate([dofs[kept], [(new, a) for a in range(6)]]),
             mass=T.T @ self.mass @ T,
+            known_positive=True,
             stiffness=T.T @ self.stiffness @ T,
             geometric=None if geometric is None else lambda u: T.T @ geometric(T @ u) @ T,
             observers={k: (x, A @ T) for k, (x, A) in self.observers.items()},
         )
 
     def _with(self, **changes: Any) -> FEModel:
-        return FEModel(**{name: getattr(self, name) for name in self.__dataclass_fields__} | changes)
+        known = {"known_positive": "mass" not in changes}
+        return FEModel(**{name: getattr(self, name) for name in self.__dataclass_fields__} | known | changes)
 
 
 def _smallest(matrix: sp.csr_array) -> tuple[float, Array]:

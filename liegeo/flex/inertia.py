@@ -51,20 +51,22 @@ for _a, _b, _c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
 
 def turning(fe: FEModel) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:
     """S_x, S_y, S_z; a direction that a node does not have is left out."""
-    place = {(int(node), int(d)): i for i, (node, d) in enumerate(fe.dofs)}
+    node, d = np.asarray(fe.dofs).T
+    place = np.full((len(fe.positions), 6), -1)
+    place[node, d] = np.arange(fe.n)
+    block, b = d // 3 * 3, d % 3
     out = []
     for a in range(3):
         rows, columns, values = [], [], []
-        for (node, d), i in place.items():
+        for c in range(3):
             # (e_a × u)_c = Σ_b ε_cab u_b
-            block, b = (d // 3) * 3, d % 3
-            for c in range(3):
-                sign = _LEVI_CIVITA[c, a, b]
-                if sign and (node, block + c) in place:
-                    rows.append(place[node, block + c])
-                    columns.append(i)
-                    values.append(sign)
-        out.append(sp.csr_array((values, (rows, columns)), (fe.n, fe.n)))
+            sign, row = _LEVI_CIVITA[c, a, b], place[node, block + c]
+            there = np.flatnonzero((sign != 0.0) & (row >= 0))
+            rows.append(row[there])
+            columns.append(there)
+            values.append(sign[there])
+        entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+        out.append(sp.csr_array(entries, (fe.n, fe.n)))
     return out[0], out[1], out[2]
 
 

@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+import scipy.sparse.csgraph
 import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 
@@ -45,6 +46,8 @@ DETERMINACY = INDETERMINATE, DETERMINATE, UNDERDETERMINATE = ("indeterminate", "
 
 # Up to this many degrees of freedom dense matrices are as fast, and never fail to converge.
 _DENSE = 600
+# A band is factorised up to this many numbers (2 GB), and if it is not wider than so many times what a row holds.
+_BAND_SIZE, _BAND_WIDTH = 250_000_000, 50
 # A rigid motion or a shape whose share is smaller than this is not there.
 _RANK = 1e-8
 
@@ -152,10 +155,22 @@ class _Held:
         self.component, self.held = component, held
         fe = component.fe
         self.free = np.setdiff1d(np.arange(fe.n), held)
-        self.K = sp.csc_array(fe.stiffness[self.free][:, self.free])
         self.M = sp.csc_array(fe.mass[self.free][:, self.free])
         self.n_rigid = 6 - component._rank(held)
-        self._lu: Any = None
+        self._solvers: dict[float, Callable[[Array], Array]] = {}
+
+    @property
+    def K(self) -> sp.csc_array:
+        """Made anew each time: once factorised, nobody needs it, and a large one is better not kept."""
+        return sp.csc_array(self.component.fe.stiffness[self.free][:, self.free])
+
+    def solver(self, shift: float = 0.0) -> Callable[[Array], Array]:
+        """x = (K − shift M)⁻¹ f; factorised once, for static shapes and normal modes."""
+        if shift not in self._solvers:
+            fe = self.component.fe
+            matrix = sp.csc_array(self.K - shift * self.M) if shift else self.K
+            self._solvers[shift] = _factorise(fe.name, matrix, fe.positions[fe.dofs[self.free, 0]])
+        return self._solvers[shift]
 
     def expand(self, x: Array) -> Array:
         out = np.zeros((self.component.fe.n, x.shape[1]))
@@ -169,9 +184,7 @@ class _Held:
                 f"FE model '{self.component.fe.name}': {self.n_rigid} rigid motions are left with what is held, so its "
                 "stiffness is singular.\n  Hold more: name an interface with more directions, or a root."
             )
-        if self._lu is None:
-            self._lu = _factorise(self.component.fe.name, self.K)
-        return self.expand(self._lu(f[self.free]))
+        return self.expand(self.solver()(f[self.free]))
 
     def constraint_modes(self, moved: Index) -> Array:
         """(2): each of `moved`, which are held, by one unit in turn."""
@@ -184,7 +197,7 @@ class _Held:
         """Frequencies in Hz and shapes, without the rigid ones that are left."""
         wanted = choose.first_guess(len(self.free) - self.n_rigid)
         while True:
-            values, vectors = _eigen(self.component.fe.name, self.K, self.M, wanted + self.n_rigid, self.n_rigid > 0)
+            values, vectors = _eigen(self, wanted + self.n_rigid)
             frequencies = np.sqrt(np.maximum(values[self.n_rigid :], 0.0)) / (2 * np.pi)
             shapes = self.expand(vectors[:, self.n_rigid :])
             kept = choose.enough(frequencies, shapes, self.component)
@@ -240,32 +253,81 @@ def effective_mass(fe: FEModel, shapes: Array) -> Array:
 # ---------------------------------------------------------------- linear algebra
 
 
-def _factorise(name: str, K: sp.csc_array) -> Callable[[Array], Array]:
-    """x = K⁻¹ f for a symmetric positive definite K; many right-hand sides."""
+def _factorise(name: str, K: sp.csc_array, positions: Array) -> Callable[[Array], Array]:
+    """x = K⁻¹ f for a symmetric positive definite K of degrees of freedom at these places; many right-hand sides.
+
+    By Cholesky's method in a band, which solids of up to some 100,000 degrees of freedom need less time and memory for
+    than by SuperLU, which keeps L and U; by SuperLU where the band is wide.
+    """
+    n = K.shape[0]
+    if n == 0:
+        return lambda f: np.zeros(np.shape(f))
+    order, width = _band(K, positions)
     try:
-        lu = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    except RuntimeError:
+        if n * (width + 1) > _BAND_SIZE or width > _BAND_WIDTH * K.nnz / n:
+            lu = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
+        factor = scipy.linalg.cholesky_banded(_banded(K, order, width), True, lower=True, check_finite=False)
+    except (RuntimeError, np.linalg.LinAlgError):
         raise ModelError(
             f"FE model '{name}': its stiffness is singular though every rigid motion is held: it has a mechanism.\n"
             "  Look for nodes that no element holds, or for rotations of nodes that have no stiffness."
         ) from None
-    return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
+
+    def solve(f: Array) -> Array:
+        x = np.empty(np.shape(f))
+        given = np.asarray(f, dtype=np.float64)[order]
+        x[order] = scipy.linalg.cho_solve_banded((factor, True), given, check_finite=False)
+        return x
+
+    return solve
 
 
-def _eigen(name: str, K: sp.csc_array, M: sp.csc_array, count: int, singular: bool) -> tuple[Array, Array]:
-    """The lowest eigenvalues of K φ = λ M φ and vectors with φᵀMφ = 1; M may be singular, K too if said so.
+def _band(K: sp.csc_array, positions: Array) -> tuple[Index, int]:
+    """An order in which K has a narrow band, and how many diagonals are below its main one.
+
+    Layer by layer along the structure's longest axis, or after Cuthill and McKee.
+    """
+    centred = positions - positions.mean(axis=0)
+    along = centred @ np.linalg.eigh(centred.T @ centred)[1]
+    # in steps, so that round-off does not mix up what lies in one layer
+    along = np.round(along / (1e-6 * np.abs(along).max() or 1.0))
+    entries = sp.coo_array(K)
+    found: list[tuple[Index, int]] = []
+    for order in (np.lexsort(along.T), scipy.sparse.csgraph.reverse_cuthill_mckee(sp.csr_array(K), True)):
+        place = np.empty(len(order), dtype=np.int64)
+        place[order] = np.arange(len(order))
+        found.append((order, int(np.abs(place[entries.row] - place[entries.col]).max(initial=0))))
+    return min(found, key=lambda pair: pair[1])
+
+
+def _banded(K: sp.csc_array, order: Index, width: int) -> Array:
+    """The lower half of K in LAPACK's storage: a column for each column, the main diagonal first."""
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order))
+    out = np.zeros((width + 1, K.shape[0]), order="F")
+    # by columns, a share at a time: K's entries again, with their places, would be as much as K itself
+    for columns in np.array_split(np.arange(K.shape[0]), 16):
+        entries = sp.coo_array(K[:, columns])
+        i, j = place[entries.row], place[columns[entries.col]]
+        below = i >= j
+        out[(i - j)[below], j[below]] = entries.data[below]
+    return out
+
+
+def _eigen(held: _Held, count: int) -> tuple[Array, Array]:
+    """The lowest eigenvalues of K φ = λ M φ and vectors with φᵀMφ = 1; M may be singular, K too if motions are left.
 
     By shift and invert: μ = 1/(λ − σ) are the largest eigenvalues of (K − σM)⁻¹ M.
     """
-    n = K.shape[0]
+    name, M, n = held.component.fe.name, held.M, len(held.free)
     count = min(count, n)
     if count == 0:
         return np.zeros(0), np.zeros((n, 0))
-    shift = -_scale(K, M) if singular else 0.0
-    shifted = sp.csc_array(K - shift * M)
+    shift = -_scale(held.component.fe.stiffness.diagonal()[held.free], M.diagonal()) if held.n_rigid else 0.0
     if n <= _DENSE or count > n // 3:
         try:
-            L = np.linalg.cholesky(shifted.todense())
+            L = np.linalg.cholesky((held.K - shift * M).todense())
         except np.linalg.LinAlgError:
             raise ModelError(f"FE model '{name}': its stiffness is not positive where it must be.") from None
         A = scipy.linalg.solve_triangular(L, M.todense(), lower=True)
@@ -273,11 +335,11 @@ def _eigen(name: str, K: sp.csc_array, M: sp.csc_array, count: int, singular: bo
         mu, x = scipy.linalg.eigh(0.5 * (A + A.T), subset_by_index=(n - count, n - 1))
         vectors = scipy.linalg.solve_triangular(L, x, lower=True, trans="T")
     else:
-        solve = _factorise(name, shifted)
-        inverse = spl.LinearOperator((n, n), matvec=solve, dtype=np.float64)
+        inverse = spl.LinearOperator((n, n), matvec=held.solver(shift), dtype=np.float64)
         # A random start, always the same: one with a pattern can be orthogonal to whole families of modes.
         start = np.random.default_rng(0).normal(size=n)
-        values, vectors = spl.eigsh(K, k=count, M=M, sigma=shift, which="LM", OPinv=inverse, v0=start)
+        # with OPinv given, only the size of the first matrix is looked at
+        values, vectors = spl.eigsh(M, k=count, M=M, sigma=shift, which="LM", OPinv=inverse, v0=start)
         mu = 1.0 / (values - shift)
     if mu.min() <= 1e-14 * mu.max():
         raise ModelError(
@@ -290,13 +352,11 @@ def _eigen(name: str, K: sp.csc_array, M: sp.csc_array, count: int, singular: bo
     return 1.0 / mu[order] + shift, vectors
 
 
-def _scale(K: sp.csc_array, M: sp.csc_array) -> float:
-    """A number of the size of the lowest eigenvalues that are not zero: K's smallest against M's largest."""
-    n = K.shape[0]
-    stiff, heavy = K.diagonal(), M.diagonal()
+def _scale(stiff: Array, heavy: Array) -> float:
+    """A number of the size of the lowest eigenvalues that are not zero, from the diagonals of K and M."""
     ratio = stiff[heavy > 0] / heavy[heavy > 0]
     # The lowest of n frequencies is about 1/n of the highest along a line of elements.
-    return float(np.median(ratio)) / max(n, 10) ** 2
+    return float(np.median(ratio)) / max(len(stiff), 10) ** 2
 
 
 # ---------------------------------------------------------------- mode sets

@@ -204,6 +204,8 @@ def _assemble(
 
     return FEModel(
         positions=p,
+        # elements that are not inside out have a positive mass, and so has their sum
+        known_positive=True,
         dofs=[(i, 3 + a) for i in range(len(used)) for a in range(3)],
         mass=mass,
         stiffness=stiffness,

@@ -254,6 +254,22 @@ def test_sparse_and_dense_solvers_agree(monkeypatch):
         assert sparse.frequencies == pytest.approx(dense.frequencies, rel=1e-8)
 
 
+def test_band_and_superlu_agree(monkeypatch):
+    """Where the band is wide, SuperLU factorises."""
+    fe = beam(1.0, rectangle(0.02, 0.03), ALUMINIUM, 150)
+    band = flex.reduce(fe, ["0", "150"], n_modes=8, root="0")
+    monkeypatch.setattr(modes, "_BAND_SIZE", 0)
+    lu = flex.reduce(fe, ["0", "150"], n_modes=8, root="0")
+    assert lu.frequencies == pytest.approx(band.frequencies, rel=1e-7)
+
+
+def test_nothing_left_to_vibrate():
+    """One element, both ends interfaces: static shapes only."""
+    fe = beam(1.0, rectangle(0.02, 0.03), ALUMINIUM, 1)
+    made = flex.reduce(fe, ["0", "1"], n_modes=3, root="0")
+    assert (made.n_dynamic, made.n_static, made.n_modes) == (0, 6, 6)
+
+
 def test_massless_rotations_do_no_harm():
     """Lumped masses without rotary inertia: M is singular, the modes that there are come out all the same."""
     fe = beam(1.0, rectangle(0.02, 0.03), ALUMINIUM, 20)
