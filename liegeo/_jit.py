@@ -23,9 +23,11 @@ import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core.caching import _Cache
@@ -36,6 +38,9 @@ from platformdirs import user_cache_path
 
 # Packages whose machine code can end up inside a kernel; missing ones are skipped.
 COMPILED_PACKAGES = ("lie", "kernels", "integrate")
+
+# What these hold is known from their versions, or from `source_stamp`.
+_KNOWN = ("liegeo.", "llvmlite", "math", "cmath", "numba", "numpy", "scipy")
 
 # A folder of an older version of the sources that nobody has used for this long is deleted.
 _KEEP_SECONDS = 14 * 24 * 3600
@@ -114,21 +119,36 @@ def source_stamp() -> str:
     return digest.hexdigest()[:16]
 
 
-def _identity(function: Callable[..., Any]) -> str:
-    """A digest of what a function is: its code, the constants it uses, and the kernels it calls or closes over.
+def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str:
+    """A digest of what a function is: its code, the constants it uses, and the functions it calls or closes over.
 
-    `source_stamp` covers our own files; this covers a user's kernels, and factories that make several from one text.
+    `source_stamp` covers our own files; this covers a user's functions, and factories that make several from one text.
+    `above` are the functions that led here, so that one that calls itself comes to an end.
     """
     code = function.__code__
+    above = (*above, function)
     parts = [function.__module__, function.__qualname__, str(code.co_firstlineno), code.co_code.hex()]
     parts.append(repr(code.co_consts))
-    cells = [cell.cell_contents for cell in function.__closure__ or ()]
-    for value in [*cells, *(function.__globals__.get(name) for name in code.co_names)]:
+    values = [cell.cell_contents for cell in function.__closure__ or ()]
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, ModuleType) and not value.__name__.startswith(_KNOWN):
+            values += [getattr(value, attribute, None) for attribute in code.co_names]
+        else:
+            values.append(value)
+    for value in values:
         cache = getattr(value, "_cache", None)
+        # of a function that Numba compiled, the one that was written
+        written = getattr(value, "py_func", value)
         if isinstance(cache, _ContentCache):
             parts.append(cache.identity)
         elif isinstance(value, bool | int | float | complex | str | tuple):
             parts.append(repr(value))
+        elif isinstance(value, np.ndarray):
+            # Numba builds arrays from outside into the code, as constants
+            parts.append(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
+        elif isinstance(written, FunctionType) and written not in above and not written.__module__.startswith(_KNOWN):
+            parts.append(_identity(written, above))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

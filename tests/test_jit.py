@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 
 import liegeo
@@ -292,6 +293,33 @@ def test_closures_are_told_apart_by_what_they_close_over(folder):
             multiply = multiply_by(factor)
             assert multiply(10.0) == 10.0 * factor
             assert hits(multiply) == expected_hits
+
+
+@compiled_only
+def test_what_a_user_compiled_is_told_apart(folder):
+    """Functions of Numba's own decorator, plain ones and arrays that a kernel closes over are part of what it is."""
+
+    def wrap(function, offsets):
+        @numba.njit
+        def compiled(x):
+            return function(x) + offsets[0]
+
+        @kernel(name="wrap")
+        def outer(x):
+            return compiled(x)
+
+        return outer
+
+    @numba.njit
+    def double(x):
+        return 2.0 * x
+
+    @numba.njit
+    def triple(x):
+        return 3.0 * x
+
+    one, ten = np.array([1.0]), np.array([10.0])
+    assert [wrap(f, offsets)(1.0) for f in (double, triple) for offsets in (one, ten)] == [3.0, 12.0, 4.0, 13.0]
 
 
 @compiled_only

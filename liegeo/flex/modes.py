@@ -168,8 +168,11 @@ class _Held:
         """x = (K − shift M)⁻¹ f; factorised once, for static shapes and normal modes."""
         if shift not in self._solvers:
             fe = self.component.fe
-            matrix = sp.csc_array(self.K - shift * self.M) if shift else self.K
-            self._solvers[shift] = _factorise(fe.name, matrix, fe.positions[fe.dofs[self.free, 0]])
+            places = fe.positions[fe.dofs[self.free, 0]]
+            # no name for the matrix here: `_factorise` lets go of it before it needs the memory
+            self._solvers[shift] = _factorise(
+                fe.name, sp.csc_array(self.K - shift * self.M) if shift else self.K, places
+            )
         return self._solvers[shift]
 
     def expand(self, x: Array) -> Array:
@@ -267,7 +270,9 @@ def _factorise(name: str, K: sp.csc_array, positions: Array) -> Callable[[Array]
         if n * (width + 1) > _BAND_SIZE or width > _BAND_WIDTH * K.nnz / n:
             lu = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
             return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
-        factor = scipy.linalg.cholesky_banded(_banded(K, order, width), True, lower=True, check_finite=False)
+        band = _banded(K, order, width)
+        del K
+        factor = scipy.linalg.cholesky_banded(band, True, lower=True, check_finite=False)
     except (RuntimeError, np.linalg.LinAlgError):
         raise ModelError(
             f"FE model '{name}': its stiffness is singular though every rigid motion is held: it has a mechanism.\n"
