@@ -168,11 +168,8 @@ class _Held:
         """x = (K − shift M)⁻¹ f; factorised once, for static shapes and normal modes."""
         if shift not in self._solvers:
             fe = self.component.fe
-            places = fe.positions[fe.dofs[self.free, 0]]
-            # no name for the matrix here: `_factorise` lets go of it before it needs the memory
-            self._solvers[shift] = _factorise(
-                fe.name, sp.csc_array(self.K - shift * self.M) if shift else self.K, places
-            )
+            matrix = fe.stiffness - shift * fe.mass if shift else fe.stiffness
+            self._solvers[shift] = _factorise(fe.name, sp.csc_array(matrix), self.free, fe.positions[fe.dofs[:, 0]])
         return self._solvers[shift]
 
     def expand(self, x: Array) -> Array:
@@ -256,22 +253,23 @@ def effective_mass(fe: FEModel, shapes: Array) -> Array:
 # ---------------------------------------------------------------- linear algebra
 
 
-def _factorise(name: str, K: sp.csc_array, positions: Array) -> Callable[[Array], Array]:
-    """x = K⁻¹ f for a symmetric positive definite K of degrees of freedom at these places; many right-hand sides.
+def _factorise(name: str, K: sp.csc_array, free: Index, positions: Array) -> Callable[[Array], Array]:
+    """x = K⁻¹ f for what is free of K, whose degrees of freedom are at these places; many right-hand sides.
 
     By Cholesky's method in a band, which solids of up to some 100,000 degrees of freedom need less time and memory for
-    than by SuperLU, which keeps L and U; by SuperLU where the band is wide.
+    than by SuperLU, which keeps L and U; by SuperLU where the band is wide.  The band is filled from K as it is: a copy
+    without what is held would be a tenth of the memory.
     """
-    n = K.shape[0]
+    n = len(free)
     if n == 0:
         return lambda f: np.zeros(np.shape(f))
-    order, width = _band(K, positions)
+    order, width = _band(K, free, positions)
     try:
         if n * (width + 1) > _BAND_SIZE or width > _BAND_WIDTH * K.nnz / n:
-            lu = spl.splu(K, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            part = sp.csc_array(K[free][:, free])
+            lu = spl.splu(part, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
             return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
-        band = _banded(K, order, width)
-        del K
+        band = _banded(K, free[order], width)
         factor = scipy.linalg.cholesky_banded(band, True, lower=True, check_finite=False)
     except (RuntimeError, np.linalg.LinAlgError):
         raise ModelError(
@@ -288,31 +286,39 @@ def _factorise(name: str, K: sp.csc_array, positions: Array) -> Callable[[Array]
     return solve
 
 
-def _band(K: sp.csc_array, positions: Array) -> tuple[Index, int]:
-    """An order in which K has a narrow band, and how many diagonals are below its main one.
+def _places(n: int, order: Index) -> NDArray[np.int32]:
+    """Where each of n degrees of freedom stands in this order; −1 if it does not."""
+    place = np.full(n, -1, dtype=np.int32)
+    place[order] = np.arange(len(order))
+    return place
+
+
+def _band(K: sp.csc_array, free: Index, positions: Array) -> tuple[Index, int]:
+    """An order of what is free in which K has a narrow band, and how many diagonals are below its main one.
 
     Layer by layer along the structure's longest axis, or after Cuthill and McKee.
     """
-    centred = positions - positions.mean(axis=0)
+    centred = positions[free] - positions[free].mean(axis=0)
     along = centred @ np.linalg.eigh(centred.T @ centred)[1]
     # in steps, so that round-off does not mix up what lies in one layer
     along = np.round(along / (1e-6 * np.abs(along).max() or 1.0))
-    entries = sp.coo_array(K)
-    found: list[tuple[Index, int]] = []
-    for order in (np.lexsort(along.T), scipy.sparse.csgraph.reverse_cuthill_mckee(sp.csr_array(K), True)):
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        found.append((order, int(np.abs(place[entries.row] - place[entries.col]).max(initial=0))))
-    return min(found, key=lambda pair: pair[1])
+    layers = np.lexsort(along.T)
+    part = sp.csr_array(K[free][:, free])
+    found = []
+    for order in (layers, scipy.sparse.csgraph.reverse_cuthill_mckee(part, True)):
+        place = _places(len(free), order)
+        rows = np.repeat(place, np.diff(part.indptr))
+        found.append((int(np.abs(rows - place[part.indices]).max(initial=0)), order))
+    width, order = min(found, key=lambda pair: pair[0])
+    return order, width
 
 
 def _banded(K: sp.csc_array, order: Index, width: int) -> Array:
-    """The lower half of K in LAPACK's storage: a column for each column, the main diagonal first."""
-    place = np.empty(len(order), dtype=np.int32)
-    place[order] = np.arange(len(order))
-    out = np.zeros((width + 1, K.shape[0]), order="F")
+    """The lower half of K in this order in LAPACK's storage: a column for each column, the main diagonal first."""
+    place = _places(K.shape[0], order)
+    out = np.zeros((width + 1, len(order)), order="F")
     # by columns, a share at a time: K's entries again, with their places, would be as much as K itself
-    for columns in np.array_split(np.arange(K.shape[0]), 16):
+    for columns in np.array_split(order, 16):
         entries = sp.coo_array(K[:, columns])
         i, j = place[entries.row], place[columns[entries.col]]
         below = i >= j
