@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -128,55 +128,39 @@ def solve_adaptive(
     y = np.array(problem.start, dtype=np.float64)
     direction = 1.0 if span >= 0.0 else -1.0
     h = direction * min(_first_step(problem, field, state, y, method.order, rtol, atol, first_step), max_step)
-    times, elements, fields = (
-        [np.array([problem.t_start])],
-        [y[np.newaxis].copy()],
-        [state.field(field, problem.t_start, y)],
-    )
-    rejected, t, before = 0, problem.t_start, 1.0
+    start = state.field(field, problem.t_start, y)[np.newaxis]
+    pieces = [AdaptiveTrajectory(group, np.array([float(problem.t_start)]), y[np.newaxis].copy(), start, 0, ())]
+    t, before = problem.t_start, 1.0
     found: list[list[tuple[float, Array]]] = [[] for _ in events]
-    if span == 0.0:
-        return AdaptiveTrajectory(group, times[0], elements[0], np.stack(fields), 0, _as_arrays(found, group))
-    fields = [fields[0][np.newaxis]]
-    while True:
+    status = FINISHED if span == 0.0 else FULL
+    stop = None
+    while status == FULL and stop is None:
         T, E, G = np.empty(_AT_ONCE), np.empty((_AT_ONCE, *group.element_shape)), np.empty((_AT_ONCE, group.dim))
         control = np.array([t, h, before, float(problem.t_end), rtol, atol, max_step, 0.0])
-        n, status = loop(
-            state.layout,
-            state.I,
-            state.F,
-            coefficients,
-            method.pair.lower.order + 1.0,
-            control,
-            y,
-            state.W,
-            state.K,
-            state.u,
-            state.Y,
-            state.end,
-            state.scale,
-            T,
-            E,
-            G,
+        data = (state.layout, state.I, state.F, coefficients, method.pair.lower.order + 1.0, control, y)
+        n, status = loop(*data, state.W, state.K, state.u, state.Y, state.end, state.scale, T, E, G)
+        t, h, before = control[:3]
+        pieces.append(AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(control[7]), ()))
+        if events:
+            last = pieces[-2]
+            seam = AdaptiveTrajectory(group, last.t[-1:], last.y[-1:], last.f[-1:], 0, ())
+            stop = _look_for_events(_join([seam, pieces[-1]]), events, found)
+    run = replace(_join(pieces), events=_as_arrays(found, group))
+    if stop is not None:
+        return _cut(run, stop, state.field(field, *stop))
+    if status != FINISHED:
+        why = "the step became too small" if status == TOO_SMALL else "the field failed"
+        raise InputError(
+            f"problem '{problem.name}', {method.name}: {why} at t = {t:.6g}, after {len(run.t) - 1} steps.\n"
+            "  The field is not smooth or not finite there, or the tolerances are below round-off."
         )
-        t, h, before, rejected = control[0], control[1], control[2], rejected + int(control[7])
-        times.append(T[:n])
-        elements.append(E[:n])
-        fields.append(G[:n])
-        run = AdaptiveTrajectory(
-            group, np.concatenate(times), np.concatenate(elements), np.concatenate(fields), rejected, ()
-        )
-        stop = _look_for_events(run, len(run.t) - 1 - n, events, found)
-        if stop is not None:
-            return _cut(run, stop, _as_arrays(found, group))
-        if status == FINISHED:
-            return AdaptiveTrajectory(group, run.t, run.y, run.f, rejected, _as_arrays(found, group))
-        if status != FULL:
-            why = "the step became too small" if status == TOO_SMALL else "the field failed"
-            raise InputError(
-                f"problem '{problem.name}', {method.name}: {why} at t = {t:.6g}, after {len(run.t) - 1} steps.\n"
-                "  The field is not smooth or not finite there, or the tolerances are below round-off."
-            )
+    return run
+
+
+def _join(pieces: Sequence[AdaptiveTrajectory]) -> AdaptiveTrajectory:
+    """One trajectory of several that follow each other."""
+    t, y, f = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("t", "y", "f"))
+    return AdaptiveTrajectory(pieces[0].group, t, y, f, sum(piece.rejected for piece in pieces), ())
 
 
 class _Scratch:
@@ -221,13 +205,13 @@ def _first_step(
 
 
 def _look_for_events(
-    run: AdaptiveTrajectory, first: int, events: Sequence[Event], found: list[list[tuple[float, Array]]]
+    run: AdaptiveTrajectory, events: Sequence[Event], found: list[list[tuple[float, Array]]]
 ) -> tuple[float, Array] | None:
-    """Zeros in the steps from `first` on; the first terminal one, if there is any."""
+    """Zeros in these steps; the first terminal one, if there is any."""
     stops: list[tuple[float, Array]] = []
     for event, places in zip(events, found, strict=True):
-        values = [event.function(float(run.t[k]), run.y[k]) for k in range(first, len(run.t))]
-        for k, (a, b) in enumerate(pairwise(values), start=first):
+        values = [event.function(float(run.t[k]), run.y[k]) for k in range(len(run.t))]
+        for k, (a, b) in enumerate(pairwise(values)):
             rising = a < 0.0 <= b
             falling = a > 0.0 >= b
             if not ((rising and event.direction >= 0) or (falling and event.direction <= 0)):
@@ -248,15 +232,22 @@ def _value_in_step(t: float, run: AdaptiveTrajectory, k: int, event: Event) -> f
     return event.function(t, run.between(k, t))
 
 
-def _cut(run: AdaptiveTrajectory, stop: tuple[float, Array], events: Any) -> AdaptiveTrajectory:
+def _cut(run: AdaptiveTrajectory, stop: tuple[float, Array], field: Array) -> AdaptiveTrajectory:
     """The run up to a terminal event, which becomes its last point."""
+    t, y = stop
     forward = 1.0 if run.t[-1] >= run.t[0] else -1.0
-    n = int(np.searchsorted(forward * run.t, forward * stop[0]))
-    kept = tuple(tuple(x[forward * e[0] <= forward * stop[0]] for x in e) for e in events)
-    t, y = np.append(run.t[:n], stop[0]), np.concatenate([run.y[:n], stop[1][np.newaxis]])
-    # the field at the event, by the slope of the cubic, is as good as the cubic
-    f = np.concatenate([run.f[:n], run.f[min(n, len(run.f) - 1)][np.newaxis]])
-    return AdaptiveTrajectory(run.group, t, y, f, run.rejected, kept)
+    n = int(np.searchsorted(forward * run.t, forward * t))
+    kept = tuple(
+        (times[forward * times <= forward * t], ys[forward * times <= forward * t]) for times, ys in run.events
+    )
+    return AdaptiveTrajectory(
+        run.group,
+        np.append(run.t[:n], t),
+        np.concatenate([run.y[:n], y[np.newaxis]]),
+        np.concatenate([run.f[:n], field[np.newaxis]]),
+        run.rejected,
+        kept,
+    )
 
 
 def _as_arrays(found: list[list[tuple[float, Array]]], group: Group) -> tuple[tuple[Array, Array], ...]:

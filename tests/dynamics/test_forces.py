@@ -189,6 +189,8 @@ def test_friction_opposes_motion_and_is_full_beyond_its_speed():
     for v, force in ((1.0, -0.5), (-1.0, 0.5), (0.0, 0.0), (0.005, -0.5 * np.tanh(0.5))):
         a = dynamics.forward_dynamics(model, model.state(v={"hinge": v}))
         assert a == pytest.approx([force / INERTIA], rel=1e-14, abs=1e-15)
+    slope = dynamics.forward_derivatives(model, model.state(v={"hinge": 0.005})).v
+    assert slope == pytest.approx(np.array([[-0.5 / 0.01 / np.cosh(0.5) ** 2 / INERTIA]]), rel=1e-13)
 
 
 def test_forces_in_world_and_body_axes():
