@@ -167,6 +167,7 @@ class _Compiler:
         self.bodies = [by_name[joint.child] for joint in self.joints]
         self.index = {body.name: i for i, body in enumerate(self.bodies)}
         self.floats: list[float] = [*np.asarray(tree.gravity)]
+        self.shared: dict[bytes, int] = {}
         self.more_ints: list[int] = []
         self.factors: dict[str, Group] = {}
         self.work = len(self.bodies) * at.WORK_SIZE
@@ -201,6 +202,13 @@ class _Compiler:
         start = len(self.floats)
         self.floats.extend(float(v) for v in values)
         return start
+
+    def _put_shared(self, values: Sequence[float]) -> int:
+        """The same, but once for all that have the same numbers: a chain of equal links then stays in the cache."""
+        key = np.asarray(values, dtype=np.float64).tobytes()
+        if key not in self.shared:
+            self.shared[key] = self._put(*values)
+        return self.shared[key]
 
     def _put_ints(self, *values: int) -> int:
         start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE + len(self.more_ints)
@@ -310,13 +318,13 @@ class _Compiler:
         if isinstance(body, FlexibleBody) and n:
             self.factors[body.name] = R(n)
             nq, nv = nq + n, nv + n
-            row[at.MODAL] = self._put(*_modal_data(body))
+            row[at.MODAL] = self._put_shared(_modal_data(body))
             row[at.FLEX] = self._reserve(n * n + at.FLEX_COLUMNS * n)
             matrices = (np.asarray(body.K), np.asarray(body.D))
             C_r1 = np.asarray(body.C_r1)
             second = (np.asarray(body.C_t1), 0.5 * (C_r1 + C_r1.transpose(0, 2, 1)))
             if any(np.any(part) for part in second):
-                row[at.STIFFENED] = self._put(*(x for part in second for x in part.ravel()))
+                row[at.STIFFENED] = self._put_shared([x for part in second for x in part.ravel()])
             row[at.DIAGONAL] = int(all(np.array_equal(m, np.diag(np.diag(m))) for m in matrices))
         return row, nq, nv
 
@@ -324,8 +332,8 @@ class _Compiler:
         modes = np.asarray(node.modes)
         pose = np.asarray(node.pose)
         in_node = _modes_in_node(node)
-        start = self._put(*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel(), *in_node.T.ravel())
-        second = -1 if node.second is None else self._put(*np.asarray(node.second).ravel())
+        start = self._put_shared([*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel(), *in_node.T.ravel()])
+        second = -1 if node.second is None else self._put_shared(np.asarray(node.second).ravel().tolist())
         return self._put_ints(start, modes.shape[1], second)
 
     def _reduce(self, rows: list[list[int]]) -> None:
@@ -359,16 +367,18 @@ class _Compiler:
             values, vectors = np.linalg.eigh(Omega)
             root = vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
             square = mu @ Lambda @ mu.T
-            rows[i][at.REDUCED] = self._put(
-                *Lambda.ravel(),
-                *(Lambda @ mu.T).ravel(),
-                *Upsilon.ravel(),
-                *Omega.ravel(),
-                *root.ravel(),
-                *(B - mu @ Upsilon).ravel(),
-                *_six(square[:3, :3]),
-                *square[:3, 3:].ravel(),
-                *_six(square[3:, 3:]),
+            rows[i][at.REDUCED] = self._put_shared(
+                [
+                    *Lambda.ravel(),
+                    *(Lambda @ mu.T).ravel(),
+                    *Upsilon.ravel(),
+                    *Omega.ravel(),
+                    *root.ravel(),
+                    *(B - mu @ Upsilon).ravel(),
+                    *_six(square[:3, :3]),
+                    *square[:3, 3:].ravel(),
+                    *_six(square[3:, 3:]),
+                ]
             )
             rows[i][at.REDUCED_W] = self._reserve(scratch_size(len(children)))
             rows[i][at.N_SLOTS] = len(children)
