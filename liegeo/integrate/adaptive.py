@@ -124,7 +124,7 @@ def solve_adaptive(
     group, span = problem.group, problem.t_end - problem.t_start
     field, loop = _compile(group, method, problem.field, problem.compiled)
     coefficients = method.pair.coefficients
-    state = _Scratch(group, coefficients.shape[1])
+    state = _Scratch(group, coefficients.shape[2])
     y = np.array(problem.start, dtype=np.float64)
     direction = 1.0 if span >= 0.0 else -1.0
     h = direction * min(_first_step(problem, field, state, y, method.order, rtol, atol, first_step), max_step)

@@ -34,15 +34,11 @@ def copy(x, out):
         out.flat[k] = x.flat[k]
 
 
-def munthe_kaas(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
-    """(1) as step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status.
+def _stages(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+    """The k_i of (1), into K: (layout, I, F, coefficients, t, y, h, W, K, u, Y) -> status."""
 
-    `coefficients` is (s + 1) × 1 × s: rows of a, then b.  K (s × dim), u (2 × dim) and Y (an element) are scratch.
-    """
-
-    def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
-        stages = K.shape[0]
-        for i in range(stages):
+    def fill(layout, I, F, coefficients, t, y, h, W, K, u, Y):
+        for i in range(K.shape[0]):
             c = 0.0
             for d in range(K.shape[1]):
                 u[0, d] = 0.0
@@ -55,6 +51,23 @@ def munthe_kaas(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool)
             if status != 0:
                 return status
             dexpinv(layout, u[0], u[1], K[i])
+        return 0
+
+    return kernel(fill, name="integrate.stages") if compiled else fill
+
+
+def munthe_kaas(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+    """(1) as step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status.
+
+    `coefficients` is (s + 1) × 1 × s: rows of a, then b.  K (s × dim), u (2 × dim) and Y (an element) are scratch.
+    """
+    fill = _stages(retract, dexpinv, field, compiled)
+
+    def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        stages = K.shape[0]
+        status = fill(layout, I, F, coefficients, t, y, h, W, K, u, Y)
+        if status != 0:
+            return status
         for d in range(K.shape[1]):
             u[0, d] = 0.0
             for j in range(stages):
@@ -108,29 +121,20 @@ def exponentials(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool
 def embedded(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
     """(1) for a pair: (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status, the error estimate in u[1].
 
-    `coefficients` is (s + 2) × s: rows of a, then b, then the weights of the error.
+    `coefficients` is (s + 2) × 1 × s: rows of a, then b, then the weights of the error.
     """
+    fill = _stages(retract, dexpinv, field, compiled)
 
     def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         stages = K.shape[0]
-        for i in range(stages):
-            c = 0.0
-            for d in range(K.shape[1]):
-                u[0, d] = 0.0
-            for j in range(i):
-                c += coefficients[i, j]
-                for d in range(K.shape[1]):
-                    u[0, d] += h * coefficients[i, j] * K[j, d]
-            retract(layout, y, u[0], Y)
-            status = field(I, F, t + c * h, Y, W, u[1])
-            if status != 0:
-                return status
-            dexpinv(layout, u[0], u[1], K[i])
+        status = fill(layout, I, F, coefficients, t, y, h, W, K, u, Y)
+        if status != 0:
+            return status
         for d in range(K.shape[1]):
             u[0, d] = u[1, d] = 0.0
             for j in range(stages):
-                u[0, d] += h * coefficients[stages, j] * K[j, d]
-                u[1, d] += h * coefficients[stages + 1, j] * K[j, d]
+                u[0, d] += h * coefficients[stages, 0, j] * K[j, d]
+                u[1, d] += h * coefficients[stages + 1, 0, j] * K[j, d]
         retract(layout, y, u[0], out)
         return 0
 

@@ -110,9 +110,9 @@ class Pair:
 
     @property
     def coefficients(self) -> Array:
-        """(s + 2) × s: a, b, and b less that of the other."""
+        """(s + 2) × 1 × s: a, b, and b less that of the other."""
         b, other = np.array(self.method.b), np.array(self.lower.b)
-        return np.concatenate([self.method.matrix, [b], [b - other]])
+        return np.concatenate([self.method.matrix, [b], [b - other]])[:, np.newaxis, :]
 
 
 @dataclass(frozen=True)

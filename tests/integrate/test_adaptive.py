@@ -52,12 +52,15 @@ def test_jacobi_solves_euler():
     assert slope == pytest.approx(np.cross(p, p / J), abs=1e-8)
 
 
-@pytest.mark.parametrize("method", [li.DormandPrince54, li.BogackiShampine32], ids=lambda m: m.name)
-@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-7, 1e-9, 1e-12])
+# not order three at 1e-12, which would take 10⁵ steps
+CASES = [(li.DormandPrince54, 10.0**-k) for k in (3, 5, 7, 9, 12)] + [
+    (li.BogackiShampine32, 10.0**-k) for k in (3, 5, 7, 9)
+]
+
+
+@pytest.mark.parametrize(("method", "tolerance"), CASES)
 def test_tolerances_are_reached(method, tolerance):
-    """The error at the end is within a factor ten of what was asked for; momentum in space is kept as well."""
-    if method is li.BogackiShampine32 and tolerance < 1e-9:
-        pytest.skip("a method of order three would need 10⁵ steps")
+    """The error at the end is within a hundred tolerances after ten seconds; momentum in space is kept as well."""
     run = li.solve_adaptive(PROBLEM, method, rtol=tolerance, atol=tolerance)
     error = np.abs(run.end[4:] - exact_momentum(10.0)[0]).max()
     assert error < 10 * tolerance * 10.0
