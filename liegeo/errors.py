@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class LiegeoError(Exception):
     """Base class: `except LiegeoError` catches everything that liegeo raises on purpose."""
@@ -17,3 +19,11 @@ class ModelError(LiegeoError, ValueError):
 
 class DynamicsError(LiegeoError, ArithmeticError):
     """The equations of motion have no unique solution in this state."""
+
+
+class IntegrationError(LiegeoError, ArithmeticError):
+    """A step could not be taken: the message says when and why, and `trajectory` is what there is so far."""
+
+    def __init__(self, message: str, trajectory: Any = None) -> None:
+        super().__init__(message)
+        self.trajectory = trajectory

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from liegeo.integrate.adaptive import (
+    ALL_ADAPTIVE,
     AdaptiveMethod,
+    AdaptiveStepper,
     AdaptiveTrajectory,
     BogackiShampine32,
     DormandPrince54,
@@ -24,12 +26,13 @@ from liegeo.integrate.methods import (
     RKMK5,
     LieEuler,
     Method,
-    Problem,
-    Trajectory,
+    Stepper,
     solve,
 )
+from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
 
 __all__ = [
+    "ALL_ADAPTIVE",
     "ALL_INTEGRATORS",
     "CF2",
     "CF3",
@@ -42,13 +45,17 @@ __all__ = [
     "RKMK4",
     "RKMK5",
     "AdaptiveMethod",
+    "AdaptiveStepper",
     "AdaptiveTrajectory",
     "BogackiShampine32",
     "DormandPrince54",
+    "Dynamics",
     "Event",
     "LieEuler",
     "Method",
     "Problem",
+    "Stepper",
+    "System",
     "Trajectory",
     "solve",
     "solve_adaptive",

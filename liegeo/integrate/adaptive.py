@@ -28,37 +28,61 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
-from liegeo.errors import InputError
+from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import explicit
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.methods import Problem
+from liegeo.integrate.methods import check_method, data_of, explain
+from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
 
 Array = NDArray[np.float64]
 
 # Accepted steps in one call of the compiled loop; between calls Python looks for events and for Ctrl-C.
-_AT_ONCE = 512
-FINISHED, FULL, TOO_SMALL, FAILED = 0, 1, 2, 3
+AT_ONCE = 512
+FINISHED, FULL, TOO_SMALL = range(3)
 
 
 @dataclass(frozen=True)
 class AdaptiveMethod:
-    """An embedded pair."""
+    """A method that estimates its error, of order `lower`.  `make` returns a trial step as in explicit.adaptive.
+
+    `mechanical`, `table`, `rows` and `properties` are those of `Method`.
+    """
 
     name: str
-    pair: tb.Pair
+    order: int
+    lower: int
+    make: Callable[[explicit.Operations, Any, bool], Any]
+    table: tb.Pair | tuple[float, ...]
+    rows: int = 0
+    mechanical: bool = False
+    properties: frozenset[str] = frozenset()
 
     @property
-    def order(self) -> int:
-        return self.pair.method.order
+    def coefficients(self) -> Array:
+        if isinstance(self.table, tb.Pair):
+            return self.table.coefficients
+        return np.array(self.table, dtype=np.float64).reshape(1, 1, -1)
+
+    @property
+    def scratch_rows(self) -> int:
+        return self.rows or int(self.coefficients.shape[2]) + 1
 
     def __repr__(self) -> str:
-        return f"<{self.name}: order {self.order}({self.pair.lower.order}), adaptive>"
+        return (
+            f"<{', '.join([f'{self.name}: order {self.order}({self.lower})', 'adaptive', *sorted(self.properties)])}>"
+        )
 
 
-DormandPrince54 = AdaptiveMethod("rkmk-54", tb.DORMAND_PRINCE_54)
-BogackiShampine32 = AdaptiveMethod("rkmk-32", tb.BOGACKI_SHAMPINE_32)
+def _pair(name: str, pair: tb.Pair) -> AdaptiveMethod:
+    return AdaptiveMethod(name, pair.method.order, pair.lower.order, explicit.embedded, pair)
+
+
+DormandPrince54 = _pair("rkmk-54", tb.DORMAND_PRINCE_54)
+BogackiShampine32 = _pair("rkmk-32", tb.BOGACKI_SHAMPINE_32)
+
+ALL_ADAPTIVE: tuple[AdaptiveMethod, ...] = (DormandPrince54, BogackiShampine32)
 
 
 @dataclass(frozen=True)
@@ -121,62 +145,114 @@ def solve_adaptive(
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step)):
         if not value > 0.0:
             raise InputError(f"solve_adaptive: {name} is {value!r}, must be > 0.")
-    group, span = problem.group, problem.t_end - problem.t_start
-    field, loop = _compile(group, method, problem.field, problem.compiled)
-    coefficients = method.pair.coefficients
-    state = _Scratch(group, coefficients.shape[2])
-    y = np.array(problem.start, dtype=np.float64)
-    direction = 1.0 if span >= 0.0 else -1.0
-    h = direction * min(_first_step(problem, field, state, y, method.order, rtol, atol, first_step), max_step)
-    start = state.field(field, problem.t_start, y)[np.newaxis]
-    pieces = [AdaptiveTrajectory(group, np.array([float(problem.t_start)]), y[np.newaxis].copy(), start, 0, ())]
-    t, before = problem.t_start, 1.0
+    if first_step is not None and not first_step > 0.0:
+        raise InputError(f"solve_adaptive: first_step is {first_step!r}, must be > 0.")
+    stepper = AdaptiveStepper(problem, method, rtol=rtol, atol=atol, first_step=first_step, max_step=max_step)
+    pieces = [stepper.here()]
     found: list[list[tuple[float, Array]]] = [[] for _ in events]
-    status = FINISHED if span == 0.0 else FULL
+    status = FINISHED if problem.t_end == problem.t_start else FULL
     stop = None
     while status == FULL and stop is None:
-        T, E, G = np.empty(_AT_ONCE), np.empty((_AT_ONCE, *group.element_shape)), np.empty((_AT_ONCE, group.dim))
-        control = np.array([t, h, before, float(problem.t_end), rtol, atol, max_step, 0.0])
-        data = (state.layout, state.I, state.F, coefficients, method.pair.lower.order + 1.0, control, y)
-        n, status = loop(*data, state.W, state.K, state.u, state.Y, state.end, state.scale, T, E, G)
-        t, h, before = control[:3]
-        pieces.append(AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(control[7]), ()))
+        piece, status = stepper.advance()
         if events:
-            last = pieces[-2]
-            seam = AdaptiveTrajectory(group, last.t[-1:], last.y[-1:], last.f[-1:], 0, ())
-            stop = _look_for_events(_join([seam, pieces[-1]]), events, found)
-    run = replace(_join(pieces), events=_as_arrays(found, group))
+            stop = _look_for_events(join([_last(pieces[-1]), piece]), events, found)
+        pieces.append(piece)
+    run = replace(join(pieces), events=_as_arrays(found, problem.group))
     if stop is not None:
-        return _cut(run, stop, state.field(field, *stop))
+        return _cut(run, stop, stepper.field(*stop))
     if status != FINISHED:
-        why = "the step became too small" if status == TOO_SMALL else "the field failed"
-        raise InputError(
-            f"problem '{problem.name}', {method.name}: {why} at t = {t:.6g}, after {len(run.t) - 1} steps.\n"
-            "  The field is not smooth or not finite there, or the tolerances are below round-off."
+        raise IntegrationError(
+            f"problem '{problem.name}', {method.name}: {stepper.why} at t = {stepper.t:.6g}, "
+            f"after {len(run.t) - 1} steps.\n"
+            "  The field is not smooth or not finite there, or the tolerances are below round-off.",
+            run,
         )
     return run
 
 
-def _join(pieces: Sequence[AdaptiveTrajectory]) -> AdaptiveTrajectory:
+def join(pieces: Sequence[AdaptiveTrajectory]) -> AdaptiveTrajectory:
     """One trajectory of several that follow each other."""
     t, y, f = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("t", "y", "f"))
     return AdaptiveTrajectory(pieces[0].group, t, y, f, sum(piece.rejected for piece in pieces), ())
 
 
-class _Scratch:
-    """What the compiled loop writes on."""
+def _last(piece: AdaptiveTrajectory) -> AdaptiveTrajectory:
+    return AdaptiveTrajectory(piece.group, piece.t[-1:], piece.y[-1:], piece.f[-1:], 0, ())
 
-    def __init__(self, group: Group, stages: int) -> None:
-        self.layout = _rows(group)
-        self.I, self.F, self.W = np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-        self.K, self.u = np.empty((stages, group.dim)), np.empty((2, group.dim))
-        self.Y, self.end = np.empty(group.element_shape), np.empty(group.element_shape)
-        self.scale = np.empty(group.dim)
 
-    def field(self, field: Any, t: float, y: Array) -> Array:
-        out = np.empty(self.K.shape[1])
-        field(self.I, self.F, t, y, self.W, out)
+class AdaptiveStepper:
+    """A method on a problem: its compiled loop, its place, the field there, and the next step.
+
+    `control` (explicit.adaptive), y and `first`, the field at y, are all there is: put back, they give the same bits.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        method: AdaptiveMethod,
+        *,
+        rtol: float,
+        atol: float,
+        first_step: float | None = None,
+        max_step: float = np.inf,
+    ) -> None:
+        self.problem, self.method = problem, method
+        group = problem.group
+        self._given, self._loop = compile_adaptive(problem, method)
+        self._coefficients = method.coefficients
+        self._layout = _rows(group)
+        self._I, self._F, self._W = data_of(problem.system)
+        self._K, self._u = np.empty((method.scratch_rows, group.dim)), np.empty((2, group.dim))
+        self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
+        self._scale = np.empty(group.dim)
+        self.y = np.array(problem.start, dtype=np.float64)
+        self.first = self.field(problem.t_start, self.y)
+        span = problem.t_end - problem.t_start
+        step = abs(span) if first_step is None else min(first_step, abs(span))
+        if first_step is None:
+            step = self._first_step(abs(span), rtol, atol)
+        h = (1.0 if span >= 0.0 else -1.0) * min(step, max_step)
+        self.control = np.array([problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0])
+
+    @property
+    def t(self) -> float:
+        return float(self.control[0])
+
+    @property
+    def why(self) -> str:
+        """Why it could not go on."""
+        status = int(self.control[8])
+        return explain(self.problem.system, status) if status else "the step became too small"
+
+    def field(self, t: float, y: Array) -> Array:
+        out = np.empty(self.problem.group.dim)
+        self._given(self._I, self._F, t, y, self._W, out)
         return out
+
+    def here(self) -> AdaptiveTrajectory:
+        """The place where it is, as a trajectory of one point."""
+        return AdaptiveTrajectory(
+            self.problem.group, np.array([self.t]), self.y[np.newaxis].copy(), self.first[np.newaxis].copy(), 0, ()
+        )
+
+    def advance(self, at_once: int = AT_ONCE) -> tuple[AdaptiveTrajectory, int]:
+        """At most so many accepted steps: them, and FINISHED, FULL (there is more to do) or TOO_SMALL."""
+        group = self.problem.group
+        T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
+        self._K[0] = self.first
+        self.control[7] = self.control[8] = 0.0
+        scratch = self._W, self._K, self._u, self._Y, self._end, self._scale, T, E, G
+        data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.control, self.y
+        n, status = self._loop(*data, *scratch)
+        if n:
+            self.first = G[n - 1].copy()
+        return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), ()), int(status)
+
+    def _first_step(self, span: float, rtol: float, atol: float) -> float:
+        """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""
+        speed = float(np.linalg.norm(self.first))
+        share = (atol + rtol) ** (1.0 / (self.method.order + 1)) * 0.1
+        return min(span, max(1e-12 * span, share / max(speed, 1.0 / max(span, 1e-300))))
 
 
 def _rows(group: Group) -> NDArray[np.int64]:
@@ -187,21 +263,6 @@ def _rows(group: Group) -> NDArray[np.int64]:
     rows[0, 0] = 0 if group.family == FACTORS[0][0] else -1
     rows[0, 2] = rows[0, 4] = group.dim
     return rows
-
-
-def _first_step(
-    problem: Problem, field: Any, state: _Scratch, y: Array, order: int, rtol: float, atol: float, given: float | None
-) -> float:
-    """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""
-    span = abs(problem.t_end - problem.t_start)
-    if given is not None:
-        if not given > 0.0:
-            raise InputError(f"solve_adaptive: first_step is {given!r}, must be > 0.")
-        return min(given, span)
-    speed = float(np.linalg.norm(state.field(field, problem.t_start, y)))
-    return min(
-        span, max(1e-12 * span, (atol + rtol) ** (1.0 / (order + 1)) * 0.1 / max(speed, 1.0 / max(span, 1e-300)))
-    )
 
 
 def _look_for_events(
@@ -257,9 +318,20 @@ def _as_arrays(found: list[list[tuple[float, Array]]], group: Group) -> tuple[tu
     )
 
 
+def compile_adaptive(problem: Problem, method: AdaptiveMethod) -> tuple[Any, Any]:
+    """The field and the loop, compiled if the field is; one for all trees."""
+    check_method(problem, method)
+    system = problem.system
+    field = problem.field if system is not None else _adapt(problem.field, problem.compiled)
+    given = system.dynamics if system is not None and method.mechanical else field
+    return field, _compile(explicit.operations(problem.group), method.make, given, problem.compiled)
+
+
 @functools.lru_cache(maxsize=256)
-def _compile(group: Group, method: AdaptiveMethod, field: Callable[..., Any], compiled: bool) -> tuple[Any, Any]:
-    """The field and the loop, compiled if the field is."""
-    retract, dexpinv = explicit.operations(group)
-    adapted = explicit.adapt_field(field, compiled)
-    return adapted, explicit.adaptive(retract, dexpinv, adapted, compiled)
+def _adapt(field: Any, compiled: bool) -> Any:
+    return explicit.adapt_field(field, compiled)
+
+
+@functools.lru_cache(maxsize=256)
+def _compile(group: explicit.Operations, make: Callable[..., Any], given: Any, compiled: bool) -> Any:
+    return explicit.adaptive(make(group, given, compiled), compiled)

@@ -16,15 +16,29 @@ the same compiled step serves every tree.  `adapt_field` makes one from a plain 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from liegeo._jit import kernel
-from liegeo.lie import Product
+from liegeo.lie import Group, Product, R
+from liegeo.lie.group import OPERATIONS
 
 Kernel = Callable[..., Any]
+
+# Statuses of a step besides those of a field, which are positive.
+NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
+
+
+@kernel
+def finite(x):
+    """Whether all numbers of x are."""
+    off = 0.0
+    for k in range(x.size):
+        off += x.flat[k] - x.flat[k]
+    return off == 0.0
 
 
 @kernel
@@ -34,11 +48,15 @@ def copy(x, out):
         out.flat[k] = x.flat[k]
 
 
-def _stages(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
-    """The k_i of (1), into K: (layout, I, F, coefficients, t, y, h, W, K, u, Y) -> status."""
+def _stages(group: Operations, field: Kernel, compiled: bool) -> Kernel:
+    """The k_i of (1) from stage `first` on, into K: (layout, I, F, coefficients, first, t, y, h, W, K, u, Y) -> status.
 
-    def fill(layout, I, F, coefficients, t, y, h, W, K, u, Y):
-        for i in range(K.shape[0]):
+    The field at the last stage stays in u[1].
+    """
+    retract, dexpinv = group.retract, group.dexpinv_right_apply
+
+    def fill(layout, I, F, coefficients, first, t, y, h, W, K, u, Y):
+        for i in range(first, coefficients.shape[2]):
             c = 0.0
             for d in range(K.shape[1]):
                 u[0, d] = 0.0
@@ -56,16 +74,16 @@ def _stages(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> 
     return kernel(fill, name="integrate.stages") if compiled else fill
 
 
-def munthe_kaas(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+def munthe_kaas(group: Operations, field: Kernel, compiled: bool) -> Kernel:
     """(1) as step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status.
 
     `coefficients` is (s + 1) × 1 × s: rows of a, then b.  K (s × dim), u (2 × dim) and Y (an element) are scratch.
     """
-    fill = _stages(retract, dexpinv, field, compiled)
+    retract, fill = group.retract, _stages(group, field, compiled)
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
-        stages = K.shape[0]
-        status = fill(layout, I, F, coefficients, t, y, h, W, K, u, Y)
+        stages = coefficients.shape[2]
+        status = fill(layout, I, F, coefficients, 0, t, y, h, W, K, u, Y)
         if status != 0:
             return status
         for d in range(K.shape[1]):
@@ -78,8 +96,9 @@ def munthe_kaas(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool)
     return kernel(step, name="integrate.munthe_kaas") if compiled else step
 
 
-def exponentials(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+def exponentials(group: Operations, field: Kernel, compiled: bool) -> Kernel:
     """(2), with the arguments of `munthe_kaas`; `coefficients` is (s + 1) × rows × s."""
+    retract = group.retract
 
     def product(layout, coefficients, i, y, h, K, u, Y, out):
         """out = y Π_r exp(h Σ_j coefficients[i, r, j] K_j), Y as scratch."""
@@ -88,7 +107,7 @@ def exponentials(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool
             moves = False
             for d in range(K.shape[1]):
                 u[0, d] = 0.0
-            for j in range(K.shape[0]):
+            for j in range(coefficients.shape[2]):
                 a = coefficients[i, r, j]
                 if a != 0.0:
                     moves = True
@@ -102,7 +121,7 @@ def exponentials(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool
         product = kernel(product, name="integrate.product")
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
-        stages = K.shape[0]
+        stages = coefficients.shape[2]
         for i in range(stages):
             c = 0.0
             for r in range(coefficients.shape[1]):
@@ -118,19 +137,21 @@ def exponentials(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool
     return kernel(step, name="integrate.exponentials") if compiled else step
 
 
-def embedded(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
-    """(1) for a pair: (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status, the error estimate in u[1].
+def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
+    """(1) for a pair whose last stage is the end of the step: a trial step as `adaptive` wants it.
 
-    `coefficients` is (s + 2) × 1 × s: rows of a, then b, then the weights of the error.
+    `coefficients` is (s + 2) × 1 × s: rows of a, then b, then the weights of the error.  K has s + 1 rows: the first,
+    k_1, is the field at the start, and the last becomes the field at the end.
     """
-    fill = _stages(retract, dexpinv, field, compiled)
+    retract, fill = group.retract, _stages(group, field, compiled)
 
     def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
-        stages = K.shape[0]
-        status = fill(layout, I, F, coefficients, t, y, h, W, K, u, Y)
+        stages = coefficients.shape[2]
+        status = fill(layout, I, F, coefficients, 1, t, y, h, W, K, u, Y)
         if status != 0:
             return status
         for d in range(K.shape[1]):
+            K[stages, d] = u[1, d]
             u[0, d] = u[1, d] = 0.0
             for j in range(stages):
                 u[0, d] += h * coefficients[stages, 0, j] * K[j, d]
@@ -141,38 +162,35 @@ def embedded(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) ->
     return kernel(trial, name="integrate.embedded") if compiled else trial
 
 
-def adaptive(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) -> Kernel:
+def adaptive(trial: Kernel, compiled: bool) -> Kernel:
     """Steps of adaptive.py (1), (2) until the end is reached or the arrays T, E, G are full: (accepted, status).
 
-    `control` holds t, h, the error before, t_end, rtol, atol, max_step and the number of rejections; y is the start and
-    becomes the end.
+    `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
+    in the first row of K, leaves the field at its end in the last and the estimated error in u[1].  `control` holds t,
+    h, the error before, t_end, rtol, atol, max_step, the number of rejections and the last status of a trial; y is the
+    start and becomes the end.
     """
-    trial = embedded(retract, dexpinv, field, compiled)
 
     def loop(layout, I, F, coefficients, q, control, y, W, K, u, Y, end, scale, T, E, G):
         t, h, before, t_end = control[0], control[1], control[2], control[3]
         rtol, atol, largest = control[4], control[5], control[6]
-        n, just_rejected = 0, False
+        n, just_rejected, last_row = 0, False, K.shape[0] - 1
         while n < T.shape[0]:
             last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
             step = t_end - t if last else h
-            if abs(step) <= 1e-15 * (abs(t) + abs(t_end)) and not last:
-                control[0], control[1] = t, h
-                return n, 2
             status = trial(layout, I, F, coefficients, t, y, step, W, K, u, Y, end)
             weigh(layout, y, rtol, atol, scale)
             error = 0.0
             for d in range(K.shape[1]):
                 error += (u[1, d] / scale[d]) ** 2
             error = np.sqrt(error / max(K.shape[1], 1))
-            if status == 0 and error <= 1.0:
+            if status == 0 and error <= 1.0 and finite(end) and finite(K[last_row]):
                 t = t_end if last else t + step
                 copy(end, y)
                 T[n] = t
                 copy(y, E[n])
-                if field(I, F, t, y, W, G[n]) != 0:
-                    control[0] = t
-                    return n, 3
+                for d in range(K.shape[1]):
+                    G[n, d] = K[0, d] = K[last_row, d]
                 n += 1
                 factor = 0.9 * max(error, 1e-10) ** (-0.7 / q)
                 if not just_rejected:
@@ -189,14 +207,15 @@ def adaptive(retract: Kernel, dexpinv: Kernel, field: Kernel, compiled: bool) ->
                     return n, 0
             else:
                 control[7] += 1.0
+                control[8] = status
                 # not finite counts as far too large
                 shrink = 0.2
                 if status == 0 and error < 1e300:
                     shrink = max(0.2, 0.9 * error ** (-1.0 / q))
                 h, just_rejected = step * shrink, True
                 if abs(h) <= 1e-15 * (abs(t) + abs(t_end)):
-                    control[0], control[1] = t, h
-                    return n, 3 if status != 0 else 2
+                    control[0], control[1], control[2] = t, h, before
+                    return n, 2
         control[0], control[1], control[2] = t, h, before
         return n, 1
 
@@ -215,17 +234,20 @@ def weigh(layout, y, rtol, atol, out):
 
 
 def run(step: Kernel, compiled: bool) -> Kernel:
-    """Many steps in one call: (layout, I, F, coefficients, t, y, h, n, W, K, u, Y, end) -> steps done.
+    """Many steps in one call: (layout, I, F, coefficients, t, y, h, n, W, K, u, Y, end) -> (steps done, status).
 
-    y is the start and becomes the end.  Returns n, or −1 − the number of steps done if the field failed.
+    y is the start and becomes the end of the last good step.
     """
 
     def loop(layout, I, F, coefficients, t, y, h, n, W, K, u, Y, end):
         for k in range(n):
-            if step(layout, I, F, coefficients, t + k * h, y, h, W, K, u, Y, end) != 0:
-                return -1 - k
+            status = step(layout, I, F, coefficients, t + k * h, y, h, W, K, u, Y, end)
+            if status == 0 and not finite(end):
+                status = NOT_FINITE
+            if status != 0:
+                return k, status
             copy(end, y)
-        return n
+        return n, 0
 
     return kernel(loop, name="integrate.run") if compiled else loop
 
@@ -247,18 +269,58 @@ def adapt_field(function: Callable[..., Any], compiled: bool) -> Kernel:
     return plain
 
 
-def operations(group: Any) -> tuple[Kernel, Kernel]:
-    """retract and dexp_right⁻¹ of a group, with the arguments that those of a product have."""
-    retract, dexpinv = (group.kernels[name] for name in ("retract", "dexpinv_right_apply"))
-    if isinstance(group, Product):
-        return retract, dexpinv
-    return with_layout(retract), with_layout(dexpinv)
+@functools.lru_cache(maxsize=64)
+def motion(acceleration: Kernel) -> Kernel:
+    """(v, v̇) as a field on the states (q, v) of a mechanical system (problems.py)."""
+
+    def field(I, F, t, Y, W, out):
+        nv = out.shape[0] // 2
+        nq = Y.shape[0] - nv
+        for k in range(nv):
+            out[k] = Y[nq + k]
+        return acceleration(I, F, t, Y[:nq], Y[nq:], W, out[nv:])
+
+    return kernel(field, name="integrate.motion") if hasattr(acceleration, "py_func") else field
 
 
-def with_layout(operation: Kernel) -> Kernel:
+class Operations:
+    """The operations of a group by their names in lie.OPERATIONS, all with the arguments that a product's have."""
+
+    def __init__(self, group: Group) -> None:
+        self._group = group
+
+    def __getattr__(self, name: str) -> Kernel:
+        if name not in OPERATIONS:
+            raise AttributeError(f"{self._group!r} has no operation {name!r}")
+        operation = self._group.kernels[name]
+        if not isinstance(self._group, Product):
+            operation = with_layout(operation, len(OPERATIONS[name].partition("->")[0]))
+        setattr(self, name, operation)
+        return operation
+
+
+@functools.cache
+def _of_group(group: Group) -> Operations:
+    return Operations(group)
+
+
+@functools.cache
+def _of_products() -> Operations:
+    return Operations(Product({"x": R(1)}))
+
+
+def operations(group: Group) -> Operations:
+    """The operations of a group; all products share one set, so that what is compiled for one serves every other."""
+    return _of_products() if isinstance(group, Product) else _of_group(group)
+
+
+def with_layout(operation: Kernel, arguments: int) -> Kernel:
     """An operation of a single group with the arguments that those of a product have."""
+
+    def one(layout, x, out):
+        operation(x, out)
 
     def two(layout, x, y, out):
         operation(x, y, out)
 
-    return kernel(two, name="integrate.with_layout")
+    return kernel(one if arguments == 1 else two, name="integrate.with_layout")

@@ -1,4 +1,4 @@
-"""Methods by name, problems, and what runs one on the other."""
+"""Methods by name, and what runs one on a problem."""
 
 from __future__ import annotations
 
@@ -8,37 +8,70 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from liegeo.errors import InputError
+from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import explicit
 from liegeo.integrate import tableau as tb
-from liegeo.lie import Group, Product
+from liegeo.integrate.explicit import Operations, operations
+from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
+from liegeo.lie import Product
 
 Array = NDArray[np.float64]
+
+# What a step may return besides what a field or a system returns (positive numbers).
+NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = explicit.NO_CONVERGENCE, explicit.INPUT_FAILED, explicit.NOT_FINITE
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its name, its order, what makes its step from a group and a field, and the coefficients of that.
+    """A method: its name, its order, what makes its step, and the coefficients of that.
 
-    `make(retract, dexpinv, field, compiled)` returns a step as in explicit.py.  A method of one's own needs no more.
+    `make(group, field, compiled)` returns a step as in explicit.py, from the operations of the group and the field; a
+    method that is `mechanical` gets the kernels of a system (problems.Dynamics) in place of the field.  `table` is a
+    tableau or plain numbers.  A step may use `rows` of K (a tableau's stages, if not given); the first `memory` of them
+    stay from step to step, all zero before the first.  `properties` are words of PROPERTIES.  A method of one's own
+    needs no more.
     """
 
     name: str
     order: int
-    make: Callable[..., Any]
-    table: tb.Butcher | tb.Exponentials
+    make: Callable[[Operations, Any, bool], Any]
+    table: tb.Butcher | tb.Exponentials | tuple[float, ...] = ()
+    rows: int = 0
+    memory: int = 0
+    mechanical: bool = False
+    properties: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        unknown = self.properties - PROPERTIES
+        if unknown:
+            raise InputError(
+                f"method '{self.name}': no such property: {', '.join(sorted(unknown))}; "
+                f"there are {', '.join(sorted(PROPERTIES))}."
+            )
 
     @property
     def coefficients(self) -> Array:
-        """(s + 1) × rows × s."""
+        """(s + 1) × rows × s of a tableau; plain numbers as 1 × 1 × n."""
         if isinstance(self.table, tb.Exponentials):
             return self.table.coefficients
-        return np.concatenate([self.table.matrix, [self.table.b]])[:, np.newaxis, :]
+        if isinstance(self.table, tb.Butcher):
+            return np.concatenate([self.table.matrix, [self.table.b]])[:, np.newaxis, :]
+        return np.array(self.table, dtype=np.float64).reshape(1, 1, -1)
+
+    @property
+    def scratch_rows(self) -> int:
+        return self.rows or max(1, int(self.coefficients.shape[2]))
 
     def __repr__(self) -> str:
-        return f"<{self.name}: order {self.order}, {self.coefficients.shape[2]} stages>"
+        words = [f"order {self.order}", *sorted(self.properties)]
+        if isinstance(self.table, tb.Butcher | tb.Exponentials):
+            words.append(f"{self.coefficients.shape[2]} stages")
+        return f"<{self.name}: {', '.join(words)}>"
+
+
+PROPERTIES = frozenset({"symmetric", "symplectic", "momentum", "energy", "stiff", "linear"})
 
 
 def _rkmk(table: tb.Butcher) -> Method:
@@ -57,79 +90,112 @@ CF2, CF3, CF4, CF5 = (_product(t) for t in (tb.CF_2, tb.CF_3, tb.CF_4, tb.CF_5))
 ALL_INTEGRATORS: tuple[Method, ...] = (LieEuler, RKMK2, RKMK3, RKMK4, RKMK5, CG3, CG4, CF2, CF3, CF4, CF5)
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Ẏ = Y F(t, Y) on a group, from Y(t_start) = start to t_end.
+def check_method(problem: Problem, method: Any) -> None:
+    """Whether the method can be used on the problem."""
+    if method.mechanical and problem.system is None:
+        raise InputError(
+            f"problem '{problem.name}': method {method.name} is for mechanical systems, and this is only a field.\n"
+            "  Make the problem with Problem.of(system, q, v, t_end), or take another method."
+        )
 
-    `field` is a compiled function `field(t, Y, out)` (a Numba function: everything then runs compiled) or a plain one
-    `field(t, Y)` that returns F, an algebra vector.  `reference`, if known, is Y(t_end).
+
+class Stepper:
+    """A method on a problem: its compiled loop, its place (t, y) and its memory.
+
+    `advance` moves it on.  t, y and memory are all there is: put back, they give the same bits again.
     """
 
-    group: Group
-    field: Callable[..., Any]
-    start: ArrayLike
-    t_end: float
-    t_start: float = 0.0
-    reference: ArrayLike | None = None
-    name: str = "problem"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "start", self.group.retract(self.start, np.zeros(self.group.dim)))
-        if not np.isfinite(self.t_start) or not np.isfinite(self.t_end):
-            raise InputError(f"problem '{self.name}': t_start and t_end must be finite.")
-        if not callable(self.field):
-            raise InputError(f"problem '{self.name}': field is {self.field!r}, expected a function of (t, Y).")
+    def __init__(self, problem: Problem, method: Method) -> None:
+        check_method(problem, method)
+        self.problem, self.method = problem, method
+        group, system = problem.group, problem.system
+        self._loop = compile_loop(problem, method)
+        self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
+        self._I, self._F, self._W = data_of(system)
+        self._coefficients = method.coefficients
+        self._K, self._u = np.zeros((method.scratch_rows, group.dim)), np.empty((2, group.dim))
+        self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
+        self.t = float(problem.t_start)
+        self.y = np.array(problem.start, dtype=np.float64)
 
     @property
-    def compiled(self) -> bool:
-        return hasattr(self.field, "py_func")
+    def memory(self) -> Array:
+        """What the method keeps from step to step; a view."""
+        return self._K[: self.method.memory]
+
+    def advance(self, h: float, n: int, start: float | None = None) -> int:
+        """n steps of h from t, or from `start`, which is t without the round-off of many sums; returns a status.
+
+        After a failure t and y are where the last good step ended.
+        """
+        if start is not None:
+            self.t = start
+        scratch = self._W, self._K, self._u, self._Y, self._end
+        done, status = self._loop(self._layout, self._I, self._F, self._coefficients, self.t, self.y, h, n, *scratch)
+        self.t += done * h
+        return int(status)
+
+    def explain(self, status: int) -> str:
+        """What a status means, for a message."""
+        return explain(self.problem.system, status)
 
 
-@dataclass(frozen=True)
-class Trajectory:
-    """Times (n) and elements (n × …)."""
+def explain(system: System | None, status: int) -> str:
+    """What a status of a step means."""
+    words = {
+        NO_CONVERGENCE: "the equations of a step could not be solved",
+        INPUT_FAILED: "the input function failed",
+        NOT_FINITE: "the solution is not finite",
+    }
+    if status in words:
+        return words[status]
+    return system.explain(status) if system is not None else "the field failed"
 
-    t: Array
-    y: Array
 
-    @property
-    def end(self) -> Array:
-        return np.asarray(self.y[-1])
+def data_of(system: System | None) -> tuple[NDArray[np.int64], Array, Array]:
+    """I, F and fresh scratch W."""
+    if system is None:
+        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+    return system.ints, system.floats, np.full(system.work, np.nan)
 
 
 def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:
-    """Equal steps from start to end; `save` of them are kept, evenly, besides the start (all, if not given)."""
+    """Equal steps from start to end; `save` of them are kept, evenly, besides the start (all, if not given).
+
+    If a step fails the error says when and why, and has the trajectory so far as `trajectory`.
+    """
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
         raise InputError(f"solve: steps is {steps!r}, expected a whole number ≥ 1.")
     kept = steps if save is None else save
     if kept < 1 or steps % kept:
         raise InputError(f"solve: save is {save!r}, expected a divisor of steps ({steps}).")
-    loop = _compile(problem.group, method, problem.field, problem.compiled)
-    group = problem.group
-    coefficients = method.coefficients
-    layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-    K, u = np.empty((coefficients.shape[2], group.dim)), np.empty((2, group.dim))
-    Y, end = np.empty(group.element_shape), np.empty(group.element_shape)
-    y = np.array(problem.start, dtype=np.float64)
-    h = (problem.t_end - problem.t_start) / steps
-    nothing = np.zeros(0)
-    t, out = [problem.t_start], [y.copy()]
+    stepper = Stepper(problem, method)
+    h, n = (problem.t_end - problem.t_start) / steps, steps // kept
+    t, out = [stepper.t], [stepper.y.copy()]
     for k in range(kept):
-        n = steps // kept
-        start = problem.t_start + k * n * h
-        done = loop(layout, np.zeros(0, np.int64), nothing, coefficients, start, y, h, n, nothing, K, u, Y, end)
-        if done != n or not np.isfinite(y).all():
-            raise InputError(
-                f"problem '{problem.name}', {method.name}: the solution is not finite after t = {start:.6g}.\n"
-                "  Take more steps, or look for a singularity of the field."
+        status = stepper.advance(h, n, problem.t_start + k * n * h)
+        if status:
+            raise IntegrationError(
+                f"problem '{problem.name}', {method.name}: {stepper.explain(status)} after t = {stepper.t:.6g}.\n"
+                "  Take more steps, or look for a singularity of the field.",
+                Trajectory(np.array(t), np.stack(out)),
             )
-        t.append(start + n * h)
-        out.append(y.copy())
+        t.append(stepper.t)
+        out.append(stepper.y.copy())
     return Trajectory(np.array(t), np.stack(out))
 
 
+def compile_loop(problem: Problem, method: Method) -> Callable[..., Any]:
+    """The loop of a method on a problem, compiled if the field is; one for all trees."""
+    kernels = problem.system.dynamics if problem.system is not None and method.mechanical else None
+    return _compile(
+        operations(problem.group), method.make, problem.field, kernels, problem.system is not None, problem.compiled
+    )
+
+
 @functools.lru_cache(maxsize=256)
-def _compile(group: Group, method: Method, field: Callable[..., Any], compiled: bool) -> Callable[..., Any]:
-    """The loop for this group, method and field; compiled if the field is."""
-    step = method.make(*explicit.operations(group), explicit.adapt_field(field, compiled), compiled)
-    return explicit.run(step, compiled)
+def _compile(
+    group: Operations, make: Callable[..., Any], field: Any, kernels: Dynamics | None, is_kernel: bool, compiled: bool
+) -> Callable[..., Any]:
+    given = kernels or (field if is_kernel else explicit.adapt_field(field, compiled))
+    return explicit.run(make(group, given, compiled), compiled)

@@ -107,6 +107,8 @@ class Pair:
     def __post_init__(self) -> None:
         if self.method.a != self.lower.a or self.lower.order >= self.method.order:
             raise InputError(f"pair '{self.method.name}': expected two methods of falling order on the same stages.")
+        if (*self.method.a[-1], 0.0) != self.method.b:
+            raise InputError(f"pair '{self.method.name}': its last stage is not the end of the step.")
 
     @property
     def coefficients(self) -> Array:

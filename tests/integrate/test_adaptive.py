@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ellipj, ellipk
 
 from liegeo import integrate as li
-from liegeo.errors import InputError
+from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import tableau
 from liegeo.lie import SO3, SO3Q, Product, R
 
@@ -134,11 +134,15 @@ def test_messages():
     explodes = li.Problem(R(1), lambda t, y: y**2, [1.0], 2.0, name="explodes")
     with (
         np.errstate(all="ignore"),
-        pytest.raises(InputError, match="'explodes', rkmk-54: the step became too small at t = 1"),
+        pytest.raises(IntegrationError, match="'explodes', rkmk-54: the step became too small at t = 1") as raised,
     ):
         li.solve_adaptive(explodes)
+    assert raised.value.trajectory.t[-1] == pytest.approx(1.0)
     with pytest.raises(InputError, match="expected two methods of falling order on the same stages"):
         tableau.Pair(tableau.KUTTA_4, tableau.KUTTA_3)
+    rk4 = tableau.KUTTA_4
+    with pytest.raises(InputError, match="pair 'kutta-4': its last stage is not the end of the step"):
+        tableau.Pair(rk4, tableau.Butcher("first", 1, rk4.a, (1.0, 0.0, 0.0, 0.0)))
     still = li.solve_adaptive(li.Problem(R(1), lambda t, y: y, [1.0], 0.0))
     assert still.t.tolist() == [0.0]
     assert repr(li.DormandPrince54) == "<rkmk-54: order 5(4), adaptive>"

@@ -1,0 +1,114 @@
+"""Problems: a vector field on a group, or a mechanical system on one; and what solving them gives.
+
+A mechanical system has configurations q on a group, speeds v in its algebra (q̇ = q v) and the Lagrangian
+½ vᵀ M(q) v − V(q), with generalised forces f besides.  Its equation of motion is
+
+    d/dt (M v) − adT(v) M v = s(t, q, v),        s = ∂L/∂q along the group + f,                                   (1)
+
+and the state Y = (q, v) lives on the product of the group with ℝⁿ, where it is the field (v, v̇): every method for
+fields works.  Methods for mechanical systems use the kernels of `Dynamics` besides, and know no more of mechanics.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo.errors import InputError
+from liegeo.integrate import explicit
+from liegeo.lie import Group, Product, R
+
+Array = NDArray[np.float64]
+Kernel = Callable[..., Any]
+
+# The factor of a state that holds the speeds.
+SPEEDS = "speeds "
+
+
+class Dynamics(NamedTuple):
+    """The kernels of a mechanical system; what a method does not use may be None.
+
+    I and F are the system's data, W its scratch.  All but `energy` return a status, zero if all is well.
+    """
+
+    acceleration: Kernel  # (I, F, t, q, v, W, out): v̇
+    residual: Kernel | None = None  # (I, F, t, q, v, a, W, out): M a + … − forces, zero for the true motion
+    momentum: Kernel | None = None  # (I, F, q, v, W, out): M(q) v
+    slope: Kernel | None = None  # (I, F, t, q, v, W, out): s of (1)
+    factorise: Kernel | None = None  # (I, F, q, alpha, beta, W): prepares W for `substitute`
+    substitute: Kernel | None = None  # (I, F, r, W, out): (M + αD + βK)⁻¹ r, D and K near ∂residual/∂v and ∂q
+    energy: Kernel | None = None  # (I, F, t, q, v, W): kinetic and potential energy, a number
+
+
+@dataclass(frozen=True)
+class System:
+    """A mechanical system on a group: its kernels, their data, the size of their scratch, and words for a status."""
+
+    group: Product
+    dynamics: Dynamics
+    ints: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    floats: Array = field(default_factory=lambda: np.zeros(0))
+    work: int = 0
+    explain: Callable[[int], str] = lambda status: f"the system failed with status {status}"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.group, Product):
+            raise InputError(f"system: group is {self.group!r}, expected a Product.\n  Write Product({{'q': group}}).")
+
+    @functools.cached_property
+    def states(self) -> Product:
+        """The group of (q, v)."""
+        return Product({**self.group.factors, SPEEDS: R(self.group.dim)})
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Ẏ = Y F(t, Y) on a group, from Y(t_start) = start to t_end.
+
+    `field` is a compiled function `field(t, Y, out)` (a Numba function: everything then runs compiled) or a plain one
+    `field(t, Y)` that returns F, an algebra vector.  `reference`, if known, is Y(t_end).  `Problem.of` makes the
+    problem of a mechanical system, whose Y is (q, v).
+    """
+
+    group: Group
+    field: Callable[..., Any]
+    start: ArrayLike
+    t_end: float
+    t_start: float = 0.0
+    reference: ArrayLike | None = None
+    name: str = "problem"
+    system: System | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "start", self.group.retract(self.start, np.zeros(self.group.dim)))
+        if not np.isfinite(self.t_start) or not np.isfinite(self.t_end):
+            raise InputError(f"problem '{self.name}': t_start and t_end must be finite.")
+        if not callable(self.field):
+            raise InputError(f"problem '{self.name}': field is {self.field!r}, expected a function of (t, Y).")
+
+    @classmethod
+    def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
+        """The motion of a mechanical system from (q, v)."""
+        start = np.concatenate([np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)])
+        return cls(system.states, explicit.motion(system.dynamics.acceleration), start, t_end, system=system, **more)
+
+    @property
+    def compiled(self) -> bool:
+        return hasattr(self.field, "py_func")
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """Times (n) and elements (n × …)."""
+
+    t: Array
+    y: Array
+
+    @property
+    def end(self) -> Array:
+        return np.asarray(self.y[-1])
