@@ -12,6 +12,7 @@ Set LIEGEO_CACHE_DIR to choose the folder, NUMBA_DISABLE_JIT=1 to run every kern
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import hashlib
 import os
@@ -44,6 +45,10 @@ _KNOWN = ("liegeo.", "llvmlite", "math", "cmath", "numba", "numpy", "scipy")
 
 # A folder of an older version of the sources that nobody has used for this long is deleted.
 _KEEP_SECONDS = 14 * 24 * 3600
+
+_DOUBLES = ctypes.POINTER(ctypes.c_double)
+#: int f(double t, const double *q, const double *v, double *u): fills what drives a motion, returns 0 if all is well.
+DRIVE_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, _DOUBLES, _DOUBLES, _DOUBLES)
 
 # Length of the digest that stands before the content of a cache file.
 _SEAL = hashlib.sha256().digest_size
@@ -78,6 +83,11 @@ if numba.config.DISABLE_JIT:
         """i; see below."""
         return i
 
+    def call_address(address: Any, t: Any, q: Any, v: Any, u: Any) -> Any:
+        """The C function at `address`; see below."""
+        pointers = [ctypes.cast(x.ctypes.data, ctypes.POINTER(ctypes.c_double)) for x in (q, v, u)]
+        return DRIVE_FUNCTION(int(address))(t, *pointers)
+
 else:
 
     @intrinsic  # type: ignore[untyped-decorator]
@@ -97,6 +107,25 @@ else:
             return value
 
         return types.intp(types.intp), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def call_address(typing_context: Any, address: Any, t: Any, q: Any, v: Any, u: Any) -> Any:
+        """The status that the C function at `address`, of the type DRIVE_FUNCTION, returns for t and three arrays.
+
+        The address is a number at run time, so a kernel that calls a user's function is compiled once, and cached.
+        """
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            place, time, *arrays = arguments
+            pointers = [
+                context.make_array(kind)(context, builder, array).data
+                for kind, array in zip(signature.args[2:], arrays, strict=True)
+            ]
+            kind = ir.FunctionType(ir.IntType(32), [ir.DoubleType(), *(pointer.type for pointer in pointers)])
+            function = builder.inttoptr(place, kind.as_pointer())
+            return builder.sext(builder.call(function, [time, *pointers]), ir.IntType(64))
+
+        return types.int64(types.int64, types.float64, q, v, u), generate
 
 
 @functools.cache

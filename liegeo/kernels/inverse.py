@@ -51,16 +51,46 @@ def accelerations(I, F, a, gravity, W):
 @kernel(forceinline=False)
 def forces(I, F, q, v, a, W, out):
     """(1)–(3), after `accelerations` and `biases`."""
+    _collect(I, F, a, W, out)
+    for i in range(I[at.N_BODIES]):
+        b, f, _ = at.rows(i)
+        if I[b + at.PASSIVE] == 1:
+            jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
+            for k in range(I[b + at.NV]):
+                out[jv + k] += joint_resistance(F, f, k, q, jq, v, jv)
+    for i in range(I[at.N_ACTUATORS]):
+        k = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
+        out[index(I[k + at.ACTUATED])] -= actuator_force(I, F, k, a)
+
+
+@kernel(forceinline=False)
+def momentum(I, F, q, v, W, out):
+    """out = M(q) v: (1)–(3) with v for v̇ and no bias."""
+    poses(I, F, q, W)
+    inertias(I, F, q, False, W)
+    for i in range(I[at.N_BODIES]):
+        b, _, w = at.rows(i)
+        n = I[b + at.NM]
+        for k in range(6):
+            W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
+        for k in range(n):
+            W[index(I[b + at.FLEX]) + n * n + at.ZF * n + k] = 0.0
+    accelerations(I, F, v, 0.0, W)
+    _collect(I, F, v, W, out)
+
+
+@kernel(forceinline=False)
+def _collect(I, F, a, W, out):
+    """(1)–(3) without the joints' own resistance."""
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, f, w = at.rows(i)
         z = plus(six(W, w + at.FOR), inertia_apply(W, w + at.INE, six(W, w + at.ACC)))
         if I[b + at.NM] > 0:
             z = _modal_forces(I, b, w, z, a, W, out)
         put(W, w + at.FOR, z)
-        jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
+        jv = index(I[b + at.JV])
         for k in range(I[b + at.NV]):
-            t = dot(six(W, w + at.SUB + 6 * k), z) + F[f + at.ARMATURE + k] * a[jv + k]
-            out[jv + k] = t + joint_resistance(F, f, k, q, jq, v, jv)
+            out[jv + k] = dot(six(W, w + at.SUB + 6 * k), z) + F[f + at.ARMATURE + k] * a[jv + k]
         parent = I[b + at.PARENT]
         if parent >= 0:
             _, _, p = at.rows(parent)
@@ -69,9 +99,6 @@ def forces(I, F, q, v, a, W, out):
                 give_force(I, b, p, z, W)
             else:
                 add(W, p + at.FOR, z)
-    for i in range(I[at.N_ACTUATORS]):
-        k = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
-        out[index(I[k + at.ACTUATED])] -= actuator_force(I, F, k, a)
 
 
 @kernel(forceinline=False)

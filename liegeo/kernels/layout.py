@@ -17,6 +17,7 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 
 # ---- I: header.  ELEMENTS, ACTUATORS, FRAMES: where their rows begin in I.  WORLD: where poses X_WB begin in W.
+# DRIVE: where what drives a motion begins in I (motion.py), 0 if nothing does.
 (
     N_BODIES,
     N_Q,
@@ -31,8 +32,9 @@ from liegeo._jit import index, kernel
     N_ACTUATORS,
     ACTUATORS,
     WORLD,
-) = range(13)
-HEADER = 13
+    DRIVE,
+) = range(14)
+HEADER = 14
 
 # ---- I: one row a body, behind the header
 (
@@ -85,6 +87,12 @@ LOAD_WORLD, LOAD_BODY, SPRING, BUSHING = range(4)
 # ---- I: one row an actuator: speed, input in u, where gear and limit stand in F
 ACTUATED, ACTUATOR_U, ACTUATOR_F = range(3)
 ACTUATOR_SIZE = 3
+
+# ---- I: what drives a motion: address of a function or 0, where constants (N_U) begin in F, number of tables; then one
+# row a table: which of u it fills, where it begins in F, its pieces and coefficients a piece
+DRIVE_CALL, DRIVE_F, DRIVE_TABLES, DRIVE_ROWS = range(4)
+TABLE_U, TABLE_F, TABLE_PIECES, TABLE_ORDER = range(4)
+TABLE_SIZE = 4
 
 # ---- joint kinds
 FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE, WHEEL = range(8)

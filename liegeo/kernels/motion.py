@@ -1,0 +1,222 @@
+"""A tree as a mechanical system in the sense of integrate/problems.py: its `Dynamics`, driven from inside.
+
+I is that of a model with what drives it behind (layout.py, DRIVE): constants, tables of piecewise polynomials, and the
+address of a function that may change u once it knows t, q and v.  W has behind the model's own scratch the parts below.
+
+The slope of problems.py (1) follows from inverse dynamics, M a + b = 0 for the true motion: with d/dt (M v) = M a + Ṁ v
+
+    s = Ṁ v − adT(v) M v − b(t, q, v),      Ṁ v = Im M(q ⊕ iεv) v / ε,                                          (1)
+
+the derivative by complex step, exact to round-off, on the tangent q + iε q̇, which is all that ε² leaves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from liegeo._jit import call_address, index, kernel
+from liegeo.kernels import articulated, inverse, observe
+from liegeo.kernels import layout as at
+from liegeo.kernels.inertia import inertias
+from liegeo.kernels.kinematics import poses, velocities, world_poses
+from liegeo.lie.quaternion import matrix_entries
+
+# The step of a complex-step derivative: so small that its square vanishes beside anything.
+_STEP = 1e-40
+
+INPUT_FAILED = -2
+
+
+def work_size(n_work: int, n_u: int, n_v: int, n_q: int, n_bodies: int) -> int:
+    """How much scratch these kernels use: the parts in the order of `_parts`."""
+    real = n_work + n_u + 2 * n_v + 12 * (n_bodies + 1) + 13
+    return real + real % 2 + 2 * (n_work + n_q + 2 * n_v)
+
+
+@kernel
+def _parts(I):
+    """Where stand in W, behind u: two vectors (nv), world poses, 13 numbers, and what is used as complex numbers."""
+    a = index(I[at.N_WORK]) + index(I[at.N_U])
+    b = a + index(I[at.N_V])
+    world = b + index(I[at.N_V])
+    numbers = world + 12 * (index(I[at.N_BODIES]) + 1)
+    end = numbers + 13
+    return a, b, world, numbers, end + end % 2
+
+
+@kernel(forceinline=False)
+def drive(I, F, t, q, v, W):
+    """u at its place in W; returns 0, or INPUT_FAILED."""
+    o, d = index(I[at.N_WORK]), index(I[at.DRIVE])
+    n = I[at.N_U]
+    if d == 0:
+        for k in range(n):
+            W[o + k] = 0.0
+        return 0
+    constants = index(I[d + at.DRIVE_F])
+    for k in range(n):
+        W[o + k] = F[constants + k]
+    for i in range(I[d + at.DRIVE_TABLES]):
+        row = d + at.DRIVE_ROWS + at.TABLE_SIZE * i
+        W[o + index(I[row + at.TABLE_U])] = _look_up(I, F, row, t)
+    if I[d + at.DRIVE_CALL] != 0 and call_address(I[d + at.DRIVE_CALL], t, q, v, W[o : o + n]) != 0:
+        return INPUT_FAILED
+    return 0
+
+
+@kernel(forceinline=False)
+def _look_up(I, F, row, t):
+    """A piecewise polynomial at t, held beyond its ends: places (n + 1), then coefficients a piece, highest first."""
+    row = index(row)
+    x, n, m = index(I[row + at.TABLE_F]), I[row + at.TABLE_PIECES], I[row + at.TABLE_ORDER]
+    t = min(max(t, F[x]), F[x + n])
+    low, high = 0, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        if t >= F[x + middle]:
+            low = middle
+        else:
+            high = middle
+    c, s, value = x + n + 1 + m * low, t - F[x + low], 0.0
+    for k in range(m):
+        value = value * s + F[c + k]
+    return value
+
+
+@kernel(forceinline=False)
+def acceleration(I, F, t, q, v, W, out):
+    """v̇; returns as articulated.forward_dynamics, or INPUT_FAILED."""
+    status = drive(I, F, t, q, v, W)
+    if status != 0:
+        return status
+    return articulated.forward_dynamics(I, F, q, v, W[index(I[at.N_WORK]) :], W, out)
+
+
+@kernel(forceinline=False)
+def residual(I, F, t, q, v, a, W, out):
+    """Inverse dynamics less what drives the tree: zero in the true motion, and at locked speeds."""
+    status = drive(I, F, t, q, v, W)
+    if status != 0:
+        return status
+    o, nv = index(I[at.N_WORK]), I[at.N_V]
+    # Inverse dynamics takes accelerations where forward dynamics takes forces, the inputs behind them.
+    copy = _parts(I)[0]
+    for k in range(nv):
+        W[copy + k] = W[o + k]
+        W[o + k] = a[k]
+    inverse.inverse_dynamics(I, F, q, v, W[o:], W, out)
+    for k in range(nv):
+        out[k] -= W[copy + k]
+        W[o + k] = W[copy + k]
+    clear_locked(I, out)
+    return 0
+
+
+@kernel
+def clear_locked(I, x):
+    """Zero where a speed is locked."""
+    for i in range(I[at.N_BODIES]):
+        b, _, _ = at.rows(i)
+        if I[b + at.LOCKED] != 0:
+            for k in range(I[b + at.NV]):
+                if I[b + at.LOCKED] >> k & 1:
+                    x[index(I[b + at.JV]) + k] = 0.0
+
+
+@kernel(forceinline=False)
+def momentum(I, F, q, v, W, out):
+    """M(q) v."""
+    inverse.momentum(I, F, q, v, W, out)
+    return 0
+
+
+@kernel(forceinline=False)
+def slope(I, F, t, q, v, W, out):
+    """s of (1)."""
+    nq, nv, n_work = q.shape[0], I[at.N_V], index(I[at.N_WORK])
+    _, b, _, _, start = _parts(I)
+    Z = W[start:].view(np.complex128)
+    place, speeds, rate = Z[n_work : n_work + nq], Z[n_work + nq : n_work + nq + nv], Z[n_work + nq + nv :]
+    configuration_rate(I, q, v, place)
+    for k in range(nq):
+        place[k] = q[k] + 1j * _STEP * place[k].real
+    for k in range(nv):
+        speeds[k] = v[k]
+        W[b + k] = 0.0
+    inverse.momentum(I, F, place, speeds, Z, rate)
+    status = residual(I, F, t, q, v, W[b : b + nv], W, out)
+    for k in range(nv):
+        out[k] = rate[k].imag / _STEP - out[k]
+        W[b + k] = rate[k].real
+    _subtract_coadjoint(I, v, W, b, out)
+    clear_locked(I, out)
+    return status
+
+
+@kernel(forceinline=False)
+def configuration_rate(I, q, v, out):
+    """q̇ of the speeds v, as numbers."""
+    for i in range(I[at.N_BODIES]):
+        b, _, _ = at.rows(i)
+        kind, jq, jv = I[b + at.KIND], index(I[b + at.JQ]), index(I[b + at.JV])
+        if kind == at.SPHERICAL or kind == at.FREE:
+            w, x, y, z = q[jq], q[jq + 1], q[jq + 2], q[jq + 3]
+            a, c, d = 0.5 * v[jv], 0.5 * v[jv + 1], 0.5 * v[jv + 2]
+            out[jq] = -x * a - y * c - z * d
+            out[jq + 1] = w * a + y * d - z * c
+            out[jq + 2] = w * c + z * a - x * d
+            out[jq + 3] = w * d + x * c - y * a
+            if kind == at.FREE:
+                R = matrix_entries(w, x, y, z)
+                for r in range(3):
+                    out[jq + 4 + r] = R[3 * r] * v[jv + 3] + R[3 * r + 1] * v[jv + 4] + R[3 * r + 2] * v[jv + 5]
+        elif kind == at.PLANAR:
+            c, s = np.cos(q[jq]), np.sin(q[jq])
+            out[jq] = v[jv]
+            out[jq + 1] = c * v[jv + 1] - s * v[jv + 2]
+            out[jq + 2] = s * v[jv + 1] + c * v[jv + 2]
+        else:
+            for k in range(I[b + at.NV]):
+                out[jq + k] = v[jv + k]
+        for k in range(I[b + at.NM]):
+            out[index(I[b + at.EQ]) + k] = v[index(I[b + at.EV]) + k]
+
+
+@kernel(forceinline=False)
+def _subtract_coadjoint(I, v, P, p, out):
+    """out −= adT(v) p for the groups of the joints, with p at P[p]."""
+    for i in range(I[at.N_BODIES]):
+        b, _, _ = at.rows(i)
+        kind, j = I[b + at.KIND], index(I[b + at.JV])
+        if kind == at.SPHERICAL or kind == at.FREE:
+            # adT(w, u) (n, f) = (n×w + f×u, f×w)
+            _subtract_cross(P, p + j, v, j, out, j)
+            if kind == at.FREE:
+                _subtract_cross(P, p + j + 3, v, j + 3, out, j)
+                _subtract_cross(P, p + j + 3, v, j, out, j + 3)
+        elif kind == at.PLANAR:
+            # ad(θ, x)(θ', x') = (0, θ Ex' − θ' Ex), E a quarter turn
+            n = P[p + j + 2] * v[j + 1] - P[p + j + 1] * v[j + 2]
+            out[j] += n
+            out[j + 1] -= P[p + j + 2] * v[j]
+            out[j + 2] += P[p + j + 1] * v[j]
+
+
+@kernel
+def _subtract_cross(a, i, b, j, out, k):
+    """out −= a × b."""
+    out[k] -= a[i + 1] * b[j + 2] - a[i + 2] * b[j + 1]
+    out[k + 1] -= a[i + 2] * b[j] - a[i] * b[j + 2]
+    out[k + 2] -= a[i] * b[j + 1] - a[i + 1] * b[j]
+
+
+@kernel(forceinline=False)
+def energy(I, F, t, q, v, W):
+    """Kinetic, gravitational and elastic energy together."""
+    _, _, world, numbers, _ = _parts(I)
+    poses(I, F, q, W)
+    velocities(I, F, q, v, W)
+    inertias(I, F, q, False, W)
+    world_poses(I, W, W, world)
+    observe.energies(I, F, q, v, W, W[world:], W[numbers:])
+    return W[numbers] + W[numbers + 1] + W[numbers + 2]

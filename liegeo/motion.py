@@ -1,0 +1,209 @@
+"""A model as a mechanical system for integrate: `system(model, inputs)`, and what drives it.
+
+Inputs are given by name: a joint ("elbow", or "elbow.torque", "elbow.force") for its generalised forces, a force element
+("motor") for its inputs.  Each may be
+
+- a number, or one number a component: constant;
+- a pair (times, values): straight lines between, held before and after;
+- a piecewise polynomial or spline of SciPy (PPoly, CubicSpline, Akima1DInterpolator, BSpline …), held before and after;
+- a function of (t), or of (t, state).
+
+or all together one function of (t, state) that returns a mapping of names to values.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.interpolate import BSpline, PPoly
+
+from liegeo._jit import DRIVE_FUNCTION
+from liegeo.errors import InputError
+from liegeo.integrate import Dynamics, System
+from liegeo.kernels import articulated, motion
+from liegeo.kernels import layout as at
+from liegeo.model.body import suggest
+from liegeo.model.model import Model, State
+
+Array = NDArray[np.float64]
+
+DYNAMICS = Dynamics(
+    motion.acceleration,
+    motion.residual,
+    motion.momentum,
+    motion.slope,
+    articulated.factorise,
+    articulated.substitute,
+    motion.energy,
+)
+
+_ENDINGS = (".torque", ".force", ".input")
+
+
+def system(model: Model, inputs: Any = None) -> System:
+    """The model, driven by `inputs`, as a mechanical system."""
+    return Drive(model, inputs).system
+
+
+class Drive:
+    """What drives a model.  `error` is what a user's function raised, if it did."""
+
+    def __init__(self, model: Model, inputs: Any = None) -> None:
+        if model.group is None:
+            raise InputError(f"{model!r} has no degrees of freedom: nothing can move.")
+        self.model = model
+        self.error: BaseException | None = None
+        self._functions: list[tuple[slice, str, Callable[..., Any], bool]] = []
+        self._whole: Callable[..., Any] | None = None
+        constants = np.zeros(model.nv + model.nu)
+        tables: list[tuple[int, Array]] = []
+        if callable(inputs):
+            self._whole = inputs
+        else:
+            for name, value in _as_mapping(inputs).items():
+                self._add(name, value, constants, tables)
+        self._constants = constants
+        self._callback = None
+        if self._functions or self._whole is not None:
+            self._callback = DRIVE_FUNCTION(self._call)
+        self._views: dict[tuple[int, int], Array] = {}
+        ints, floats = self._pack(tables)
+        work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
+        self.system = System(model.group, DYNAMICS, ints, floats, work, self._explain)
+
+    def values(self, t: float, q: Array, v: Array) -> Array:
+        """u at one time and state."""
+        work = np.empty(self.system.work)
+        status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(v), work)
+        if status:
+            raise self.error or InputError(self._explain(status))
+        start = int(self.system.ints[at.N_WORK])
+        return work[start : start + self.model.nv + self.model.nu].copy()
+
+    def _explain(self, status: int) -> str:
+        return self.model.singular((status - 1) // 2, modes=status % 2 == 0)
+
+    def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
+        """The model's arrays with what layout.py calls DRIVE behind them."""
+        model = self.model
+        if not tables and self._callback is None and not self._constants.any():
+            return model.ints, model.floats
+        floats, rows = [model.floats, self._constants], []
+        size = len(model.floats) + len(self._constants)
+        for place, table in tables:
+            rows += [place, size, *_shape(table)]
+            floats.append(table[2:])
+            size += len(table) - 2
+        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0 if self._callback is not None else 0
+        ints = np.concatenate([model.ints, np.array([address, len(model.floats), len(tables), *rows], dtype=np.int64)])
+        ints[at.DRIVE] = len(model.ints)
+        return ints, np.concatenate(floats)
+
+    def _add(self, name: str, value: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
+        place = self._place(name)
+        n = place.stop - place.start
+        who = f"inputs['{name}']"
+        if isinstance(value, BSpline):
+            value = PPoly.from_spline(value)
+        if isinstance(value, PPoly):
+            columns = np.reshape(value.c, (*value.c.shape[:2], -1))
+            if columns.shape[2] != n:
+                raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
+            tables += [(place.start + k, _table(value.x, columns[:, :, k])) for k in range(n)]
+        elif callable(value):
+            self._functions.append((place, name, value, _takes_state(who, value)))
+        elif isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
+            times, values = _samples(who, value, n)
+            slopes = np.diff(values, axis=0) / np.diff(times)[:, np.newaxis]
+            tables += [(place.start + k, _table(times, np.stack([slopes[:, k], values[:-1, k]]))) for k in range(n)]
+        else:
+            constants[place] = self.model._values("inputs", name, value, place)
+
+    def _place(self, name: str) -> slice:
+        """Where in u a name stands."""
+        model = self.model
+        group = model.group
+        short = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
+        for candidate in (name, short):
+            if candidate in model.inputs:
+                part = model.inputs[candidate]
+                return slice(model.nv + part.start, model.nv + part.stop)
+            if group is not None and candidate in group.v:
+                return group.v[candidate]
+        known = [*model.inputs, *(group.v if group is not None else {})]
+        raise InputError(f"inputs: '{name}' is no joint and no force element with inputs.{suggest(name, known)}")
+
+    def _call(self, t: float, q: Any, v: Any, u: Any) -> int:
+        """What the kernels call; an exception must not pass through compiled code, so it waits in `error`."""
+        model = self.model
+        try:
+            out = self._view(u, model.nv + model.nu)
+            state = State(self._view(q, model.nq).copy(), self._view(v, model.nv).copy(), t)
+            if self._whole is not None:
+                for name, value in self._whole(t, state).items():
+                    place = self._place(name)
+                    out[place] = model._values("inputs", name, value, place)
+            for place, name, function, takes_state in self._functions:
+                value = function(t, state) if takes_state else function(t)
+                out[place] = model._values("inputs", name, value, place)
+        except BaseException as error:
+            self.error = error
+            return 1
+        return 0
+
+    def _view(self, pointer: Any, n: int) -> Array:
+        """The array behind a pointer; there are few, so they are kept."""
+        address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
+        if (address, n) not in self._views:
+            if n == 0:
+                return np.zeros(0)
+            self._views[address, n] = np.ctypeslib.as_array(pointer, shape=(n,))
+        return self._views[address, n]
+
+
+def _as_mapping(inputs: Any) -> Mapping[str, Any]:
+    if inputs is None:
+        return {}
+    if not isinstance(inputs, Mapping):
+        raise InputError(f"inputs is {inputs!r}, expected a mapping of names to values, or a function of (t, state).")
+    return inputs
+
+
+def _takes_state(who: str, function: Callable[..., Any]) -> bool:
+    """Whether it is a function of (t, state), not of (t) alone."""
+    try:
+        kinds = [p.kind for p in inspect.signature(function).parameters.values() if p.default is p.empty]
+    except (TypeError, ValueError):  # some compiled functions have no signature: take them as functions of time
+        return False
+    n = sum(kind in (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds)
+    if n not in (0, 1, 2):
+        raise InputError(f"{who} is a function of {n} arguments, expected (t) or (t, state).")
+    return n == 2
+
+
+def _samples(who: str, value: Any, n: int) -> tuple[Array, Array]:
+    times, values = np.asarray(value[0], dtype=np.float64), np.asarray(value[1], dtype=np.float64)
+    values = values.reshape(len(values), -1) if values.ndim else values
+    if values.shape != (len(times), n) or len(times) < 2:
+        raise InputError(
+            f"{who} has {len(times)} times and values of shape {np.shape(value[1])}, "
+            f"expected at least 2 times and values of shape ({len(times)}, {n})."
+        )
+    if not np.isfinite(times).all() or not np.isfinite(values).all() or not (np.diff(times) > 0).all():
+        raise InputError(f"{who}: times must rise strictly, and times and values must be finite.")
+    return times, values
+
+
+def _table(places: Any, coefficients: Any) -> Array:
+    """Pieces, coefficients a piece; then places and coefficients as kernels/motion.py reads them."""
+    order, pieces = np.shape(coefficients)
+    return np.concatenate([[pieces, order], places, np.transpose(coefficients).ravel()]).astype(np.float64)
+
+
+def _shape(table: Array) -> tuple[int, int]:
+    return int(table[0]), int(table[1])
