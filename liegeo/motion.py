@@ -1,7 +1,7 @@
 """A model as a mechanical system for integrate: `system(model, inputs)`, and what drives it.
 
-Inputs are given by name: a joint ("elbow", or "elbow.torque", "elbow.force") for its generalised forces, a force element
-("motor") for its inputs.  Each may be
+Inputs are given by name: a joint ("elbow", or "elbow.torque", "elbow.force") for its generalised forces, a force
+element ("motor") for its inputs.  Each may be
 
 - a number, or one number a component: constant;
 - a pair (times, values): straight lines between, held before and after;
@@ -39,6 +39,7 @@ DYNAMICS = Dynamics(
     motion.slope,
     articulated.factorise,
     articulated.substitute,
+    motion.resistance,
     motion.energy,
 )
 

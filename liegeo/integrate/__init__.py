@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from liegeo.integrate.adaptive import (
     ALL_ADAPTIVE,
+    AdaptiveAlpha,
     AdaptiveMethod,
     AdaptiveStepper,
     AdaptiveTrajectory,
     BogackiShampine32,
     DormandPrince54,
     Event,
+    Rosenbrock32,
+    adaptive_alpha,
     solve_adaptive,
 )
 from liegeo.integrate.methods import (
@@ -24,9 +27,13 @@ from liegeo.integrate.methods import (
     RKMK3,
     RKMK4,
     RKMK5,
+    GeneralisedAlpha,
+    LieBDF2,
     LieEuler,
     Method,
+    Rosenbrock3,
     Stepper,
+    generalised_alpha,
     solve,
 )
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
@@ -44,6 +51,7 @@ __all__ = [
     "RKMK3",
     "RKMK4",
     "RKMK5",
+    "AdaptiveAlpha",
     "AdaptiveMethod",
     "AdaptiveStepper",
     "AdaptiveTrajectory",
@@ -51,12 +59,18 @@ __all__ = [
     "DormandPrince54",
     "Dynamics",
     "Event",
+    "GeneralisedAlpha",
+    "LieBDF2",
     "LieEuler",
     "Method",
     "Problem",
+    "Rosenbrock3",
+    "Rosenbrock32",
     "Stepper",
     "System",
     "Trajectory",
+    "adaptive_alpha",
+    "generalised_alpha",
     "solve",
     "solve_adaptive",
 ]

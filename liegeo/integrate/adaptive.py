@@ -29,9 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import explicit
+from liegeo.integrate import explicit, stiff
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.methods import check_method, data_of, explain
+from liegeo.integrate.methods import Rows, check_method, count, data_of, explain
 from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
@@ -47,27 +47,29 @@ FINISHED, FULL, TOO_SMALL = range(3)
 class AdaptiveMethod:
     """A method that estimates its error, of order `lower`.  `make` returns a trial step as in explicit.adaptive.
 
-    `mechanical`, `table`, `rows` and `properties` are those of `Method`.
+    Of plain numbers in `table` the last is the tolerance of what the method solves, as a share of atol + rtol.
+    `rows` to `properties` are those of `Method`; the field counts as memory.
     """
 
     name: str
     order: int
     lower: int
     make: Callable[[explicit.Operations, Any, bool], Any]
-    table: tb.Pair | tuple[float, ...]
-    rows: int = 0
+    table: tb.Pair | tb.Rosenbrock | tuple[float, ...]
+    rows: Rows = 0
+    memory: int = 1
     mechanical: bool = False
+    workspaces: int = 1
     properties: frozenset[str] = frozenset()
 
-    @property
-    def coefficients(self) -> Array:
-        if isinstance(self.table, tb.Pair):
+    def coefficients(self, tolerance: float) -> Array:
+        if isinstance(self.table, tb.Pair | tb.Rosenbrock):
             return self.table.coefficients
-        return np.array(self.table, dtype=np.float64).reshape(1, 1, -1)
+        return np.array([*self.table[:-1], self.table[-1] * tolerance]).reshape(1, 1, -1)
 
-    @property
-    def scratch_rows(self) -> int:
-        return self.rows or int(self.coefficients.shape[2]) + 1
+    def scratch(self, dim: int) -> int:
+        """Rows of K on a group of this dimension."""
+        return count(self.rows, dim) or int(self.coefficients(1.0).shape[2]) + 1
 
     def __repr__(self) -> str:
         return (
@@ -82,7 +84,38 @@ def _pair(name: str, pair: tb.Pair) -> AdaptiveMethod:
 DormandPrince54 = _pair("rkmk-54", tb.DORMAND_PRINCE_54)
 BogackiShampine32 = _pair("rkmk-32", tb.BOGACKI_SHAMPINE_32)
 
-ALL_ADAPTIVE: tuple[AdaptiveMethod, ...] = (DormandPrince54, BogackiShampine32)
+Rosenbrock32 = AdaptiveMethod(
+    "rosenbrock-32",
+    3,
+    2,
+    stiff.rosenbrock,
+    tb.ROSENBROCK_3,
+    rows=7,
+    mechanical=True,
+    workspaces=2,
+    properties=frozenset({"stiff"}),
+)
+
+
+def adaptive_alpha(rho: float = 0.8) -> AdaptiveMethod:
+    """Generalised-α with steps of its own choice."""
+    return AdaptiveMethod(
+        f"adaptive-alpha-{rho:g}",
+        2,
+        2,
+        stiff.adaptive_alpha,
+        (*stiff.spectral(rho)[:-1], 0.01),
+        rows=stiff.adaptive_rows,
+        memory=2,
+        mechanical=True,
+        workspaces=2,
+        properties=frozenset({"stiff"}),
+    )
+
+
+AdaptiveAlpha = adaptive_alpha()
+
+ALL_ADAPTIVE: tuple[AdaptiveMethod, ...] = (DormandPrince54, BogackiShampine32, Rosenbrock32, AdaptiveAlpha)
 
 
 @dataclass(frozen=True)
@@ -183,7 +216,7 @@ def _last(piece: AdaptiveTrajectory) -> AdaptiveTrajectory:
 class AdaptiveStepper:
     """A method on a problem: its compiled loop, its place, the field there, and the next step.
 
-    `control` (explicit.adaptive), y and `first`, the field at y, are all there is: put back, they give the same bits.
+    `control` (explicit.adaptive), y and `memory` are all there is: put back, they give the same bits.
     """
 
     def __init__(
@@ -199,14 +232,14 @@ class AdaptiveStepper:
         self.problem, self.method = problem, method
         group = problem.group
         self._given, self._loop = compile_adaptive(problem, method)
-        self._coefficients = method.coefficients
+        self._coefficients = method.coefficients(rtol + atol)
         self._layout = _rows(group)
-        self._I, self._F, self._W = data_of(problem.system)
-        self._K, self._u = np.empty((method.scratch_rows, group.dim)), np.empty((2, group.dim))
+        self._I, self._F, self._W = data_of(problem.system, method.workspaces)
+        self._K, self._u = np.zeros((method.scratch(group.dim), group.dim)), np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._scale = np.empty(group.dim)
         self.y = np.array(problem.start, dtype=np.float64)
-        self.first = self.field(problem.t_start, self.y)
+        self.memory[0] = self.field(problem.t_start, self.y)
         span = problem.t_end - problem.t_start
         step = abs(span) if first_step is None else min(first_step, abs(span))
         if first_step is None:
@@ -217,6 +250,11 @@ class AdaptiveStepper:
     @property
     def t(self) -> float:
         return float(self.control[0])
+
+    @property
+    def memory(self) -> Array:
+        """What the method keeps from step to step, first of all the field at y; a view."""
+        return self._K[: self.method.memory]
 
     @property
     def why(self) -> str:
@@ -232,25 +270,22 @@ class AdaptiveStepper:
     def here(self) -> AdaptiveTrajectory:
         """The place where it is, as a trajectory of one point."""
         return AdaptiveTrajectory(
-            self.problem.group, np.array([self.t]), self.y[np.newaxis].copy(), self.first[np.newaxis].copy(), 0, ()
+            self.problem.group, np.array([self.t]), self.y[np.newaxis].copy(), self.memory[:1].copy(), 0, ()
         )
 
     def advance(self, at_once: int = AT_ONCE) -> tuple[AdaptiveTrajectory, int]:
         """At most so many accepted steps: them, and FINISHED, FULL (there is more to do) or TOO_SMALL."""
         group = self.problem.group
         T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
-        self._K[0] = self.first
         self.control[7] = self.control[8] = 0.0
         scratch = self._W, self._K, self._u, self._Y, self._end, self._scale, T, E, G
-        data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.control, self.y
-        n, status = self._loop(*data, *scratch)
-        if n:
-            self.first = G[n - 1].copy()
+        data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory
+        n, status = self._loop(*data, self.control, self.y, *scratch)
         return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), ()), int(status)
 
     def _first_step(self, span: float, rtol: float, atol: float) -> float:
         """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""
-        speed = float(np.linalg.norm(self.first))
+        speed = float(np.linalg.norm(self.memory[0]))
         share = (atol + rtol) ** (1.0 / (self.method.order + 1)) * 0.1
         return min(span, max(1e-12 * span, share / max(speed, 1.0 / max(span, 1e-300))))
 

@@ -166,15 +166,16 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
     """Steps of adaptive.py (1), (2) until the end is reached or the arrays T, E, G are full: (accepted, status).
 
     `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
-    in the first row of K, leaves the field at its end in the last and the estimated error in u[1].  `control` holds t,
-    h, the error before, t_end, rtol, atol, max_step, the number of rejections and the last status of a trial; y is the
-    start and becomes the end.
+    in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
+    the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
+    before, t_end, rtol, atol, max_step, the number of rejections and the last status of a trial; y is the start and
+    becomes the end.
     """
 
-    def loop(layout, I, F, coefficients, q, control, y, W, K, u, Y, end, scale, T, E, G):
+    def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G):
         t, h, before, t_end = control[0], control[1], control[2], control[3]
         rtol, atol, largest = control[4], control[5], control[6]
-        n, just_rejected, last_row = 0, False, K.shape[0] - 1
+        n, just_rejected, last_row = 0, False, K.shape[0] - memory
         while n < T.shape[0]:
             last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
             step = t_end - t if last else h
@@ -190,13 +191,18 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 T[n] = t
                 copy(y, E[n])
                 for d in range(K.shape[1]):
-                    G[n, d] = K[0, d] = K[last_row, d]
+                    for r in range(memory):
+                        K[r, d] = K[last_row + r, d]
+                    G[n, d] = K[0, d]
                 n += 1
                 factor = 0.9 * max(error, 1e-10) ** (-0.7 / q)
                 if not just_rejected:
                     factor *= max(before, 1e-10) ** (0.4 / q)
                 else:
                     factor = min(factor, 1.0)
+                # A change that is not worth while would only cost the memory of a method its value.
+                if 1.0 <= factor <= 1.1:
+                    factor = 1.0
                 before, just_rejected = max(error, 1e-10), False
                 if not last:
                     h = step * min(5.0, max(0.2, factor))

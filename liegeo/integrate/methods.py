@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import explicit
+from liegeo.integrate import explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
@@ -23,6 +23,15 @@ Array = NDArray[np.float64]
 NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = explicit.NO_CONVERGENCE, explicit.INPUT_FAILED, explicit.NOT_FINITE
 
 
+#: A number of rows, or a function that gives it for a number of speeds.
+Rows = int | Callable[[int], int]
+
+
+def count(rows: Rows, dim: int) -> int:
+    """Rows for a state group of this dimension, which is twice the number of speeds."""
+    return rows(dim // 2) if callable(rows) else rows
+
+
 @dataclass(frozen=True)
 class Method:
     """A method: its name, its order, what makes its step, and the coefficients of that.
@@ -30,17 +39,19 @@ class Method:
     `make(group, field, compiled)` returns a step as in explicit.py, from the operations of the group and the field; a
     method that is `mechanical` gets the kernels of a system (problems.Dynamics) in place of the field.  `table` is a
     tableau or plain numbers.  A step may use `rows` of K (a tableau's stages, if not given); the first `memory` of them
-    stay from step to step, all zero before the first.  `properties` are words of PROPERTIES.  A method of one's own
-    needs no more.
+    stay from step to step, all zero before the first; both are numbers or functions of the number of speeds.
+    `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  A method of
+    one's own needs no more.
     """
 
     name: str
     order: int
     make: Callable[[Operations, Any, bool], Any]
-    table: tb.Butcher | tb.Exponentials | tuple[float, ...] = ()
-    rows: int = 0
-    memory: int = 0
+    table: tb.Butcher | tb.Exponentials | tb.Rosenbrock | tuple[float, ...] = ()
+    rows: Rows = 0
+    memory: Rows = 0
     mechanical: bool = False
+    workspaces: int = 1
     properties: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
@@ -54,19 +65,20 @@ class Method:
     @property
     def coefficients(self) -> Array:
         """(s + 1) × rows × s of a tableau; plain numbers as 1 × 1 × n."""
-        if isinstance(self.table, tb.Exponentials):
+        if isinstance(self.table, tb.Exponentials | tb.Rosenbrock):
             return self.table.coefficients
         if isinstance(self.table, tb.Butcher):
             return np.concatenate([self.table.matrix, [self.table.b]])[:, np.newaxis, :]
         return np.array(self.table, dtype=np.float64).reshape(1, 1, -1)
 
-    @property
-    def scratch_rows(self) -> int:
-        return self.rows or max(1, int(self.coefficients.shape[2]))
+    def scratch(self, dim: int) -> tuple[int, int]:
+        """Rows of K on a group of this dimension, and how many of them are kept."""
+        rows = count(self.rows, dim) or max(1, int(self.coefficients.shape[2]))
+        return rows, count(self.memory, dim)
 
     def __repr__(self) -> str:
         words = [f"order {self.order}", *sorted(self.properties)]
-        if isinstance(self.table, tb.Butcher | tb.Exponentials):
+        if not isinstance(self.table, tuple):
             words.append(f"{self.coefficients.shape[2]} stages")
         return f"<{self.name}: {', '.join(words)}>"
 
@@ -87,7 +99,38 @@ RKMK2, RKMK3, RKMK4, RKMK5 = (_rkmk(t) for t in (tb.MIDPOINT, tb.KUTTA_3, tb.KUT
 CG3, CG4 = _product(tb.CG_3), _product(tb.CG_4)
 CF2, CF3, CF4, CF5 = (_product(t) for t in (tb.CF_2, tb.CF_3, tb.CF_4, tb.CF_5))
 
-ALL_INTEGRATORS: tuple[Method, ...] = (LieEuler, RKMK2, RKMK3, RKMK4, RKMK5, CG3, CG4, CF2, CF3, CF4, CF5)
+
+def generalised_alpha(rho: float = 0.8, tolerance: float = 1e-11) -> Method:
+    """Generalised-α whose step leaves the share `rho` of an infinitely stiff oscillation."""
+    name, make = f"generalised-alpha-{rho:g}", stiff.generalised_alpha
+    return Method(name, 2, make, stiff.spectral(rho, tolerance), **_IMPLICIT)
+
+
+_IMPLICIT: dict[str, Any] = {
+    "rows": stiff.rows,
+    "memory": stiff.memory,
+    "mechanical": True,
+    "workspaces": 2,
+    "properties": frozenset({"stiff"}),
+}
+GeneralisedAlpha = generalised_alpha()
+LieBDF2 = Method("lie-bdf-2", 2, stiff.bdf2, (1e-11,), **_IMPLICIT)
+Rosenbrock3 = Method(
+    "rosenbrock-3",
+    3,
+    stiff.rosenbrock_step,
+    tb.ROSENBROCK_3,
+    rows=7,
+    mechanical=True,
+    workspaces=2,
+    properties=frozenset({"stiff"}),
+)
+
+ALL_INTEGRATORS: tuple[Method, ...] = (
+    *(LieEuler, RKMK2, RKMK3, RKMK4, RKMK5),
+    *(CG3, CG4, CF2, CF3, CF4, CF5),
+    *(GeneralisedAlpha, LieBDF2, Rosenbrock3),
+)
 
 
 def check_method(problem: Problem, method: Any) -> None:
@@ -111,9 +154,10 @@ class Stepper:
         group, system = problem.group, problem.system
         self._loop = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._I, self._F, self._W = data_of(system)
+        self._I, self._F, self._W = data_of(system, method.workspaces)
         self._coefficients = method.coefficients
-        self._K, self._u = np.zeros((method.scratch_rows, group.dim)), np.empty((2, group.dim))
+        rows, self._kept = method.scratch(group.dim)
+        self._K, self._u = np.zeros((rows, group.dim)), np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self.t = float(problem.t_start)
         self.y = np.array(problem.start, dtype=np.float64)
@@ -121,7 +165,7 @@ class Stepper:
     @property
     def memory(self) -> Array:
         """What the method keeps from step to step; a view."""
-        return self._K[: self.method.memory]
+        return self._K[: self._kept]
 
     def advance(self, h: float, n: int, start: float | None = None) -> int:
         """n steps of h from t, or from `start`, which is t without the round-off of many sums; returns a status.
@@ -152,11 +196,11 @@ def explain(system: System | None, status: int) -> str:
     return system.explain(status) if system is not None else "the field failed"
 
 
-def data_of(system: System | None) -> tuple[NDArray[np.int64], Array, Array]:
-    """I, F and fresh scratch W."""
+def data_of(system: System | None, workspaces: int = 1) -> tuple[NDArray[np.int64], Array, Array]:
+    """I, F and fresh scratch W, so many times what the system needs."""
     if system is None:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-    return system.ints, system.floats, np.full(system.work, np.nan)
+    return system.ints, system.floats, np.full(workspaces * system.work, np.nan)
 
 
 def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:

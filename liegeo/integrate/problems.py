@@ -42,6 +42,7 @@ class Dynamics(NamedTuple):
     slope: Kernel | None = None  # (I, F, t, q, v, W, out): s of (1)
     factorise: Kernel | None = None  # (I, F, q, alpha, beta, W): prepares W for `substitute`
     substitute: Kernel | None = None  # (I, F, r, W, out): (M + αD + βK)⁻¹ r, D and K near ∂residual/∂v and ∂q
+    resistance: Kernel | None = None  # (I, F, alpha, beta, x, out): (αD + βK) x
     energy: Kernel | None = None  # (I, F, t, q, v, W): kinetic and potential energy, a number
 
 

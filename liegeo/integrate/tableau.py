@@ -91,10 +91,7 @@ class Butcher:
 
     @property
     def matrix(self) -> Array:
-        out = np.zeros((len(self.a), len(self.b)))
-        for i, row in enumerate(self.a):
-            out[i, : len(row)] = row
-        return out
+        return _square(self.a, len(self.b))
 
 
 @dataclass(frozen=True)
@@ -145,6 +142,57 @@ class Exponentials:
             for k, row in enumerate(stage):
                 out[i, k, : len(row)] = row
         return out
+
+
+@dataclass(frozen=True)
+class Rosenbrock:
+    """A linearly implicit method that keeps its order with any matrix (a W-method): stiff.py (3).
+
+    a and gamma have a row a stage, gamma with its diagonal, which is the same in all rows; `lower` are the weights of
+    the companion of one order less.
+    """
+
+    name: str
+    order: int
+    a: tuple[tuple[float, ...], ...]
+    gamma: tuple[tuple[float, ...], ...]
+    b: tuple[float, ...]
+    lower: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        a, gamma = _square(self.a, len(self.b)), _square(self.gamma, len(self.b))
+        if np.triu(a).any() or np.triu(gamma, 1).any() or len(set(np.diag(gamma))) != 1:
+            raise InputError(
+                f"method '{self.name}': a must be strictly lower, gamma lower triangular with equal diagonal."
+            )
+        for b, order in ((self.b, self.order), (self.lower, self.order - 1)):
+            defect = self._defect(a, gamma, np.array(b), order)
+            if defect > _TOLERANCE:
+                raise InputError(f"method '{self.name}': misses a condition of order {order} by {defect:.2g}.")
+
+    @staticmethod
+    def _defect(a: Array, gamma: Array, b: Array, order: int) -> float:
+        """By how much stiff.py (4) is missed, at worst, up to order three."""
+        alpha, sums = a.sum(axis=1), gamma.sum(axis=1)
+        conditions = [[b.sum() - 1.0], [b @ alpha - 1 / 2, b @ sums]]
+        conditions.append(
+            [b @ alpha**2 - 1 / 3, b @ a @ alpha - 1 / 6, b @ a @ sums, b @ gamma @ alpha, b @ gamma @ sums]
+        )
+        return max(abs(float(x)) for some in conditions[:order] for x in some)
+
+    @property
+    def coefficients(self) -> Array:
+        """(2s + 2) × 1 × s: a, gamma, b, and b less that of the other."""
+        s, b = len(self.b), np.array(self.b)
+        rows = [*_square(self.a, s), *_square(self.gamma, s), b, b - np.array(self.lower)]
+        return np.stack(rows)[:, np.newaxis, :]
+
+
+def _square(rows: tuple[tuple[float, ...], ...], n: int) -> Array:
+    out = np.zeros((n, n))
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out
 
 
 def crouch_grossman(name: str, order: int, a: tuple[tuple[float, ...], ...], b: tuple[float, ...]) -> Exponentials:
@@ -247,3 +295,20 @@ CF_4 = Exponentials(
 # 2γ⁵ + (1 − 2γ)⁵ = 0: three steps of order four, the middle one backwards, have order five
 _GAMMA = 1.0 / (2.0 - 2.0 ** (1 / 5))
 CF_5 = composed("commutator-free-5", CF_4, (_GAMMA, 1.0 - 2.0 * _GAMMA, _GAMMA), 5)
+
+# ---- linearly implicit: ROS34PW2 of Rang and Angermann (2005), L-stable
+_G = 0.43586652150845900
+_ROS_G = (
+    (_G,),
+    (-0.87173304301691801, _G),
+    (-0.90338057013044082, 0.054180672388095326, _G),
+    (0.24212380706095346, -1.2232505839045147, 0.54526025533510214, _G),
+)
+ROSENBROCK_3 = Rosenbrock(
+    "rosenbrock-32",
+    3,
+    ((), (0.87173304301691801,), (0.84457060015369423, -0.11299064236484185), (0.0, 0.0, 1.0)),
+    _ROS_G,
+    (0.24212380706095346, -1.2232505839045147, 1.5452602553351020, _G),
+    (0.37810903145819369, -0.096042292212423178, 0.5, 0.2179332607542295),
+)

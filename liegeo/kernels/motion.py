@@ -30,6 +30,7 @@ INPUT_FAILED = -2
 def work_size(n_work: int, n_u: int, n_v: int, n_q: int, n_bodies: int) -> int:
     """How much scratch these kernels use: the parts in the order of `_parts`."""
     real = n_work + n_u + 2 * n_v + 12 * (n_bodies + 1) + 13
+    # even, so that a second workspace behind the first can be used as complex numbers too
     return real + real % 2 + 2 * (n_work + n_q + 2 * n_v)
 
 
@@ -121,6 +122,30 @@ def clear_locked(I, x):
             for k in range(I[b + at.NV]):
                 if I[b + at.LOCKED] >> k & 1:
                     x[index(I[b + at.JV]) + k] = 0.0
+
+
+@kernel(forceinline=False)
+def resistance(I, F, alpha, beta, x, out):
+    """(αD + βK) x, D and K as articulated.py has them; locked speeds do not move."""
+    for i in range(I[at.N_BODIES]):
+        b, f, _ = at.rows(i)
+        jv, ev, n = index(I[b + at.JV]), index(I[b + at.EV]), I[b + at.NM]
+        for k in range(I[b + at.NV]):
+            out[jv + k] = (alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]) * x[jv + k]
+        if n == 0:
+            continue
+        stiffness = index(I[b + at.MODAL]) + at.K_N * n + at.K_NN * n * n
+        damping = stiffness + n * n
+        for k in range(n):
+            out[ev + k] = 0.0
+            if I[b + at.DIAGONAL] == 1:
+                d = (n + 1) * k
+                out[ev + k] = (alpha * F[damping + d] + beta * F[stiffness + d]) * x[ev + k]
+            else:
+                for l in range(n):
+                    c = alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
+                    out[ev + k] += c * x[ev + l]
+    clear_locked(I, out)
 
 
 @kernel(forceinline=False)

@@ -1,0 +1,448 @@
+"""Stiff methods for mechanical systems: implicit steps whose linear systems are (M + αD + βK) x = r.
+
+D and K are what the system gives as its damping and stiffness (problems.Dynamics): for trees they are block-diagonal in
+modes and joint speeds, and the recursion solves in O(N).  Unknown is x = v̇₁; v₁ and Δ = log(q₀⁻¹q₁) follow from it.
+
+Generalised-α [BCA12], with a the algorithmic acceleration:
+
+    (1 − α_m) a₁ + α_m a₀ = (1 − α_f) x + α_f v̇₀,
+    v₁ = v₀ + h (1 − γ) a₀ + h γ a₁,      Δ = h v₀ + h² (½ − β) a₀ + h² β a₁,                                      (1)
+    α_m = (2ρ − 1)/(ρ + 1),  α_f = ρ/(ρ + 1),  γ = ½ + α_f − α_m,  β = ¼ (γ + ½)²
+
+ρ is what is left of an infinitely stiff oscillation after a step; 1 is the trapezoidal rule.
+
+Lie–BDF2: BDF2 in the coordinates u of q = q₀ exp(u), where q₋₁ is at w = log(q₀⁻¹q₋₁): with u̇ = dexp_right(u)⁻¹ v
+
+    v₁ = (4 v₀ − v₋₁ + 2h x)/3,      Δ = (2h v₁ − dexp_right(Δ) w)/3,                                             (2)
+
+the second by fixed point.  The first step is trapezoidal.
+
+Newton's method with the matrix above leaves out what the geometry adds (gravity, gyroscopic forces, springs between
+frames), so it converges linearly, fast if those are slow.  When it does not (rate above _SLOW), the derivative of the
+residual is formed column by column by differences, factorised as a dense matrix, and used until it grows stale.
+
+Linearly implicit (Rosenbrock, a W-method, so that any matrix will do without loss of order): on y = (u, v) with
+f = (dexp_right(u)⁻¹ v, v̇) and A = [0 I; −M⁻¹K −M⁻¹D] at the start of the step,
+
+    (I − γhA) k_i = f(y₀ + h Σ_j a_ij k_j) + hA Σ_j γ_ij k_j,      y₁ = y₀ + h Σ_i b_i k_i.                          (3)
+
+Of order three it is if Σb = 1 and, with α_i = Σ_j a_ij, γ_i = Σ_j γ_ij (the diagonal γ included),
+
+    b·α = ½,  b·γ = 0,  b·α² = ⅓,  b·aα = ⅙,  b·aγ = b·γα = b·γγ = 0.                                             (4)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from liegeo._jit import kernel
+from liegeo.errors import InputError
+from liegeo.integrate.explicit import NO_CONVERGENCE, Operations
+
+Kernel = Callable[..., Any]
+
+# A step of Newton's method that leaves more than this of the error is too slow to go on with.
+_SLOW = 0.4
+# Steps with one matrix, and in all.
+_PATIENCE, _ITERATIONS = 10, 40
+
+# Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; the dense matrix with its
+# pivots.  Scratch: (x | base of v), (base of Δ | w), (residual | correction), and one row more.
+_PAST, _FLAGS, _MATRIX = range(3)
+_STARTED, _DENSE = range(2)
+
+
+def memory(nv: int) -> int:
+    """Rows of K that the implicit methods keep."""
+    return _MATRIX + (nv + 2) // 2
+
+
+def rows(nv: int) -> int:
+    """Rows of K that the implicit methods use."""
+    return memory(nv) + 4
+
+
+@kernel
+def _scratch(nv):
+    """Rows of the scratch."""
+    x = _MATRIX + (nv + 2) // 2
+    return x, x + 1, x + 2, x + 3
+
+
+def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """Solve for x, from a first guess in its row: (layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out).
+
+    v₁ = base + cv x; Δ = base + cq x, or (2).  `out` becomes the new state.  Returns a status.
+    """
+    retract, dexp = group.retract, group.dexp_right_apply
+    residual, factorise, substitute = dynamics.residual, dynamics.factorise, dynamics.substitute
+
+    def place(layout, h, cv, cq, two_step, y, K, u, out):
+        """The state that belongs to x."""
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        x, base, _, extra = _scratch(nv)
+        for k in range(nv):
+            v = K[x, nv + k] + cv * K[x, k]
+            u[0, nv + k] = v - y[nq + k]
+            u[0, k] = 2.0 * h * v / 3.0 if two_step else K[base, k] + cq * K[x, k]
+        if two_step:
+            # Δ of (2): the map contracts by about |w|/6
+            for k in range(nv):
+                K[base, k] = u[0, k]
+                u[1, k] = K[base, nv + k]
+                u[1, nv + k] = 0.0
+            for _ in range(20):
+                change = 0.0
+                dexp(layout, u[0], u[1], K[extra])
+                for k in range(nv):
+                    new = K[base, k] - K[extra, k] / 3.0
+                    change = max(change, abs(new - u[0, k]))
+                    u[0, k] = new
+                if change < 1e-15:
+                    break
+        retract(layout, y, u[0], out)
+
+    if compiled:
+        place = kernel(place, name="integrate.place", forceinline=False)
+
+    def differentiate(layout, I, F, t, h, cv, cq, two_step, y, W, K, u, out):
+        """The derivative of the residual by x, by differences, factorised; a status."""
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        x, _, r, _ = _scratch(nv)
+        M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
+        e = 1e-6 / (h * cv + cq)
+        for j in range(nv):
+            kept = K[x, j]
+            for side in range(2):
+                K[x, j] = kept + (e if side == 0 else -e)
+                place(layout, h, cv, cq, two_step, y, K, u, out)
+                status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], W, K[r, nv:])
+                if status != 0:
+                    K[x, j] = kept
+                    return status
+                for i in range(nv):
+                    M[nv * i + j] = K[r, nv + i] / (2.0 * e) if side == 0 else M[nv * i + j] - K[r, nv + i] / (2.0 * e)
+            K[x, j] = kept
+        return 0 if factorise_dense(M, nv) else NO_CONVERGENCE
+
+    if compiled:
+        differentiate = kernel(differentiate, name="integrate.differentiate", forceinline=False)
+
+    def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out):
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        half = W.shape[0] // 2
+        A, B = W[:half], W[half:]
+        M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
+        x, _, r, _ = _scratch(nv)
+        dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
+        for _ in range(_ITERATIONS):
+            place(layout, h, cv, cq, two_step, y, K, u, out)
+            status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], A, K[r, :nv])
+            if status != 0:
+                return status
+            if dense:
+                substitute_dense(M, nv, K[r, :nv], K[r, nv:])
+            else:
+                if not ready:
+                    status = factorise(I, F, out[:nq], cv, cq, B)
+                    if status != 0:
+                        return status
+                    ready = True
+                substitute(I, F, K[r, :nv], B, K[r, nv:])
+            size = 0.0
+            for k in range(nv):
+                K[x, k] -= K[r, nv + k]
+                size = max(size, abs(cq * K[r, nv + k]), abs(h * cv * K[r, nv + k]))
+            if not size < 1e100:
+                return NO_CONVERGENCE
+            rate, since = size / before if since > 0 else 0.0, since + 1
+            before = size
+            # What is left after a step that shrinks the error by `rate`; the first step does not know its rate.
+            if size <= 1e-3 * tolerance or (since > 1 and rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
+                place(layout, h, cv, cq, two_step, y, K, u, out)
+                return 0
+            if (since > 1 and rate > _SLOW) or since > _PATIENCE:
+                if fresh and rate > 0.9:
+                    return NO_CONVERGENCE
+                status = differentiate(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
+                if status != 0:
+                    return status
+                dense, fresh, since = True, True, 0
+                K[_FLAGS, _DENSE] = 1.0
+        return NO_CONVERGENCE
+
+    return kernel(solve, name="integrate.newton", forceinline=False) if compiled else solve
+
+
+@kernel(forceinline=False)
+def factorise_dense(M, n):
+    """L U of the n × n matrix at M with partial pivoting, pivots behind it; False if it is singular.
+
+    A row of zeros belongs to a locked speed: its unknown is zero.
+    """
+    for i in range(n):
+        size = 0.0
+        for j in range(n):
+            size = max(size, abs(M[n * i + j]))
+        if size == 0.0:
+            M[n * i + i] = 1.0
+    for k in range(n):
+        pivot = k
+        for i in range(k + 1, n):
+            if abs(M[n * i + k]) > abs(M[n * pivot + k]):
+                pivot = i
+        M[n * n + k] = pivot
+        if not abs(M[n * pivot + k]) > 0.0:
+            return False
+        for j in range(n):
+            M[n * k + j], M[n * pivot + j] = M[n * pivot + j], M[n * k + j]
+        for i in range(k + 1, n):
+            M[n * i + k] /= M[n * k + k]
+            for j in range(k + 1, n):
+                M[n * i + j] -= M[n * i + k] * M[n * k + j]
+    return True
+
+
+@kernel(forceinline=False)
+def substitute_dense(M, n, r, out):
+    """out = M⁻¹ r with what `factorise_dense` left."""
+    for i in range(n):
+        out[i] = r[i]
+    for k in range(n):
+        pivot = int(M[n * n + k])
+        out[k], out[pivot] = out[pivot], out[k]
+    for i in range(n):
+        for j in range(i):
+            out[i] -= M[n * i + j] * out[j]
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            out[i] -= M[n * i + j] * out[j]
+        out[i] /= M[n * i + i]
+
+
+def generalised_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """(1); coefficients: α_m, α_f, γ, β, tolerance.  Memory: v̇ and a."""
+    newton, acceleration = _newton(group, dynamics, compiled), dynamics.acceleration
+
+    def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        c = coefficients[0, 0]
+        am, af, gamma, beta = c[0], c[1], c[2], c[3]
+        if K[_FLAGS, _STARTED] == 0.0:
+            status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[_PAST, :nv])
+            if status != 0:
+                return status
+            for k in range(nv):
+                K[_PAST, nv + k] = K[_PAST, k]
+            K[_FLAGS, _STARTED] = 1.0
+        x, base, _, _ = _scratch(nv)
+        share = (1.0 - af) / (1.0 - am)
+        for k in range(nv):
+            old, a = K[_PAST, k], K[_PAST, nv + k]
+            rest = (af * old - am * a) / (1.0 - am)
+            K[x, k] = old
+            K[x, nv + k] = y[nq + k] + h * ((1.0 - gamma) * a + gamma * rest)
+            K[base, k] = h * y[nq + k] + h * h * ((0.5 - beta) * a + beta * rest)
+        status = newton(layout, I, F, t + h, h, h * gamma * share, h * h * beta * share, False, c[4], y, W, K, u, out)
+        if status != 0:
+            return status
+        for k in range(nv):
+            new = (share * K[x, k]) + (af * K[_PAST, k] - am * K[_PAST, nv + k]) / (1.0 - am)
+            K[_PAST, k], K[_PAST, nv + k] = K[x, k], new
+        return 0
+
+    return kernel(step, name="integrate.generalised_alpha") if compiled else step
+
+
+def adaptive_rows(nv: int) -> int:
+    """Rows of K for `adaptive_alpha`: (v | v̇), (a | h), then as the others, then (v | v̇), (a | h) at the end."""
+    return rows(nv) + 4
+
+
+def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """(1) as a trial step (explicit.adaptive); coefficients as those of `generalised_alpha`.
+
+    a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
+    Δ, (β − ⅙) h² (a₁ − a₀) to leading order, goes through (M + αD + βK)⁻¹M, which leaves of a stiff oscillation its
+    amplitude.  Speeds are not weighed: those of stiff modes are large and mean little.
+    """
+    newton, momentum, substitute = _newton(group, dynamics, compiled), dynamics.momentum, dynamics.substitute
+
+    def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        nv = K.shape[1] // 2
+        nq, half, last = y.shape[0] - nv, W.shape[0] // 2, K.shape[0] - 2
+        L, c = K[2:last], coefficients[0, 0]
+        am, af, gamma, beta = c[0], c[1], c[2], c[3]
+        x, base, r, _ = _scratch(nv)
+        ratio = h / K[1, nv] if K[1, nv] != 0.0 else 0.0
+        share = (1.0 - af) / (1.0 - am)
+        cv, cq = h * gamma * share, h * h * beta * share
+        for k in range(nv):
+            old = K[0, nv + k]
+            a = old + ratio * (K[1, k] - old)
+            rest = (af * old - am * a) / (1.0 - am)
+            L[x, k] = old
+            L[x, nv + k] = y[nq + k] + h * ((1.0 - gamma) * a + gamma * rest)
+            L[base, k] = h * y[nq + k] + h * h * ((0.5 - beta) * a + beta * rest)
+        # No matrix of an earlier step: a trial must not depend on what was tried before it.
+        L[_FLAGS, _DENSE] = 0.0
+        status = newton(layout, I, F, t + h, h, cv, cq, False, c[4], y, W, L, u, out)
+        if status != 0:
+            return status
+        for k in range(nv):
+            old = K[0, nv + k]
+            a = old + ratio * (K[1, k] - old)
+            K[last, k], K[last, nv + k] = out[nq + k], L[x, k]
+            K[last + 1, k] = share * L[x, k] + (af * old - am * a) / (1.0 - am)
+            u[0, k] = (beta - 1.0 / 6.0) * h * h * (K[last + 1, k] - a)
+        K[last + 1, nv] = h
+        status = momentum(I, F, out[:nq], u[0, :nv], W[:half], L[r, :nv])
+        if status != 0:
+            return status
+        if L[_FLAGS, _DENSE] == 1.0:
+            M = L[_MATRIX:].reshape((L.shape[0] - _MATRIX) * L.shape[1])
+            substitute_dense(M, nv, L[r, :nv], u[1, :nv])
+        else:
+            substitute(I, F, L[r, :nv], W[half:], u[1, :nv])
+        for k in range(nv):
+            u[1, nv + k] = 0.0
+        return 0
+
+    return kernel(trial, name="integrate.adaptive_alpha") if compiled else trial
+
+
+def spectral(rho: float, tolerance: float = 1e-11) -> tuple[float, ...]:
+    """Coefficients of generalised-α from ρ, by (1)."""
+    if not 0.0 <= rho <= 1.0:
+        raise InputError(f"generalised-α: rho is {rho!r}, expected a number from 0 to 1.")
+    am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+    gamma = 0.5 + af - am
+    return am, af, gamma, 0.25 * (gamma + 0.5) ** 2, tolerance
+
+
+def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """(2); coefficients: tolerance.  Memory: w and v₋₁."""
+    newton, acceleration = _newton(group, dynamics, compiled), dynamics.acceleration
+
+    def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        x, base, _, _ = _scratch(nv)
+        two_step = K[_FLAGS, _STARTED] == 1.0
+        # v̇ at the start: the trapezoidal step needs it, and it is a good first guess
+        status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[x, :nv])
+        if status != 0:
+            return status
+        for k in range(nv):
+            v = y[nq + k]
+            if two_step:
+                K[x, nv + k] = (4.0 * v - K[_PAST, nv + k]) / 3.0
+                K[base, nv + k] = K[_PAST, k]
+            else:
+                K[x, nv + k] = v + 0.5 * h * K[x, k]
+                K[base, k] = h * v + 0.25 * h * h * K[x, k]
+        cv = 2.0 * h / 3.0 if two_step else 0.5 * h
+        cq = cv * cv
+        status = newton(layout, I, F, t + h, h, cv, cq, two_step, coefficients[0, 0, 0], y, W, K, u, out)
+        if status != 0:
+            return status
+        for k in range(nv):
+            # u[0] is (Δ | …): q₀ seen from q₁ is at −Δ
+            K[_PAST, k], K[_PAST, nv + k] = -u[0, k], y[nq + k]
+        K[_FLAGS, _STARTED] = 1.0
+        return 0
+
+    return kernel(step, name="integrate.bdf2") if compiled else step
+
+
+def rosenbrock(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """(3) as a trial step (explicit.adaptive); coefficients as those of tableau.Rosenbrock.
+
+    Rows of K: the field at the start, k_1 … k_s, sums, the field at the end.  With k = (k_u, k_v) and g = Σ γ_ij k_j,
+
+    k_u = f_u + h g_v + γh k_v,    (M + γhD + γ²h²K) k_v = M f_v − h (D g_v + K g_u) − γhK (f_u + h g_v).            (5)
+    """
+    retract, dexpinv = group.retract, group.dexpinv_right_apply
+    acceleration, momentum, resistance = dynamics.acceleration, dynamics.momentum, dynamics.resistance
+    factorise, substitute = dynamics.factorise, dynamics.substitute
+
+    def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        nv, s = K.shape[1] // 2, coefficients.shape[2]
+        nq, half = y.shape[0] - nv, W.shape[0] // 2
+        A, B, total, end = W[:half], W[half:], s + 1, s + 2
+        gamma = coefficients[s, 0, 0]
+        status = factorise(I, F, y[:nq], gamma * h, gamma * gamma * h * h, B)
+        if status != 0:
+            return status
+        for i in range(s):
+            alpha = 0.0
+            for d in range(2 * nv):
+                u[0, d] = K[total, d] = 0.0
+            for j in range(i):
+                a, g = h * coefficients[i, 0, j], coefficients[s + i, 0, j]
+                alpha += coefficients[i, 0, j]
+                for d in range(2 * nv):
+                    u[0, d] += a * K[1 + j, d]
+                    K[total, d] += g * K[1 + j, d]
+            # f into u[1]
+            if i == 0:
+                for d in range(2 * nv):
+                    u[1, d] = K[0, d]
+            else:
+                retract(layout, y, u[0], Y)
+                for k in range(nv):
+                    u[1, k], u[1, nv + k] = Y[nq + k], 0.0
+                dexpinv(layout, u[0], u[1], K[1 + i])
+                for k in range(nv):
+                    u[1, k] = K[1 + i, k]
+                status = acceleration(I, F, t + alpha * h, Y[:nq], Y[nq:], A, u[1, nv:])
+                if status != 0:
+                    return status
+            # (5): K[1 + i] as scratch for the right-hand side
+            status = momentum(I, F, y[:nq], u[1, nv:], A, u[0, nv:])
+            if status != 0:
+                return status
+            for k in range(nv):
+                u[1, k] += h * K[total, nv + k]
+            for k in range(nv):
+                K[1 + i, k] = h * K[total, k] + gamma * h * u[1, k]
+            resistance(I, F, 0.0, 1.0, K[1 + i, :nv], u[0, :nv])
+            resistance(I, F, h, 0.0, K[total, nv:], K[1 + i, :nv])
+            for k in range(nv):
+                u[0, nv + k] -= u[0, k] + K[1 + i, k]
+            substitute(I, F, u[0, nv:], B, K[1 + i, nv:])
+            for k in range(nv):
+                K[1 + i, k] = u[1, k] + gamma * h * K[1 + i, nv + k]
+        for d in range(2 * nv):
+            u[0, d] = u[1, d] = 0.0
+            for j in range(s):
+                u[0, d] += h * coefficients[2 * s, 0, j] * K[1 + j, d]
+                u[1, d] += h * coefficients[2 * s + 1, 0, j] * K[1 + j, d]
+        retract(layout, y, u[0], out)
+        for k in range(nv):
+            K[end, k] = out[nq + k]
+        return acceleration(I, F, t + h, out[:nq], out[nq:], A, K[end, nv:])
+
+    return kernel(trial, name="integrate.rosenbrock") if compiled else trial
+
+
+def rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """(3) as a step of fixed size."""
+    trial, acceleration = rosenbrock(group, dynamics, compiled), dynamics.acceleration
+
+    def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        for k in range(nv):
+            K[0, k] = y[nq + k]
+        status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[0, nv:])
+        if status != 0:
+            return status
+        return trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
+
+    return kernel(step, name="integrate.rosenbrock_step") if compiled else step

@@ -1,0 +1,334 @@
+"""What the columns of a result are called, and in which unit they are: the one place that decides it.
+
+A column is `owner.quantity`, then its component: `.x .y .z` along axes (`.w` first in a quaternion), `[k]` where things
+are only counted.  Its owner is a joint, a body, a frame or node on one ("boom.tip"), a force element, or nobody
+("energy").  An angle is `.angle`, a length `.position`, a rotation `.quaternion`; the rate of the one coordinate of a
+joint is `.speed`, rates of several are `.angular_velocity` and `.velocity`.
+
+What belongs to a joint is in its own axes, as q and v hold it; what belongs to a body, frame or node is in the world's.
+Adding a joint or a force element: one line in JOINTS or INPUTS; without it, its columns are counted.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from liegeo.errors import InputError
+from liegeo.model import forces, joints
+from liegeo.model.body import FlexibleBody
+from liegeo.model.model import Model
+
+#: From the kind of a column to its unit.  Modes and screws are scaled as their author likes: they have none.
+UNITS: Mapping[str, str] = MappingProxyType(
+    {
+        "time": "s",
+        "angle": "rad",
+        "angular velocity": "rad/s",
+        "angular acceleration": "rad/s²",
+        "position": "m",
+        "velocity": "m/s",
+        "acceleration": "m/s²",
+        "quaternion": "",
+        "coordinate": "",
+        "rate of coordinate": "",
+        "acceleration of coordinate": "",
+        "generalised force": "",
+        "modal coordinate": "",
+        "modal speed": "",
+        "modal acceleration": "",
+        "modal force": "",
+        "force": "N",
+        "moment": "N·m",
+        "input": "",
+        "energy": "J",
+        "momentum": "N·s",
+        "angular momentum": "N·m·s",
+    }
+)
+
+# By kind of a speed: the kinds of its acceleration and of the force that works on it.
+_DUAL = {
+    "angular velocity": ("angular acceleration", "moment"),
+    "velocity": ("acceleration", "force"),
+    "rate of coordinate": ("acceleration of coordinate", "generalised force"),
+    "modal speed": ("modal acceleration", "modal force"),
+}
+
+Source = tuple[str, ...]
+
+
+class Column(NamedTuple):
+    """One number a sample: number `place` of what its source, an array or a computation, gives."""
+
+    name: str
+    kind: str
+    source: Source
+    place: int
+
+    @property
+    def unit(self) -> str:
+        return UNITS[self.kind]
+
+
+class Part(NamedTuple):
+    """Columns that stand together: a quantity, its kind, and its components (one without a name: a scalar)."""
+
+    name: str
+    kind: str
+    components: tuple[str, ...] = ("",)
+
+
+def _counted(name: str, kind: str, n: int) -> Part:
+    return Part(name, kind, tuple(f"[{k}]" for k in range(n)))
+
+
+_XY, _XYZ, _WXYZ = (".x", ".y"), (".x", ".y", ".z"), (".w", ".x", ".y", ".z")
+_ANGLE, _POSITION = Part("angle", "angle"), Part("position", "position")
+_TURNING = ((_ANGLE,), (Part("speed", "angular velocity"),))
+_TURN = Part("angular_velocity", "angular velocity", _XYZ)
+_MOVE = Part("velocity", "velocity", _XYZ)
+_ROTATION = Part("quaternion", "quaternion", _WXYZ)
+_PLACE = Part("position", "position", _XYZ)
+
+#: By joint: its coordinates, then its speeds.
+JOINTS: Mapping[type[joints.Joint], tuple[tuple[Part, ...], tuple[Part, ...]]] = MappingProxyType(
+    {
+        joints.Fixed: ((), ()),
+        joints.Revolute: _TURNING,
+        joints.Helical: _TURNING,
+        forces.WheelJoint: _TURNING,
+        joints.Prismatic: ((_POSITION,), (Part("speed", "velocity"),)),
+        joints.Cylindrical: (
+            (_ANGLE, _POSITION),
+            (Part("angular_velocity", "angular velocity"), Part("velocity", "velocity")),
+        ),
+        joints.Universal: ((_counted("angle", "angle", 2),), (_counted("speed", "angular velocity", 2),)),
+        joints.Spherical: ((_ROTATION,), (_TURN,)),
+        joints.Planar: (
+            (_ANGLE, Part("position", "position", _XY)),
+            (Part("angular_velocity", "angular velocity"), Part("velocity", "velocity", _XY)),
+        ),
+        joints.Free: ((_ROTATION, _PLACE), (_TURN, _MOVE)),
+    }
+)
+
+#: By force element: its inputs.  An actuator's is a force on what it drives, so its kind comes from there.
+INPUTS: Mapping[type[forces.Force], tuple[Part, ...]] = MappingProxyType(
+    {forces.PointForce: (Part("input.torque", "moment", _XYZ), Part("input.force", "force", _XYZ))}
+)
+
+# What can be computed of every body, frame and node; of every joint; of the whole model.
+FRAMES = (
+    _PLACE,
+    _ROTATION,
+    _MOVE,
+    _TURN,
+    Part("acceleration", "acceleration", _XYZ),
+    Part("angular_acceleration", "angular acceleration", _XYZ),
+    Part("twist.angular", "angular velocity", _XYZ),
+    Part("twist.linear", "velocity", _XYZ),
+)
+REACTION = (Part("reaction.moment", "moment", _XYZ), Part("reaction.force", "force", _XYZ))
+BALANCE = (
+    Part("energy", "energy"),
+    Part("energy.kinetic", "energy"),
+    Part("energy.gravitational", "energy"),
+    Part("energy.elastic", "energy"),
+    Part("momentum.angular", "angular momentum", _XYZ),
+    Part("momentum.linear", "momentum", _XYZ),
+    Part("center", "position", _XYZ),
+)
+
+
+class _Columns:
+    """Columns in order, the groups that they form, and the names of whole quantities."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Column] = {}
+        self.groups: dict[str, list[str]] = {}
+        self.quantities: list[str] = []
+
+    def add(self, owner: str, part: Part, source: Source, start: int = 0, kinds: Sequence[str] = ()) -> int:
+        """Consecutive columns of one source, `kinds` where they differ; returns the index behind the last one."""
+        dot = f"{owner}." if owner else ""
+        names = [f"{dot}{part.name}{component}" for component in part.components]
+        for k, (name, kind) in enumerate(zip(names, kinds or [part.kind] * len(names), strict=True)):
+            self.by_name.setdefault(name, Column(name, kind, source, start + k))
+        if part.components != ("",):
+            self.groups[f"{dot}{part.name}"] = names
+        # "reaction.force" is half of "reaction"
+        whole = part.name.rpartition(".")[0]
+        if whole and f"{dot}{whole}" not in self.by_name:
+            self.groups.setdefault(f"{dot}{whole}", []).extend(names)
+        self.quantities.append(f"{dot}{part.name}")
+        return start + len(names)
+
+
+class Names:
+    """The columns of a model by name: those of the table, and those that can be computed."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._table = self._list_table()
+
+    @property
+    def table(self) -> Mapping[str, Column]:
+        """Columns of the table, time first."""
+        return self._table.by_name
+
+    @property
+    def more(self) -> Mapping[str, Column]:
+        """Columns that are computed when asked for."""
+        return self._computed.by_name
+
+    @property
+    def computable(self) -> tuple[str, ...]:
+        """The quantities behind `more`, without their components."""
+        return tuple(self._computed.quantities)
+
+    @functools.cached_property
+    def _computed(self) -> _Columns:
+        return self._list_computed()
+
+    @functools.cached_property
+    def _groups(self) -> Mapping[str, list[str]]:
+        return self._computed.groups | self._table.groups
+
+    @functools.cached_property
+    def _rank(self) -> Mapping[str, int]:
+        """By column: its place among all of them."""
+        return {name: k for k, name in enumerate(dict.fromkeys([*self.table, *self.more]))}
+
+    def column(self, name: str) -> Column:
+        return self.table[name] if name in self.table else self.more[name]
+
+    def find(self, name: str) -> tuple[str, ...]:
+        """The columns that a name stands for: itself, or the components of a quantity."""
+        if name in self.table:
+            return (name,)
+        if name in self._table.groups:
+            return tuple(self._table.groups[name])
+        if name in self.more:
+            return (name,)
+        if name in self._groups:
+            return tuple(self._groups[name])
+        raise InputError(self._unknown(name))
+
+    def match(self, patterns: Iterable[str]) -> list[str]:
+        """The columns behind names and wildcards (* and ?), each once, in the order of the patterns."""
+        found: dict[str, None] = {}
+        for pattern in patterns:
+            if not isinstance(pattern, str):
+                raise InputError(
+                    f"result: {pattern!r} is not a name, expected text such as 'hinge.angle' or '*.angle'."
+                )
+            wild = "*" in pattern or "?" in pattern
+            found.update(dict.fromkeys(self._match(pattern) if wild else self.find(pattern)))
+        return list(found)
+
+    def _match(self, pattern: str) -> list[str]:
+        # Brackets are part of names, not a set of letters.
+        fits = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
+        columns = {name for name in self._rank if fits(name)}
+        columns.update(name for group, names in self._groups.items() if fits(group) for name in names)
+        if not columns:
+            raise InputError(
+                f"result: nothing matches '{pattern}'.\n"
+                "  Names are in result.names and result.more; * stands for any text, ? for one letter."
+            )
+        return sorted(columns, key=self._rank.__getitem__)
+
+    def _unknown(self, name: str) -> str:
+        of_owner = [n for n in [*self._table.quantities, *self.computable] if n.startswith(f"{name}.")]
+        if of_owner:
+            shown = ", ".join(of_owner[:8]) + (", …" if len(of_owner) > 8 else "")
+            return (
+                f"result: '{name}' has several quantities, expected the name of one: {shown}.\n"
+                f"  result.select('{name}.*') gives them all."
+            )
+        close = difflib.get_close_matches(name, [*self._groups, *self._rank], n=1)
+        hint = f" Did you mean '{close[0]}'?" if close else ""
+        return (
+            f"result: '{name}' is neither a column nor can it be computed.{hint}\n"
+            "  Names are in result.names and result.more; result.select('*.angle') finds them by wildcard."
+        )
+
+    def _joints(self) -> Iterator[joints.Joint]:
+        by_name = {joint.name: joint for joint in self.model.tree.all_joints}
+        return (by_name[name] for name in self.model.joints)
+
+    def _flexible(self) -> Iterator[str]:
+        return (body.name for body in map(self.model.body, range(len(self.model.bodies))) if body.n_modes)
+
+    def _list_table(self) -> _Columns:
+        out = _Columns()
+        out.add("", Part("time", "time"), ("t",))
+        group = self.model.group
+        if group is not None:
+            for joint in self._joints():
+                for letter, parts in zip("qv", _parts(joint), strict=True):
+                    k = getattr(group, letter)[joint.name].start if parts else 0
+                    for part in parts:
+                        k = out.add(joint.name, part, (letter,), k)
+            for name in self._flexible():
+                for letter, what, kind in (("q", "eta", "modal coordinate"), ("v", "etad", "modal speed")):
+                    place = getattr(group, letter)[name]
+                    out.add(name, _counted(what, kind, place.stop - place.start), (letter,), place.start)
+        for force in self.model.tree.forces:
+            if force.n_inputs:
+                k = self.model.nv + self.model.inputs[force.name].start
+                for part in self._inputs(force):
+                    k = out.add(force.name, part, ("u",), k)
+        return out
+
+    def _inputs(self, force: forces.Force) -> tuple[Part, ...]:
+        if isinstance(force, forces.Actuator):
+            joint = next(j for j in self._joints() if j.name == force.joint)
+            return (Part("input", _DUAL[_speed_kinds(joint)[force.speed]][1]),)
+        return INPUTS.get(type(force), (_counted("input", "input", force.n_inputs),))
+
+    def _list_computed(self) -> _Columns:
+        out = _Columns()
+        for part in BALANCE:
+            out.add("", part, ("balance", part.name))
+        speeds = self.model.group.v if self.model.group is not None else {}
+        for joint in self._joints():
+            kinds = _speed_kinds(joint)
+            if kinds:
+                _add_rates(out, joint.name, "acceleration", kinds, speeds[joint.name].start, counted=len(kinds) > 1)
+            for k, part in enumerate(REACTION):
+                out.add(joint.name, part, ("joint", joint.name), 3 * k)
+        for name in self._flexible():
+            kinds = ["modal speed"] * (speeds[name].stop - speeds[name].start)
+            _add_rates(out, name, "etadd", kinds, speeds[name].start, counted=True)
+        for body in self.model.tree.bodies:
+            nodes = body.nodes if isinstance(body, FlexibleBody) else {}
+            for place in ("", *dict.fromkeys([*body.frames, *nodes])):
+                owner = f"{body.name}.{place}" if place else body.name
+                for part in FRAMES:
+                    out.add(owner, part, ("frame", owner, part.name))
+        return out
+
+
+def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, counted: bool) -> None:
+    """Accelerations and generalised forces of the owner's speeds: one number, or counted in their order."""
+    for what, source, k in ((name, "a", 0), ("tau", "u", 1)):
+        kinds = [_DUAL[speed][k] for speed in speeds]
+        part = _counted(what, kinds[0], len(kinds)) if counted else Part(what, kinds[0])
+        out.add(owner, part, (source,), start, kinds)
+
+
+def _parts(joint: joints.Joint) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+    n = len(joint.screws())
+    counted = (_counted("q", "coordinate", n),), (_counted("v", "rate of coordinate", n),)
+    return JOINTS.get(type(joint), counted)
+
+
+def _speed_kinds(joint: joints.Joint) -> list[str]:
+    return [part.kind for part in _parts(joint)[1] for _ in part.components]

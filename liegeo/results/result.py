@@ -1,0 +1,313 @@
+"""What a simulation returns: a trajectory, its columns by name, files and pictures of it."""
+
+from __future__ import annotations
+
+import functools
+import html
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from liegeo.errors import InputError
+from liegeo.model.model import Model, State
+from liegeo.results import tables
+from liegeo.results.names import Column, Names
+from liegeo.results.quantities import Observer
+from liegeo.results.tables import read_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from liegeo.results.plots import Curve
+
+__all__ = ["Result", "RunInfo", "Spectrum", "plot_runs", "read_table"]
+
+Array = NDArray[Any]
+FilePath = str | os.PathLike[str]
+
+# Samples count as equally spaced if their steps differ by less than this part of a step.
+_EQUAL = 1e-6
+_FEWEST = 8
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """How a run went: method, steps taken and rejected, wall time in seconds, and why it ended early, if it did."""
+
+    method: str
+    steps: int
+    rejected: int = 0
+    seconds: float = 0.0
+    finished: bool = True
+    message: str = ""
+    events: tuple[Any, ...] = ()
+
+
+class Spectrum(NamedTuple):
+    """Frequencies in Hz, and at each the amplitude of a sine, in the unit of the column."""
+
+    frequency: Array
+    amplitude: Array
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Result:
+    """Samples of a run: times t (n), configurations q (n × nq), speeds v (n × nv), and u (n × (nv + nu)), which is the
+    generalised forces and then the inputs.
+
+    `result["hinge.angle"]` is a column, `result["boom.tip.position"]` three of them, computed when first asked for and
+    kept.  `names` are the columns of `table`, `more` is what can be computed; liegeo/results/names.py has the rule.
+    """
+
+    model: Model
+    t: Array
+    q: Array
+    v: Array
+    u: Array
+    info: RunInfo
+
+    def __post_init__(self) -> None:
+        n = np.shape(self.t)[0] if np.ndim(self.t) == 1 else 0
+        if n == 0:
+            raise InputError(f"Result: t has shape {np.shape(self.t)}, expected (n,) with n ≥ 1.")
+        nq, nv, nu = self.model.nq, self.model.nv, self.model.nu
+        for name, shape in (("t", (n,)), ("q", (n, nq)), ("v", (n, nv)), ("u", (n, nv + nu))):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            if array.shape != shape:
+                raise InputError(f"Result: {name} has shape {array.shape}, expected {shape} for {self.model!r}.")
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+
+    # ---- columns
+
+    @functools.cached_property
+    def _names(self) -> Names:
+        return Names(self.model)
+
+    @functools.cached_property
+    def _observer(self) -> Observer:
+        return Observer(self.model, self.t, self.q, self.v, self.u)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table."""
+        return tuple(self._names.table)
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """What can be computed beside the table; of vectors also each component: `tip.position.x`."""
+        return self._names.computable
+
+    @functools.cached_property
+    def table(self) -> Array:
+        """Time, coordinates and speeds of joints and modes, and inputs: a structured array of float64."""
+        return self._tabulate(self.names)
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def __getitem__(self, name: str) -> Array:
+        """A column (n,), or the components of a quantity (n, k): an array of its own."""
+        if not isinstance(name, str):
+            raise InputError(
+                f"result: {name!r} is not a name, expected text such as 'time'; states are in result.state(i)."
+            )
+        found = self._names.find(name)
+        columns = self._columns(found)
+        return columns[name].copy() if found == (name,) else np.stack(list(columns.values()), axis=1)
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and bool(self._names.find(name))
+        except InputError:
+            return False
+
+    def select(self, *patterns: str) -> Array:
+        """Time and the columns behind names and wildcards, as a structured array: `select("*.angle", "energy*")`.
+
+        * stands for any text and ? for one letter, in names of columns or of quantities, computed ones included.
+        """
+        return self._tabulate(self._match(patterns))
+
+    def unit(self, name: str) -> str:
+        """The unit of a column or quantity, "" if it has none; of mixed ones (a twist) all units in order."""
+        return ", ".join(dict.fromkeys(self._names.column(column).unit for column in self._names.find(name)))
+
+    def _match(self, patterns: Iterable[str]) -> list[str]:
+        """Without time."""
+        return [name for name in self._names.match(patterns) if name != "time"]
+
+    def _columns(self, names: Iterable[str]) -> dict[str, Array]:
+        columns = [self._names.column(name) for name in names]
+        answers = self._observer.answer(column.source for column in columns)
+        return {column.name: answers[column.source][:, column.place] for column in columns}
+
+    def _tabulate(self, names: Iterable[str]) -> Array:
+        table = tables.make_table(self._columns(dict.fromkeys(["time", *names])))
+        table.setflags(write=False)
+        return table
+
+    # ---- states
+
+    def state(self, i: int) -> State:
+        """The state at sample i; −1 is the last."""
+        n = len(self)
+        if not -n <= i < n:
+            raise InputError(f"result.state: sample {i} of {n}, expected {-n} to {n - 1}.")
+        return State(self.q[i].copy(), self.v[i].copy(), float(self.t[i]))
+
+    @property
+    def end(self) -> State:
+        """The last state, from which a run can go on."""
+        return self.state(-1)
+
+    # ---- for people
+
+    def _facts(self) -> dict[str, str]:
+        info, span = self.info, float(self.t[-1] - self.t[0])
+        samples = "1 sample" if len(self) == 1 else f"{len(self)} samples"
+        rejected = f" ({info.rejected} rejected)" if info.rejected else ""
+        speed = f", {abs(span) / info.seconds:.3g} × real time" if info.seconds > 0.0 else ""
+        return {
+            "model": self.model.tree.name,
+            "time": f"{self.t[0]:.6g} to {self.t[-1]:.6g} s, {samples}",
+            "method": f"{info.method}, {info.steps} steps{rejected}",
+            "took": f"{info.seconds:.3g} s{speed}",
+            **({} if info.finished else {"stopped early": info.message}),
+        }
+
+    def __repr__(self) -> str:
+        facts = self._facts()
+        early = f"\n  stopped early: {self.info.message}" if not self.info.finished else ""
+        return f"<result of '{facts['model']}': {facts['time']}; {facts['method']} in {facts['took']}{early}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for key, value in self._facts().items()
+        )
+        return f"<table>{rows}</table>"
+
+    # ---- files
+
+    def to(self, path: FilePath, names: str | Sequence[str] | None = None) -> Path:
+        """Write a .csv, .npz or .parquet file."""
+        suffix = tables.suffix_of("to", Path(path))
+        write = {".csv": self.to_csv, ".npz": self.to_npz, ".parquet": self.to_parquet}
+        return write[suffix](path, names)
+
+    def to_csv(self, path: FilePath, names: str | Sequence[str] | None = None) -> Path:
+        """Write the table, or time and the columns behind `names` and wildcards; numbers read back exactly."""
+        return tables.write_csv(path, self._chosen(names))
+
+    def to_npz(self, path: FilePath, names: str | Sequence[str] | None = None) -> Path:
+        """Write the same columns, t, q, v, u, and how the run went, as JSON in `meta`."""
+        table = self._chosen(names)
+        return tables.write_npz(path, table, {"t": self.t, "q": self.q, "v": self.v, "u": self.u}, self._meta(table))
+
+    def to_parquet(self, path: FilePath, names: str | Sequence[str] | None = None) -> Path:
+        """Write the same columns, with units; needs pyarrow."""
+        table = self._chosen(names)
+        return tables.write_parquet(path, table, self._meta(table))
+
+    def _chosen(self, names: str | Sequence[str] | None) -> Array:
+        if names is None:
+            return self.table
+        return self.select(names) if isinstance(names, str) else self.select(*names)
+
+    def _meta(self, table: Array) -> dict[str, Any]:
+        info = {key: value for key, value in asdict(self.info).items() if key != "events"}
+        units = {name: self._names.column(name).unit for name in table.dtype.names or ()}
+        return {"model": self.model.tree.name, **info, "units": units}
+
+    # ---- pictures
+
+    def plot(
+        self, *names: str, file: FilePath | None = None, ax: Axes | None = None, title: str | None = None
+    ) -> Figure:
+        """A figure of columns over time, names or wildcards, one axis a kind of quantity; all of the table if none.
+
+        `file` (.png, .pdf, .svg) also writes it; `ax` draws into axes that you have.
+        """
+        from liegeo.results import plots
+
+        return plots.draw(self._curves("plot", names or self.names), file=file, ax=ax, title=title)
+
+    def spectrum(self, name: str) -> Spectrum:
+        """Amplitudes of a column (or of each component of a quantity) over frequency.
+
+        The mean is taken out and a Hann window w put on; the amplitude is 2|Σ wₖxₖe^(−iωk)|/Σwₖ, so a sine whose
+        frequency is one of those listed has a peak as high as its amplitude; between two, it is up to 15 % lower.
+        """
+        step = self._equal_step()
+        x = self[name]
+        n = len(x)
+        window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
+        shape = (n,) + (1,) * (x.ndim - 1)
+        transform = np.fft.rfft((x - x.mean(axis=0)) * window.reshape(shape), axis=0)
+        amplitude = 2.0 * np.abs(transform) / window.sum()
+        # These two stand for one complex wave, not for a pair.
+        amplitude[0] *= 0.5
+        if n % 2 == 0:
+            amplitude[-1] *= 0.5
+        return Spectrum(np.fft.rfftfreq(n, step), amplitude)
+
+    def plot_spectrum(
+        self, *names: str, file: FilePath | None = None, ax: Axes | None = None, title: str | None = None
+    ) -> Figure:
+        """A figure of `spectrum` for columns, names or wildcards, one axis a kind of quantity."""
+        from liegeo.results import plots
+
+        curves = self._curves("plot_spectrum", names)
+        frequency = np.fft.rfftfreq(len(self), self._equal_step())
+        # Without frequency 0, whose amplitude is zero: the scale is logarithmic.
+        spectra = [
+            plots.Curve(c.name, c.kind, c.unit, frequency[1:], self.spectrum(c.name).amplitude[1:]) for c in curves
+        ]
+        return plots.draw_spectra(spectra, file=file, ax=ax, title=title)
+
+    def _equal_step(self) -> float:
+        if len(self) < _FEWEST:
+            raise InputError(f"spectrum: the result has {len(self)} samples, expected at least {_FEWEST}.")
+        steps = np.diff(self.t)
+        mean = float(steps.mean())
+        if not np.abs(steps - mean).max() <= _EQUAL * abs(mean):
+            raise InputError(
+                f"spectrum: samples are {steps.min():.6g} to {steps.max():.6g} s apart, expected equal steps.\n"
+                "  Simulate with outputs at equal steps."
+            )
+        return mean
+
+    def _curves(self, who: str, names: Sequence[str]) -> list[Curve]:
+        from liegeo.results import plots
+
+        chosen = self._match(names)
+        if not chosen:
+            raise InputError(f"{who}: nothing to draw, expected names such as 'hinge.angle' or '*.angle'.")
+        columns: list[Column] = [self._names.column(name) for name in chosen]
+        values = self._columns(chosen)
+        return [plots.Curve(c.name, c.kind, c.unit, self.t, values[c.name]) for c in columns]
+
+
+def plot_runs(
+    runs: Mapping[str, Result], *names: str, file: FilePath | None = None, title: str | None = None
+) -> Figure:
+    """A figure of the same columns of several runs, by label: one axis a column, one colour a run."""
+    from liegeo.results import plots
+
+    if not runs:
+        raise InputError("plot_runs: there are no runs, expected a mapping of labels to results.")
+    curves = {}
+    for label, run in runs.items():
+        try:
+            curves[label] = run._curves("plot_runs", names)
+        except InputError as error:
+            raise InputError(f"plot_runs, run '{label}': {error}") from None
+    return plots.draw_runs(curves, file=file, title=title)

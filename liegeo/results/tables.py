@@ -1,0 +1,157 @@
+"""Tables of named columns in files: CSV, NumPy's npz, Parquet.  A file appears whole or not at all.
+
+A table is a structured array of float64, as fmpy has it: the first column is `time`.  CSV has a row of names, and
+numbers that read back exactly; npz has an array a column, and whatever else is given; Parquet has units too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from liegeo.errors import InputError, LiegeoError
+
+Array = NDArray[Any]
+
+# Key in npz files of what is known about the table, as JSON.
+META = "meta"
+SUFFIXES = (".csv", ".npz", ".parquet")
+
+
+def make_table(columns: Mapping[str, Array]) -> Array:
+    """A structured array of float64 from columns of one length."""
+    n = len(next(iter(columns.values())))
+    table = np.empty(n, dtype=[(name, np.float64) for name in columns])
+    for name, values in columns.items():
+        table[name] = values
+    return table
+
+
+def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
+    """Let `write` fill a new file beside `path`, then put it in its place; if anything fails, nothing has changed."""
+    path = Path(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException as error:
+        _remove(temporary)
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)) and not path.parent.is_dir():
+            raise InputError(f"cannot write {path}: there is no folder {path.parent}. Create it first.") from None
+        if isinstance(error, OSError) and error.errno is not None:
+            # The message of the system would name the temporary file.
+            raise OSError(error.errno, f"cannot write: {error.strerror}", str(path)) from None
+        raise
+    return path
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        # Where it could not be created either; the error that led here is the one to tell.
+        return
+
+
+def write_csv(path: str | os.PathLike[str], table: Array) -> Path:
+    """Names, then a row a sample, each number as short as it can be to read back exactly."""
+    names = table.dtype.names or ()
+    for name in names:
+        if any(letter in name for letter in ',"\n\r'):
+            raise InputError(
+                f"to_csv: the name {name!r} has a comma, a quote or a new line, which readers of CSV would split.\n"
+                "  Rename the joint or body, or write npz or Parquet."
+            )
+
+    def write(file: BinaryIO) -> None:
+        file.write((",".join(names) + "\n").encode())
+        for row in table.tolist():
+            file.write((",".join(map(repr, row)) + "\n").encode())
+
+    return write_whole(path, write)
+
+
+def write_npz(path: str | os.PathLike[str], table: Array, more: Mapping[str, Array], meta: Mapping[str, Any]) -> Path:
+    """Columns by name, other arrays by theirs, and what is known about them as JSON; no pickles."""
+    columns = {name: table[name] for name in table.dtype.names or ()}
+    about = np.array(json.dumps({**meta, "columns": list(columns)}, ensure_ascii=False))
+    arrays: dict[str, Any] = {**columns, **more, META: about}
+    return write_whole(path, lambda file: np.savez(file, **arrays))
+
+
+def write_parquet(path: str | os.PathLike[str], table: Array, meta: Mapping[str, Any]) -> Path:
+    """Columns with their units, from `meta`, in the metadata of their fields."""
+    pa, parquet = _pyarrow("to_parquet")
+    names = table.dtype.names or ()
+    fields = [pa.field(name, pa.float64(), nullable=False, metadata={"unit": meta["units"][name]}) for name in names]
+    schema = pa.schema(fields, metadata={"liegeo": json.dumps(meta, ensure_ascii=False)})
+    columns = [pa.array(np.ascontiguousarray(table[name])) for name in names]
+    made = pa.Table.from_arrays(columns, schema=schema)
+    return write_whole(path, lambda file: parquet.write_table(made, file))
+
+
+def read_table(path: str | os.PathLike[str]) -> Array:
+    """The structured array that a Result wrote to a .csv, .npz or .parquet file."""
+    path = Path(path)
+    suffix = suffix_of("read_table", path)
+    try:
+        if suffix == ".csv":
+            return _read_csv(path)
+        return _read_npz(path) if suffix == ".npz" else _read_parquet(path)
+    except (LiegeoError, OSError):
+        raise
+    except Exception as error:
+        raise InputError(f"read_table: {path} is not a table in {suffix[1:]} format: {error}") from None
+
+
+def suffix_of(who: str, path: Path) -> str:
+    """One of SUFFIXES, or an error that lists them."""
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise InputError(f"{who}: {path.name} ends in '{path.suffix}', expected one of {', '.join(SUFFIXES)}.")
+    return suffix
+
+
+def _read_csv(path: Path) -> Array:
+    with path.open(encoding="utf-8", newline="") as file:
+        names = [name.strip('"') for name in file.readline().rstrip("\r\n").split(",")]
+        rows = [tuple(map(float, line.split(","))) for line in file if line.strip()]
+    for k, row in enumerate(rows):
+        if len(row) != len(names):
+            raise InputError(f"read_table: {path}, row {k + 1} has {len(row)} numbers, expected {len(names)}.")
+    return np.array(rows, dtype=[(name, np.float64) for name in names])
+
+
+def _read_npz(path: Path) -> Array:
+    with np.load(path, allow_pickle=False) as archive:
+        if META not in archive:
+            raise InputError(f"read_table: {path} has no entry '{META}', so liegeo did not write it.")
+        return make_table({name: archive[name] for name in json.loads(str(archive[META]))["columns"]})
+
+
+def _read_parquet(path: Path) -> Array:
+    _, parquet = _pyarrow("read_table")
+    table = parquet.read_table(path)
+    return make_table({name: table[name].to_numpy() for name in table.column_names})
+
+
+def _pyarrow(who: str) -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise InputError(
+            f"{who}: Parquet files need pyarrow, which is not installed.\n"
+            "  Install it with: pip install pyarrow    (or: pip install 'liegeo[parquet]'); CSV and npz need nothing."
+        ) from None
+    return pyarrow, pyarrow.parquet
