@@ -14,12 +14,14 @@ from typing import Any
 
 from liegeo._version import __version__
 
-_SUBMODULES = ("dynamics", "errors", "flex", "integrate", "lie", "model", "operators")
+_SUBMODULES = ("analysis", "dynamics", "errors", "flex", "integrate", "lie", "model", "operators", "results")
 
 # Public name -> the module that holds it.
 _NAMES = {
     **dict.fromkeys(("forward_dynamics", "inverse_dynamics", "mass_matrix"), "liegeo.dynamics"),
     **dict.fromkeys(("Body", "FlexibleBody", "Tree"), "liegeo.model"),
+    "simulate": "liegeo.simulation",
+    **dict.fromkeys(("Result", "plot_runs", "read_table"), "liegeo.results"),
 }
 
 __all__ = ["__version__", *_SUBMODULES, *_NAMES]

@@ -31,6 +31,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.serialize import dumps
@@ -45,6 +46,9 @@ _KNOWN = ("liegeo.", "llvmlite", "math", "cmath", "numba", "numpy", "scipy")
 
 # A folder of an older version of the sources that nobody has used for this long is deleted.
 _KEEP_SECONDS = 14 * 24 * 3600
+
+# What `invoke` returns if a user's kernel raised an exception.
+KERNEL_RAISED = -4
 
 _DOUBLES = ctypes.POINTER(ctypes.c_double)
 #: int f(double t, const double *q, const double *v, double *u): fills what drives a motion, returns 0 if all is well.
@@ -82,6 +86,12 @@ if numba.config.DISABLE_JIT:
     def index(i: Any) -> Any:
         """i; see below."""
         return i
+
+    def invoke(address: Any, arguments: Any) -> Any:
+        """Only compiled kernels have addresses."""
+        raise NotImplementedError
+
+    invoke_number = invoke
 
     def call_address(address: Any, t: Any, q: Any, v: Any, u: Any) -> Any:
         """The C function at `address`; see below."""
@@ -126,6 +136,28 @@ else:
             return builder.sext(builder.call(function, [time, *pointers]), ir.IntType(64))
 
         return types.int64(types.int64, types.float64, q, v, u), generate
+
+    def _make_invoke(result: Any) -> Any:
+        @intrinsic  # type: ignore[untyped-decorator]
+        def invoke(typing_context: Any, address: Any, arguments: Any) -> Any:
+            """What the compiled kernel at `address` returns for a tuple of arguments: a status, or a number.
+
+            Arrays are passed as they are: the kernel must have been compiled for contiguous ones of the same type.
+            """
+
+            def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+                place, pack = values
+                kinds = tuple(signature.args[1])
+                unpacked = cgutils.unpack_tuple(builder, pack, len(kinds))
+                function = builder.inttoptr(place, context.call_conv.get_function_type(result, kinds).as_pointer())
+                status, value = context.call_conv.call_function(builder, function, result, kinds, unpacked)
+                return builder.select(status.is_ok, value, ir.Constant(value.type, KERNEL_RAISED))
+
+            return result(types.int64, arguments), generate
+
+        return invoke
+
+    invoke, invoke_number = _make_invoke(types.int64), _make_invoke(types.float64)
 
 
 @functools.cache

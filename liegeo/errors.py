@@ -27,3 +27,11 @@ class IntegrationError(LiegeoError, ArithmeticError):
     def __init__(self, message: str, trajectory: Any = None) -> None:
         super().__init__(message)
         self.trajectory = trajectory
+
+
+class SimulationError(LiegeoError, ArithmeticError):
+    """A simulation ended early: the message says when and why, and `result` is what there is so far."""
+
+    def __init__(self, message: str, result: Any) -> None:
+        super().__init__(message)
+        self.result = result

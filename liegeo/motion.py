@@ -68,7 +68,7 @@ class Drive:
         else:
             for name, value in _as_mapping(inputs).items():
                 self._add(name, value, constants, tables)
-        self._constants = constants
+        self.constants = constants
         self._callback = None
         if self._functions or self._whole is not None:
             self._callback = DRIVE_FUNCTION(self._call)
@@ -92,10 +92,10 @@ class Drive:
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
         """The model's arrays with what layout.py calls DRIVE behind them."""
         model = self.model
-        if not tables and self._callback is None and not self._constants.any():
+        if not tables and self._callback is None and not self.constants.any():
             return model.ints, model.floats
-        floats, rows = [model.floats, self._constants], []
-        size = len(model.floats) + len(self._constants)
+        floats, rows = [model.floats, self.constants], []
+        size = len(model.floats) + len(self.constants)
         for place, table in tables:
             rows += [place, size, *_shape(table)]
             floats.append(table[2:])
@@ -103,7 +103,11 @@ class Drive:
         address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0 if self._callback is not None else 0
         ints = np.concatenate([model.ints, np.array([address, len(model.floats), len(tables), *rows], dtype=np.int64)])
         ints[at.DRIVE] = len(model.ints)
-        return ints, np.concatenate(floats)
+        packed = np.concatenate(floats)
+        # as those of a model are: another type would have the kernels compiled again
+        ints.setflags(write=False)
+        packed.setflags(write=False)
+        return ints, packed
 
     def _add(self, name: str, value: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
         place = self._place(name)

@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import explicit, stiff
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.methods import Rows, check_method, count, data_of, explain
+from liegeo.integrate.methods import Made, Rows, check_method, count, data_of, explain, given_to, made
 from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
@@ -188,7 +188,7 @@ def solve_adaptive(
     while status == FULL and stop is None:
         piece, status = stepper.advance()
         if events:
-            stop = _look_for_events(join([_last(pieces[-1]), piece]), events, found)
+            stop = find_events(join([_last(pieces[-1]), piece]), events, found)
         pieces.append(piece)
     run = replace(join(pieces), events=_as_arrays(found, problem.group))
     if stop is not None:
@@ -231,10 +231,11 @@ class AdaptiveStepper:
     ) -> None:
         self.problem, self.method = problem, method
         group = problem.group
-        self._given, self._loop = compile_adaptive(problem, method)
+        self._given = given_to(problem, mechanical=False)
+        self._loop, used = compile_adaptive(problem, method)
         self._coefficients = method.coefficients(rtol + atol)
         self._layout = _rows(group)
-        self._I, self._F, self._W = data_of(problem.system, method.workspaces)
+        self._I, self._F, self._W = data_of(problem.system, method.workspaces, used)
         self._K, self._u = np.zeros((method.scratch(group.dim), group.dim)), np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._scale = np.empty(group.dim)
@@ -300,7 +301,7 @@ def _rows(group: Group) -> NDArray[np.int64]:
     return rows
 
 
-def _look_for_events(
+def find_events(
     run: AdaptiveTrajectory, events: Sequence[Event], found: list[list[tuple[float, Array]]]
 ) -> tuple[float, Array] | None:
     """Zeros in these steps; the first terminal one, if there is any."""
@@ -353,20 +354,13 @@ def _as_arrays(found: list[list[tuple[float, Array]]], group: Group) -> tuple[tu
     )
 
 
-def compile_adaptive(problem: Problem, method: AdaptiveMethod) -> tuple[Any, Any]:
-    """The field and the loop, compiled if the field is; one for all trees."""
+def compile_adaptive(problem: Problem, method: AdaptiveMethod) -> Made:
+    """The loop, compiled if the field is; one for all mechanical systems."""
     check_method(problem, method)
-    system = problem.system
-    field = problem.field if system is not None else _adapt(problem.field, problem.compiled)
-    given = system.dynamics if system is not None and method.mechanical else field
-    return field, _compile(explicit.operations(problem.group), method.make, given, problem.compiled)
+    given = given_to(problem, method.mechanical)
+    return _compile(explicit.operations(problem.group), method.make, given, problem.compiled)
 
 
 @functools.lru_cache(maxsize=256)
-def _adapt(field: Any, compiled: bool) -> Any:
-    return explicit.adapt_field(field, compiled)
-
-
-@functools.lru_cache(maxsize=256)
-def _compile(group: explicit.Operations, make: Callable[..., Any], given: Any, compiled: bool) -> Any:
-    return explicit.adaptive(make(group, given, compiled), compiled)
+def _compile(group: explicit.Operations, make: Callable[..., Any], given: Any, compiled: bool) -> Made:
+    return made(make, group, given, compiled, explicit.adaptive)

@@ -240,19 +240,22 @@ def weigh(layout, y, rtol, atol, out):
 
 
 def run(step: Kernel, compiled: bool) -> Kernel:
-    """Many steps in one call: (layout, I, F, coefficients, t, y, h, n, W, K, u, Y, end) -> (steps done, status).
+    """Many steps in one call: (layout, I, F, coefficients, t, y, h, first, n, W, K, u, Y, end, E) -> (done, status).
 
-    y is the start and becomes the end of the last good step.
+    Steps first, first + 1, … of those that began at t: their times do not depend on how many are made at once.  y is
+    where they start and becomes the end of the last good one; E, unless it is empty, gets the end of each.
     """
 
-    def loop(layout, I, F, coefficients, t, y, h, n, W, K, u, Y, end):
+    def loop(layout, I, F, coefficients, t, y, h, first, n, W, K, u, Y, end, E):
         for k in range(n):
-            status = step(layout, I, F, coefficients, t + k * h, y, h, W, K, u, Y, end)
+            status = step(layout, I, F, coefficients, t + (first + k) * h, y, h, W, K, u, Y, end)
             if status == 0 and not finite(end):
                 status = NOT_FINITE
             if status != 0:
                 return k, status
             copy(end, y)
+            if E.shape[0] > 0:
+                copy(y, E[k])
         return n, 0
 
     return kernel(loop, name="integrate.run") if compiled else loop

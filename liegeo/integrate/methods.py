@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import explicit, stiff
+from liegeo.integrate import calls, explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.explicit import Operations, operations
-from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
+from liegeo.integrate.problems import Problem, System, Trajectory
 from liegeo.lie import Product
 
 Array = NDArray[np.float64]
@@ -143,23 +144,23 @@ def check_method(problem: Problem, method: Any) -> None:
 
 
 class Stepper:
-    """A method on a problem: its compiled loop, its place (t, y) and its memory.
+    """A method on a problem: its compiled loop, how many steps are done, where it is (y), and its memory.
 
-    `advance` moves it on.  t, y and memory are all there is: put back, they give the same bits again.
+    `advance` moves it on.  `done`, y and memory are all there is: put back, they give the same bits again.
     """
 
     def __init__(self, problem: Problem, method: Method) -> None:
         check_method(problem, method)
         self.problem, self.method = problem, method
         group, system = problem.group, problem.system
-        self._loop = compile_loop(problem, method)
+        self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._I, self._F, self._W = data_of(system, method.workspaces)
+        self._I, self._F, self._W = data_of(system, method.workspaces, used)
         self._coefficients = method.coefficients
         rows, self._kept = method.scratch(group.dim)
         self._K, self._u = np.zeros((rows, group.dim)), np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
-        self.t = float(problem.t_start)
+        self.done = 0
         self.y = np.array(problem.start, dtype=np.float64)
 
     @property
@@ -167,21 +168,16 @@ class Stepper:
         """What the method keeps from step to step; a view."""
         return self._K[: self._kept]
 
-    def advance(self, h: float, n: int, start: float | None = None) -> int:
-        """n steps of h from t, or from `start`, which is t without the round-off of many sums; returns a status.
+    def advance(self, h: float, n: int, every: bool = False) -> tuple[Array, int]:
+        """n steps of h: their ends, if `every` one is wanted, and a status.
 
-        After a failure t and y are where the last good step ended.
+        After a failure `done` and y are where the last good step ended.
         """
-        if start is not None:
-            self.t = start
-        scratch = self._W, self._K, self._u, self._Y, self._end
-        done, status = self._loop(self._layout, self._I, self._F, self._coefficients, self.t, self.y, h, n, *scratch)
-        self.t += done * h
-        return int(status)
-
-    def explain(self, status: int) -> str:
-        """What a status means, for a message."""
-        return explain(self.problem.system, status)
+        ends = np.empty((n if every else 0, *self.problem.group.element_shape))
+        data = self._layout, self._I, self._F, self._coefficients, self.problem.t_start, self.y, h, self.done, n
+        done, status = self._loop(*data, self._W, self._K, self._u, self._Y, self._end, ends)
+        self.done += int(done)
+        return ends[: int(done)], int(status)
 
 
 def explain(system: System | None, status: int) -> str:
@@ -190,17 +186,25 @@ def explain(system: System | None, status: int) -> str:
         NO_CONVERGENCE: "the equations of a step could not be solved",
         INPUT_FAILED: "the input function failed",
         NOT_FINITE: "the solution is not finite",
+        KERNEL_RAISED: "a kernel of the system raised an exception",
     }
     if status in words:
         return words[status]
     return system.explain(status) if system is not None else "the field failed"
 
 
-def data_of(system: System | None, workspaces: int = 1) -> tuple[NDArray[np.int64], Array, Array]:
-    """I, F and fresh scratch W, so many times what the system needs."""
+def data_of(
+    system: System | None, workspaces: int = 1, used: frozenset[str] = frozenset({"acceleration"})
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """I with the addresses of the kernels `used`, F, and fresh scratch W, so many times what the system needs."""
+    ints, floats = (np.zeros(0, np.int64), np.zeros(0)) if system is None else (system.ints, system.floats.copy())
+    if system is not None and system.compiled:
+        ints = np.concatenate([ints, calls.addresses(system.dynamics, used)])
+    ints.setflags(write=False)
+    floats.setflags(write=False)
     if system is None:
-        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-    return system.ints, system.floats, np.full(workspaces * system.work, np.nan)
+        return ints, floats, np.zeros(0)
+    return ints, floats, np.full(workspaces * system.work, np.nan)
 
 
 def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:
@@ -215,31 +219,56 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
         raise InputError(f"solve: save is {save!r}, expected a divisor of steps ({steps}).")
     stepper = Stepper(problem, method)
     h, n = (problem.t_end - problem.t_start) / steps, steps // kept
-    t, out = [stepper.t], [stepper.y.copy()]
-    for k in range(kept):
-        status = stepper.advance(h, n, problem.t_start + k * n * h)
+    times, out = [float(problem.t_start)], [stepper.y.copy()]
+    for _ in range(kept):
+        _, status = stepper.advance(h, n)
+        now = problem.t_start + stepper.done * h
         if status:
             raise IntegrationError(
-                f"problem '{problem.name}', {method.name}: {stepper.explain(status)} after t = {stepper.t:.6g}.\n"
+                f"problem '{problem.name}', {method.name}: {explain(problem.system, status)} after t = {now:.6g}.\n"
                 "  Take more steps, or look for a singularity of the field.",
-                Trajectory(np.array(t), np.stack(out)),
+                Trajectory(np.array(times), np.stack(out)),
             )
-        t.append(stepper.t)
+        times.append(now)
         out.append(stepper.y.copy())
-    return Trajectory(np.array(t), np.stack(out))
+    return Trajectory(np.array(times), np.stack(out))
 
 
-def compile_loop(problem: Problem, method: Method) -> Callable[..., Any]:
-    """The loop of a method on a problem, compiled if the field is; one for all trees."""
-    kernels = problem.system.dynamics if problem.system is not None and method.mechanical else None
-    return _compile(
-        operations(problem.group), method.make, problem.field, kernels, problem.system is not None, problem.compiled
-    )
+def compile_loop(problem: Problem, method: Method) -> Made:
+    """The loop of a method on a problem, compiled if the field is; one for all mechanical systems."""
+    return _compile(operations(problem.group), method.make, given_to(problem, method.mechanical), problem.compiled)
 
 
 @functools.lru_cache(maxsize=256)
-def _compile(
-    group: Operations, make: Callable[..., Any], field: Any, kernels: Dynamics | None, is_kernel: bool, compiled: bool
-) -> Callable[..., Any]:
-    given = kernels or (field if is_kernel else explicit.adapt_field(field, compiled))
-    return explicit.run(make(group, given, compiled), compiled)
+def _compile(group: Operations, make: Callable[..., Any], given: Any, compiled: bool) -> Made:
+    return made(make, group, given, compiled, explicit.run)
+
+
+class Made(NamedTuple):
+    """A compiled loop, and which kernels of a system it calls."""
+
+    loop: Callable[..., Any]
+    used: frozenset[str]
+
+
+def made(make: Callable[..., Any], group: Operations, given: Any, compiled: bool, loop: Callable[..., Any]) -> Made:
+    """The loop around what `make` makes."""
+    if given is not calls.STUBS:
+        return Made(loop(make(group, given, compiled), compiled), frozenset({"acceleration"}))
+    recorder = calls.Recorder()
+    step = make(group, recorder, compiled)
+    return Made(loop(step, compiled), frozenset({*recorder.used, "acceleration"}))
+
+
+def given_to(problem: Problem, mechanical: bool) -> Any:
+    """What a method gets beside the group: a field, or the kernels of a system."""
+    if problem.system is None:
+        return _adapt(problem.field, problem.compiled)
+    if mechanical:
+        return calls.STUBS if problem.compiled else problem.system.dynamics
+    return problem.field
+
+
+@functools.lru_cache(maxsize=256)
+def _adapt(field: Any, compiled: bool) -> Any:
+    return explicit.adapt_field(field, compiled)

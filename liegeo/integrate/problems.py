@@ -33,7 +33,8 @@ SPEEDS = "speeds "
 class Dynamics(NamedTuple):
     """The kernels of a mechanical system; what a method does not use may be None.
 
-    I and F are the system's data, W its scratch.  All but `energy` return a status, zero if all is well.
+    I and F are the system's data, W its scratch.  All but `energy` return a status, an int, zero if all is well.  They
+    are Numba functions, or all plain ones (calls.py).
     """
 
     acceleration: Kernel  # (I, F, t, q, v, W, out): v̇
@@ -60,6 +61,17 @@ class System:
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):
             raise InputError(f"system: group is {self.group!r}, expected a Product.\n  Write Product({{'q': group}}).")
+
+    @property
+    def compiled(self) -> bool:
+        return hasattr(self.dynamics.acceleration, "py_func")
+
+    @property
+    def field(self) -> Kernel:
+        """(v, v̇) as a field on states."""
+        from liegeo.integrate.calls import STUBS
+
+        return explicit.motion(STUBS.acceleration if self.compiled else self.dynamics.acceleration)
 
     @functools.cached_property
     def states(self) -> Product:
@@ -96,7 +108,7 @@ class Problem:
     def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
         """The motion of a mechanical system from (q, v)."""
         start = np.concatenate([np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)])
-        return cls(system.states, explicit.motion(system.dynamics.acceleration), start, t_end, system=system, **more)
+        return cls(system.states, system.field, start, t_end, system=system, **more)
 
     @property
     def compiled(self) -> bool:

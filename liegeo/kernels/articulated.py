@@ -101,6 +101,7 @@ def substitute(I, F, r, W, out):
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         gather(I, F, i, out, False, False, W)
     scatter(I, F, 0.0, False, W, out)
+    return 0
 
 
 @kernel(forceinline=False)

@@ -146,6 +146,7 @@ def resistance(I, F, alpha, beta, x, out):
                     c = alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
                     out[ev + k] += c * x[ev + l]
     clear_locked(I, out)
+    return 0
 
 
 @kernel(forceinline=False)

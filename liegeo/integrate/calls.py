@@ -1,0 +1,120 @@
+"""How compiled steps call the kernels of a mechanical system: through addresses.
+
+Compiled into a step, the dynamics of a tree would be optimised again for every method: a minute each.  So a step calls
+stubs, which find the address of the real kernel among the last numbers of I and jump there: a method is compiled once,
+for all systems, and a system once, for all methods.  A jump costs a nanosecond or two.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from liegeo._jit import invoke, invoke_number, kernel
+from liegeo.errors import InputError
+from liegeo.integrate.problems import Dynamics
+
+# How kernels see their data, whatever view of it a step passes.
+_I = types.Array(types.int64, 1, "C", readonly=True)
+_F = types.Array(types.float64, 1, "C", readonly=True)
+_V = types.Array(types.float64, 1, "C")
+_T = types.float64
+
+_ARGUMENTS = {
+    "acceleration": (_I, _F, _T, _V, _V, _V, _V),
+    "residual": (_I, _F, _T, _V, _V, _V, _V, _V),
+    "momentum": (_I, _F, _V, _V, _V, _V),
+    "slope": (_I, _F, _T, _V, _V, _V, _V),
+    "factorise": (_I, _F, _V, _T, _T, _V),
+    "substitute": (_I, _F, _V, _V, _V),
+    "resistance": (_I, _F, _T, _T, _V, _V),
+    "energy": (_I, _F, _T, _V, _V, _V),
+}
+_SIZE = len(_ARGUMENTS)
+
+
+@kernel
+def _acceleration(I, F, t, q, v, W, out):
+    return invoke(I[I.shape[0] - _SIZE], (I, F, t, q, v, W, out))
+
+
+@kernel
+def _residual(I, F, t, q, v, a, W, out):
+    return invoke(I[I.shape[0] - _SIZE + 1], (I, F, t, q, v, a, W, out))
+
+
+@kernel
+def _momentum(I, F, q, v, W, out):
+    return invoke(I[I.shape[0] - _SIZE + 2], (I, F, q, v, W, out))
+
+
+@kernel
+def _slope(I, F, t, q, v, W, out):
+    return invoke(I[I.shape[0] - _SIZE + 3], (I, F, t, q, v, W, out))
+
+
+@kernel
+def _factorise(I, F, q, alpha, beta, W):
+    return invoke(I[I.shape[0] - _SIZE + 4], (I, F, q, alpha, beta, W))
+
+
+@kernel
+def _substitute(I, F, r, W, out):
+    return invoke(I[I.shape[0] - _SIZE + 5], (I, F, r, W, out))
+
+
+@kernel
+def _resistance(I, F, alpha, beta, x, out):
+    return invoke(I[I.shape[0] - _SIZE + 6], (I, F, alpha, beta, x, out))
+
+
+@kernel
+def _energy(I, F, t, q, v, W):
+    return invoke_number(I[I.shape[0] - _SIZE + 7], (I, F, t, q, v, W))
+
+
+STUBS = Dynamics(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy)
+
+
+class Recorder:
+    """The stubs, and which of them were asked for: a system need not be compiled for what a method never calls."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.used.add(name)
+        return getattr(STUBS, name)
+
+
+def addresses(dynamics: Dynamics, used: frozenset[str]) -> NDArray[np.int64]:
+    """Where the compiled kernels of a system are; 0 for those that nobody uses."""
+    out = np.zeros(_SIZE, np.int64)
+    for k, name in enumerate(Dynamics._fields):
+        if name in used:
+            out[k] = _address(name, getattr(dynamics, name))
+    return out
+
+
+@functools.lru_cache(maxsize=512)
+def _address(name: str, function: Any) -> int:
+    arguments = _ARGUMENTS[name]
+    if function is None:
+        raise InputError(f"system: it has no kernel '{name}', which the method needs.")
+    try:
+        function.compile(arguments)
+    except TypeError as error:
+        raise InputError(f"system: kernel '{name}' cannot be compiled for its arguments: {error}") from None
+    result = function.overloads[arguments]
+    wanted = types.float64 if name == "energy" else types.int64
+    given = types.unliteral(result.signature.return_type)
+    if given != wanted:
+        raise InputError(
+            f"system: kernel '{name}' returns {given}, expected "
+            + ("a float." if name == "energy" else "a status: an int, zero if all is well.")
+        )
+    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))

@@ -1,0 +1,468 @@
+"""`liegeo.simulate`: a model, a state, an end; everything else has an answer if none is given.
+
+The method, if none is given: for a model without elasticity and damping Dormand–Prince 5(4).  Otherwise it and adaptive
+generalised-α are both tried from the start for `_TRIAL` steps, and the one goes on that gets further for its cost,
+which is counted, not timed: the same call makes the same choice on every machine.
+
+Output between steps is the cubic of integrate/adaptive.py (3).  A run is made in pieces of about a tenth of a second;
+between them Ctrl-C is heard, the bar moves and the checkpoint is written, and where they end changes no bit.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from liegeo import checkpoints
+from liegeo.errors import InputError, SimulationError
+from liegeo.integrate import (
+    ALL_ADAPTIVE,
+    ALL_INTEGRATORS,
+    RKMK4,
+    AdaptiveAlpha,
+    AdaptiveMethod,
+    AdaptiveStepper,
+    AdaptiveTrajectory,
+    DormandPrince54,
+    Event,
+    GeneralisedAlpha,
+    Method,
+    Problem,
+    Stepper,
+)
+from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
+from liegeo.integrate.methods import data_of, explain
+from liegeo.kernels import layout as at
+from liegeo.model.body import suggest
+from liegeo.model.model import Model, State
+from liegeo.motion import Drive
+from liegeo.results import Result, RunInfo
+from liegeo.results.progress import Progress
+
+Array = NDArray[np.float64]
+
+# Steps by which methods are compared, and what a step of each costs in evaluations of the dynamics.
+_TRIAL = 40
+_COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
+
+# Samples, if nothing is said about them.
+_SAMPLES = 1000
+# A piece of a run should take so many seconds, and has at most so many steps.
+_PIECE, _LARGEST_PIECE = 0.1, 4096
+
+
+def simulate(
+    model: Model,
+    state: State | None = None,
+    t_end: float = 1.0,
+    *,
+    inputs: Any = None,
+    method: Method | AdaptiveMethod | str | None = None,
+    step: float | None = None,
+    rtol: float = 1e-5,
+    atol: float = 1e-6,
+    max_step: float = np.inf,
+    output: ArrayLike | str | None = None,
+    every: int = 1,
+    events: Sequence[Event] = (),
+    progress: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint_every: float = 30.0,
+) -> Result:
+    """The motion of a model from a state (at rest, if none is given) to t_end.
+
+    - `inputs`: what drives it, by name: numbers, samples, splines, functions (liegeo/motion.py).
+    - `method`: a method of liegeo.integrate or its name; chosen if not given.  Methods of fixed step need `step`; with
+      `step` alone it is generalised-α, or RKMK4 if the model is rigid.
+    - `rtol`, `atol`, `max_step`: for methods that choose their steps.
+    - `output`: times, or a number, the time between samples, or "steps": the end of every step, or of each `every`-th.
+      If not given, a thousand samples.
+    - `events`: Event(function of (t, state), direction, terminal); where they happened is in result.info.events.
+    - `progress`: show a bar; None: if there is a terminal.
+    - `checkpoint`: a file, written every `checkpoint_every` seconds.  If it is there, and of this same run, the run
+      goes on from it, and gives the same bits as one that was never interrupted; a run that is complete deletes it.
+
+    Ctrl-C returns what there is.  If a step cannot be taken, SimulationError has what there is as `result`.
+    """
+    run = _Run(model, state or model.state(), t_end, inputs, method, step, rtol, atol, max_step, output, every, events)
+    return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every)
+
+
+@dataclass
+class _Samples:
+    """Samples taken so far: at wanted times, or at each so many steps."""
+
+    wanted: Array | None
+    every: int
+    t: list[Array] = field(default_factory=list)
+    y: list[Array] = field(default_factory=list)
+    taken: int = 0
+    steps: int = 0
+
+    def take(self, piece: AdaptiveTrajectory, last: bool) -> None:
+        """From a piece of a trajectory that begins where the one before it ended."""
+        if self.wanted is None:
+            k = np.arange(1, len(piece.t))
+            chosen = k[((self.steps + k) % self.every == 0) | (last & (k == len(piece.t) - 1))]
+            self.steps += len(k)
+            self.t.append(piece.t[chosen])
+            self.y.append(piece.y[chosen])
+            return
+        end = len(self.wanted) if last else int(np.searchsorted(self.wanted, piece.t[-1], side="right"))
+        times = self.wanted[self.taken : end]
+        times = times[times <= piece.t[-1] + 1e-9 * abs(piece.t[-1] - piece.t[0])]
+        if len(times):
+            self.t.append(times)
+            self.y.append(piece(np.clip(times, piece.t[0], piece.t[-1])))
+            self.taken += len(times)
+
+    def arrays(self) -> tuple[Array, Array]:
+        return np.concatenate(self.t), np.concatenate(self.y)
+
+
+class _Run:
+    """One simulation: what it was asked for, and how far it is."""
+
+    def __init__(
+        self,
+        model: Model,
+        state: State,
+        t_end: float,
+        inputs: Any,
+        method: Method | AdaptiveMethod | str | None,
+        step: float | None,
+        rtol: float,
+        atol: float,
+        max_step: float,
+        output: Any,
+        every: int,
+        events: Sequence[Event],
+    ) -> None:
+        _check(model, state, t_end, step, rtol, atol, max_step, every)
+        self.model, self.events = model, events
+        self.start = float(state.t)
+        self.end = float(t_end)
+        self.drive = Drive(model, inputs)
+        self.problem = Problem.of(
+            self.drive.system, state.q, state.v, self.end, t_start=self.start, name=model.tree.name
+        )
+        self.tolerances = {"rtol": float(rtol), "atol": float(atol), "max_step": float(max_step)}
+        self.method = self._choose(method, step)
+        self.step = self._step(step)
+        self.samples = _Samples(self._times(output), every)
+        self.rejected = 0
+        self.found: list[list[tuple[float, Array]]] = [[] for _ in events]
+        here = np.array([self.start])
+        self.samples.t.append(here)
+        self.samples.y.append(np.array(self.problem.start)[np.newaxis].copy())
+        if self.samples.wanted is not None:
+            first = int(np.searchsorted(self.samples.wanted, self.start, side="right"))
+            if first == 0:
+                self.samples.t, self.samples.y = [np.zeros(0)], [np.zeros((0, self.problem.group.element_shape[0]))]
+            self.samples.taken = first
+        if isinstance(self.method, AdaptiveMethod):
+            self.stepper: AdaptiveStepper | Stepper = AdaptiveStepper(self.problem, self.method, **self.tolerances)
+            self.field = self.stepper.memory[0].copy()
+        else:
+            self.stepper = Stepper(self.problem, self.method)
+        self.last = self._point()
+        self.why, self.failed = "", False
+
+    # ---- what was asked for
+
+    def _choose(self, method: Any, step: float | None) -> Method | AdaptiveMethod:
+        if isinstance(method, str):
+            known: dict[str, Method | AdaptiveMethod] = {m.name: m for m in ALL_INTEGRATORS}
+            known |= {m.name: m for m in ALL_ADAPTIVE}
+            if method not in known:
+                raise InputError(f"simulate: there is no method '{method}'.{suggest(method, list(known))}")
+            return known[method]
+        if isinstance(method, Method | AdaptiveMethod):
+            return method
+        if method is not None:
+            raise InputError(f"simulate: method is {method!r}, expected a method of liegeo.integrate or its name.")
+        if step is not None:
+            return GeneralisedAlpha if _is_elastic(self.model) else RKMK4
+        if not _is_elastic(self.model) or self.end == self.start:
+            return DormandPrince54
+        return max((AdaptiveAlpha, DormandPrince54), key=self._reach)
+
+    def _reach(self, method: AdaptiveMethod) -> float:
+        """Simulated time for the cost of a step, over the first steps."""
+        stepper = AdaptiveStepper(self.problem, method, **self.tolerances)
+        piece, _ = stepper.advance(_TRIAL)
+        if not len(piece.t):
+            return 0.0
+        return float(piece.t[-1] - self.start) / (_COST[method.name] * (len(piece.t) + piece.rejected))
+
+    def _step(self, step: float | None) -> float:
+        """The step of a method of fixed step, made a divisor of the whole time."""
+        if isinstance(self.method, AdaptiveMethod):
+            if step is not None:
+                raise InputError(
+                    f"simulate: step is {step!r}, but {self.method.name} chooses its own.\n"
+                    "  Give rtol and atol, or max_step, or a method of fixed step."
+                )
+            return 0.0
+        if step is None:
+            raise InputError(f"simulate: {self.method.name} is a method of fixed step; give step=… in seconds.")
+        return (self.end - self.start) / self.n_steps(step)
+
+    def n_steps(self, step: float) -> int:
+        return max(1, int(np.ceil((self.end - self.start) / step * (1.0 - 1e-12))))
+
+    def _times(self, output: Any) -> Array | None:
+        if isinstance(output, str):
+            if output != "steps":
+                raise InputError(f"simulate: output is {output!r}, expected times, a number, or 'steps'.")
+            return None
+        if output is None:
+            return np.linspace(self.start, self.end, _SAMPLES + 1, dtype=np.float64)
+        if np.ndim(output) == 0:
+            spacing = float(output)
+            if not spacing > 0.0:
+                raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0.")
+            n = int(np.floor((self.end - self.start) / spacing * (1.0 + 1e-12)))
+            return self.start + spacing * np.arange(n + 1)
+        times = np.asarray(output, dtype=np.float64)
+        if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or not (np.diff(times) > 0.0).all():
+            raise InputError("simulate: output times must be finite numbers that rise strictly.")
+        if times[0] < self.start or times[-1] > self.end:
+            raise InputError(
+                f"simulate: output times go from {times[0]:.6g} to {times[-1]:.6g}, outside of the run, "
+                f"{self.start:.6g} to {self.end:.6g}."
+            )
+        return times
+
+    # ---- the run
+
+    def run(self, progress: bool | None, path: Path | None, seconds_between: float) -> Result:
+        began = time.perf_counter()
+        saved = None if path is None else checkpoints.Checkpoint(path, self._identity(), seconds_between)
+        spent = self._restore(saved) if saved is not None else 0.0
+        interrupted = False
+        with Progress(self.end - self.start, self.model.tree.name, progress) as bar:
+            try:
+                more = self.end > self.start and self.last.t[-1] < self.end
+                n = 16
+                while more:
+                    before = time.perf_counter()
+                    more = self._advance(n)
+                    took = max(time.perf_counter() - before, 1e-6)
+                    n = max(1, min(_LARGEST_PIECE, 2 * n, int(n * _PIECE / took)))
+                    bar.update(float(self.last.t[-1]) - self.start, self.samples.steps)
+                    if saved is not None and more and saved.is_due():
+                        saved.write(self._content(spent + time.perf_counter() - began))
+            except KeyboardInterrupt:
+                interrupted = True
+        error = self.drive.error
+        if isinstance(error, KeyboardInterrupt):
+            interrupted, error = True, None
+        if interrupted:
+            self.why = f"interrupted at t = {self.last.t[-1]:.6g} s"
+            if saved is not None:
+                saved.write(self._content(spent + time.perf_counter() - began))
+        elif saved is not None and not self.failed:
+            saved.delete()
+        result = self._result(spent + time.perf_counter() - began)
+        if self.failed and not interrupted:
+            raise SimulationError(
+                f"simulate: {self.why}\n  What there is so far is in the error's `result`.", result
+            ) from error
+        return result
+
+    def _advance(self, n: int) -> bool:
+        """A piece of the run; False if it is over."""
+        if isinstance(self.stepper, AdaptiveStepper):
+            piece, status = self.stepper.advance(n)
+            more, failed = status == FULL, status not in (FULL, FINISHED)
+            why, now = self.stepper.why, self.stepper.t
+            self.rejected += piece.rejected
+            whole = join([self.last, piece])
+        else:
+            before = self.stepper.done
+            left = self.n_steps(self.step) - before
+            ends, status = self.stepper.advance(self.step, min(n, left), every=True)
+            more, failed = not status and self.stepper.done < before + left, status != 0
+            now = self._time(self.stepper.done)
+            why = explain(self.problem.system, status) if failed else ""
+            whole = self._fixed_piece(before, ends)
+        stop = find_events(whole, self._group_events, self.found) if self.events else None
+        if stop is not None:
+            whole = _until(whole, *stop)
+            more = failed = False
+            self.why = f"event at t = {stop[0]:.6g} s"
+        self.samples.take(whole, last=not more)
+        if self.samples.wanted is not None:
+            self.samples.steps += len(whole.t) - 1
+        self.last = AdaptiveTrajectory(whole.group, whole.t[-1:], whole.y[-1:], whole.f[-1:], 0, ())
+        if failed:
+            self.failed = True
+            self.why = f"at t = {now:.6g} s: {self.drive.error or why}"
+        return more
+
+    def _time(self, done: int) -> float:
+        return self.end if done == self.n_steps(self.step) else self.start + done * self.step
+
+    def _fixed_piece(self, before: int, ends: Array) -> AdaptiveTrajectory:
+        """Steps of fixed size as a trajectory; fields only where something will be asked between them."""
+        t = np.array([self._time(before + k) for k in range(len(ends) + 1)])
+        y = np.concatenate([self.last.y, ends])
+        f = np.zeros((len(t), self.problem.group.dim))
+        wanted = self.samples.wanted
+        needed: Sequence[int]
+        if self.events:
+            needed = range(len(t))
+        elif wanted is None:
+            needed = range(0)
+        else:
+            times = wanted[(wanted > t[0]) & (wanted <= t[-1])]
+            k = np.searchsorted(t, times)
+            between = np.abs(times - t[k]) > 1e-9 * abs(self.step)
+            needed = sorted({*k[between], *(k[between] - 1)})
+        for k in needed:
+            f[k] = self._field(t[k], y[k])
+        return AdaptiveTrajectory(self.problem.group, t, y, f, 0, ())
+
+    @functools.cached_property
+    def _data(self) -> tuple[Any, Array, Array]:
+        return data_of(self.drive.system)
+
+    def _field(self, t: float, y: Array) -> Array:
+        out = np.empty(self.problem.group.dim)
+        I, F, W = self._data
+        self.problem.field(I, F, float(t), np.ascontiguousarray(y), W, out)
+        return out
+
+    @functools.cached_property
+    def _group_events(self) -> list[Event]:
+        """Events of (t, state) as functions of (t, Y)."""
+        nq = self.model.nq
+
+        def on_states(function: Any) -> Any:
+            return lambda t, y: float(function(t, State(np.array(y[:nq]), np.array(y[nq:]), t)))
+
+        return [Event(on_states(event.function), event.direction, event.terminal) for event in self.events]
+
+    def _point(self) -> AdaptiveTrajectory:
+        field = self._field(self.start, self.stepper.y)
+        y = self.stepper.y[np.newaxis].copy()
+        return AdaptiveTrajectory(self.problem.group, np.array([self.start]), y, field[np.newaxis], 0, ())
+
+    def _result(self, seconds: float) -> Result:
+        t, y = self.samples.arrays()
+        if not len(t):
+            t, y = self.last.t, self.last.y
+        nq = self.model.nq
+        q, v = y[:, :nq], y[:, nq:]
+        u = np.stack([self._inputs(*row) for row in zip(t, q, v, strict=True)])
+        events = tuple(
+            tuple(State(place[:nq].copy(), place[nq:].copy(), when) for when, place in places) for places in self.found
+        )
+        finished = not self.failed and (not self.why or self.why.startswith("event"))
+        info = RunInfo(self.method.name, self.samples.steps, self.rejected, seconds, finished, self.why, events)
+        return Result(self.model, t, q, v, u, info)
+
+    def _inputs(self, t: float, q: Array, v: Array) -> Array:
+        if self.drive.error is not None:
+            return np.full(self.model.nv + self.model.nu, np.nan)
+        return self.drive.values(float(t), np.ascontiguousarray(q), np.ascontiguousarray(v))
+
+    # ---- checkpoints
+
+    def _identity(self) -> dict[str, Any]:
+        """What must be the same for a run to go on from a checkpoint."""
+        wanted = self.samples.wanted
+        return {
+            "model": checkpoints.digest(self.model.ints, self.model.floats),
+            "start": checkpoints.digest(np.asarray(self.problem.start), np.array([self.start])),
+            "t_end": self.end,
+            "inputs": checkpoints.digest(self.drive.constants),
+            "method": self.method.name,
+            "step": self.step,
+            "tolerances": "" if self.step else repr(self.tolerances),
+            "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
+            "events": len(self.events),
+        }
+
+    def _content(self, seconds: float) -> dict[str, Array]:
+        t, y = self.samples.arrays()
+        self.samples.t, self.samples.y = [t], [y]
+        numbers = [self.samples.taken, self.samples.steps, self.rejected, seconds]
+        content = {"t": t, "y": y, "numbers": np.array(numbers), "memory": self.stepper.memory.copy()}
+        content |= {"last_t": self.last.t, "last_y": self.last.y, "last_f": self.last.f, "here": self.stepper.y.copy()}
+        if isinstance(self.stepper, AdaptiveStepper):
+            content["control"] = self.stepper.control.copy()
+        else:
+            content["done"] = np.array(self.stepper.done)
+        for k, places in enumerate(self.found):
+            content[f"event_{k}_t"] = np.array([when for when, _ in places])
+            content[f"event_{k}_y"] = np.array([place for _, place in places]).reshape(len(places), -1)
+        return content
+
+    def _restore(self, saved: checkpoints.Checkpoint) -> float:
+        """Go on from a checkpoint, if there is one; returns the seconds that were spent before it."""
+        content = saved.read()
+        if content is None:
+            return 0.0
+        self.samples.t, self.samples.y = [content["t"]], [content["y"]]
+        taken, steps, rejected, seconds = content["numbers"]
+        self.samples.taken, self.samples.steps, self.rejected = int(taken), int(steps), int(rejected)
+        self.stepper.memory[:] = content["memory"]
+        self.stepper.y[:] = content["here"]
+        self.last = AdaptiveTrajectory(
+            self.problem.group, content["last_t"], content["last_y"], content["last_f"], 0, ()
+        )
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.stepper.control[:] = content["control"]
+        else:
+            self.stepper.done = int(content["done"])
+        for k, places in enumerate(self.found):
+            times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
+            places.extend((float(when), end) for when, end in zip(times, ends, strict=True))
+        return float(seconds)
+
+
+def _until(run: AdaptiveTrajectory, t: float, y: Array) -> AdaptiveTrajectory:
+    """A run up to a terminal event, which becomes its last point."""
+    n = int(np.searchsorted(run.t, t))
+    # between step n − 1 and the event the cubic goes on as it would have, so its slope there is found from the cubic
+    e = 1e-6 * (run.t[n] - run.t[n - 1])
+    slope = run.group.difference(run.between(n - 1, t), run.between(n - 1, t - e)) / e
+    f = np.concatenate([run.f[:n], slope[np.newaxis]])
+    return AdaptiveTrajectory(run.group, np.append(run.t[:n], t), np.concatenate([run.y[:n], y[np.newaxis]]), f, 0, ())
+
+
+def _is_elastic(model: Model) -> bool:
+    """Whether there is anything that can be stiff: modes, joints with springs, dampers or friction, springs between."""
+    rows = [at.HEADER + i * at.BODY_I_SIZE for i in range(len(model.bodies))]
+    passive = any(model.ints[row + at.PASSIVE] or model.ints[row + at.NM] for row in rows)
+    return bool(passive or model.ints[at.N_ELEMENTS])
+
+
+def _check(model: Any, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any, max_step: Any, every: Any) -> None:
+    if not isinstance(model, Model):
+        hint = "\n  Call compile() on it." if hasattr(model, "compile") else ""
+        raise InputError(f"simulate: model is {model!r}, expected a compiled Model.{hint}")
+    if not isinstance(state, State):
+        raise InputError(f"simulate: state is {state!r}, expected model.state(…).")
+    if state.q.shape != (model.nq,) or state.v.shape != (model.nv,):
+        raise InputError(
+            f"simulate: the state has {state.q.shape[0]} coordinates and {state.v.shape[0]} speeds, "
+            f"expected {model.nq} and {model.nv}: it is of another model."
+        )
+    if not np.isfinite(t_end) or t_end < state.t:
+        raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
+    for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):
+        if value is not None and not value > 0.0:
+            raise InputError(f"simulate: {name} is {value!r}, must be > 0.")
+    if isinstance(every, bool) or not isinstance(every, int) or every < 1:
+        raise InputError(f"simulate: every is {every!r}, expected a whole number ≥ 1.")
