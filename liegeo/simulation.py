@@ -225,7 +225,7 @@ class _Run:
                 raise InputError(f"simulate: output is {output!r}, expected times, a number, or 'steps'.")
             return None
         if output is None:
-            return np.linspace(self.start, self.end, _SAMPLES + 1, dtype=np.float64)
+            return self.start + (self.end - self.start) / _SAMPLES * np.arange(_SAMPLES + 1)
         if np.ndim(output) == 0:
             spacing = float(output)
             if not spacing > 0.0:
