@@ -38,7 +38,7 @@ from liegeo.integrate import (
     Problem,
     Stepper,
 )
-from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
+from liegeo.integrate.adaptive import FINISHED, FULL, cut, find_events, join
 from liegeo.integrate.methods import data_of, explain
 from liegeo.kernels import layout as at
 from liegeo.model.body import suggest
@@ -225,13 +225,13 @@ class _Run:
                 raise InputError(f"simulate: output is {output!r}, expected times, a number, or 'steps'.")
             return None
         if output is None:
-            return self.start + (self.end - self.start) / _SAMPLES * np.arange(_SAMPLES + 1)
+            return np.asarray(np.linspace(self.start, self.end, _SAMPLES + 1), dtype=np.float64)
         if np.ndim(output) == 0:
             spacing = float(output)
             if not spacing > 0.0:
                 raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0.")
             n = int(np.floor((self.end - self.start) / spacing * (1.0 + 1e-12)))
-            return self.start + spacing * np.arange(n + 1)
+            return np.asarray(self.start + spacing * np.arange(n + 1), dtype=np.float64)
         times = np.asarray(output, dtype=np.float64)
         if times.ndim != 1 or not len(times) or not np.isfinite(times).all() or not (np.diff(times) > 0.0).all():
             raise InputError("simulate: output times must be finite numbers that rise strictly.")
@@ -297,7 +297,7 @@ class _Run:
             whole = self._fixed_piece(before, ends)
         stop = find_events(whole, self._group_events, self.found) if self.events else None
         if stop is not None:
-            whole = _until(whole, *stop)
+            whole = cut(whole, stop, self._field(*stop))
             more = failed = False
             self.why = f"event at t = {stop[0]:.6g} s"
         self.samples.take(whole, last=not more)
@@ -429,16 +429,6 @@ class _Run:
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
             places.extend((float(when), end) for when, end in zip(times, ends, strict=True))
         return float(seconds)
-
-
-def _until(run: AdaptiveTrajectory, t: float, y: Array) -> AdaptiveTrajectory:
-    """A run up to a terminal event, which becomes its last point."""
-    n = int(np.searchsorted(run.t, t))
-    # between step n − 1 and the event the cubic goes on as it would have, so its slope there is found from the cubic
-    e = 1e-6 * (run.t[n] - run.t[n - 1])
-    slope = run.group.difference(run.between(n - 1, t), run.between(n - 1, t - e)) / e
-    f = np.concatenate([run.f[:n], slope[np.newaxis]])
-    return AdaptiveTrajectory(run.group, np.append(run.t[:n], t), np.concatenate([run.y[:n], y[np.newaxis]]), f, 0, ())
 
 
 def _is_elastic(model: Model) -> bool:

@@ -14,6 +14,10 @@ without the second factor after a rejection (Gustafsson's controller as Hairer a
 
 Between steps: with Δ = Y₀⁻¹Y₁ in the algebra, the cubic u(s) that has u(0) = 0, u(1) = Δ, u′(0) = h F₀ and
 u′(1) = h dexp_right(Δ)⁻¹ F₁ gives Y(s) = Y₀ exp(u(s)), right to h⁴.                                              (3)
+Dormand–Prince's stages give one term more, s² (1 − s)² h Σ d_i k_i, and with it what is right to h⁵.              (4)
+
+If the result that goes on is the one whose error is estimated, of order p, its error over the whole run goes as
+tol^(p/(p+1)); such a method works with tol^((p+1)/p), so that what is asked for is what comes out.                (5)
 """
 
 from __future__ import annotations
@@ -48,7 +52,7 @@ class AdaptiveMethod:
     """A method that estimates its error, of order `lower`.  `make` returns a trial step as in explicit.adaptive.
 
     Of plain numbers in `table` the last is the tolerance of what the method solves, as a share of atol + rtol.
-    `rows` to `properties` are those of `Method`; the field counts as memory.
+    `rows` to `properties` are those of `Method`; the field counts as memory.  `exponent` is that of (5).
     """
 
     name: str
@@ -58,6 +62,7 @@ class AdaptiveMethod:
     table: tb.Pair | tb.Rosenbrock | tuple[float, ...]
     rows: Rows = 0
     memory: int = 1
+    exponent: float = 1.0
     mechanical: bool = False
     workspaces: int = 1
     properties: frozenset[str] = frozenset()
@@ -67,9 +72,14 @@ class AdaptiveMethod:
             return self.table.coefficients
         return np.array([*self.table[:-1], self.table[-1] * tolerance]).reshape(1, 1, -1)
 
+    @property
+    def quartic(self) -> bool:
+        """Whether (4) is at hand."""
+        return isinstance(self.table, tb.Pair) and self.table.between is not None
+
     def scratch(self, dim: int) -> int:
         """Rows of K on a group of this dimension."""
-        return count(self.rows, dim) or int(self.coefficients(1.0).shape[2]) + 1
+        return count(self.rows, dim) or int(self.coefficients(1.0).shape[2]) + 2
 
     def __repr__(self) -> str:
         return (
@@ -105,6 +115,7 @@ def adaptive_alpha(rho: float = 0.8) -> AdaptiveMethod:
         2,
         stiff.adaptive_alpha,
         (*stiff.spectral(rho)[:-1], 0.01),
+        exponent=1.5,
         rows=stiff.adaptive_rows,
         memory=2,
         mechanical=True,
@@ -131,7 +142,8 @@ class Event:
 class AdaptiveTrajectory:
     """Accepted steps: times (n), elements (n × …), fields (n × dim); how many were rejected; events by their index.
 
-    Called with times, it gives elements between the steps (3).
+    Called with times, it gives elements between the steps (3), with the terms `more` of (4), that of a step at its end,
+    if there are any.
     """
 
     group: Group
@@ -140,6 +152,7 @@ class AdaptiveTrajectory:
     f: Array
     rejected: int
     events: tuple[tuple[Array, Array], ...]
+    more: Array | None = None
 
     @property
     def end(self) -> Array:
@@ -161,6 +174,8 @@ class AdaptiveTrajectory:
         delta = self.group.difference(self.y[i + 1], self.y[i])
         a, b = h * self.f[i], h * self.group.dexpinv_right_apply(delta, self.f[i + 1])
         u = s * (1 - s) ** 2 * a + s**2 * (3 - 2 * s) * delta + s**2 * (s - 1) * b
+        if self.more is not None:
+            u = u + (s * (1 - s)) ** 2 * self.more[i + 1]
         return self.group.retract(self.y[i], u)
 
 
@@ -192,7 +207,7 @@ def solve_adaptive(
         pieces.append(piece)
     run = replace(join(pieces), events=_as_arrays(found, problem.group))
     if stop is not None:
-        return _cut(run, stop, stepper.field(*stop))
+        return cut(run, stop, stepper.field(*stop))
     if status != FINISHED:
         raise IntegrationError(
             f"problem '{problem.name}', {method.name}: {stepper.why} at t = {stepper.t:.6g}, "
@@ -206,7 +221,11 @@ def solve_adaptive(
 def join(pieces: Sequence[AdaptiveTrajectory]) -> AdaptiveTrajectory:
     """One trajectory of several that follow each other."""
     t, y, f = (np.concatenate([getattr(piece, name) for piece in pieces]) for name in ("t", "y", "f"))
-    return AdaptiveTrajectory(pieces[0].group, t, y, f, sum(piece.rejected for piece in pieces), ())
+    more = None
+    if any(piece.more is not None for piece in pieces):
+        # A point alone has no step before it.
+        more = np.concatenate([np.zeros_like(piece.f) if piece.more is None else piece.more for piece in pieces])
+    return AdaptiveTrajectory(pieces[0].group, t, y, f, sum(piece.rejected for piece in pieces), (), more)
 
 
 def _last(piece: AdaptiveTrajectory) -> AdaptiveTrajectory:
@@ -231,6 +250,7 @@ class AdaptiveStepper:
     ) -> None:
         self.problem, self.method = problem, method
         group = problem.group
+        rtol, atol = rtol**method.exponent, atol**method.exponent
         self._given = given_to(problem, mechanical=False)
         self._loop, used = compile_adaptive(problem, method)
         self._coefficients = method.coefficients(rtol + atol)
@@ -279,10 +299,12 @@ class AdaptiveStepper:
         group = self.problem.group
         T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
         self.control[7] = self.control[8] = 0.0
-        scratch = self._W, self._K, self._u, self._Y, self._end, self._scale, T, E, G
+        Q = np.empty((at_once if self.method.quartic else 0, group.dim))
+        scratch = self._W, self._K, self._u, self._Y, self._end, self._scale, T, E, G, Q
         data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory
         n, status = self._loop(*data, self.control, self.y, *scratch)
-        return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), ()), int(status)
+        more = Q[:n] if self.method.quartic else None
+        return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), (), more), int(status)
 
     def _first_step(self, span: float, rtol: float, atol: float) -> float:
         """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""
@@ -329,7 +351,7 @@ def _value_in_step(t: float, run: AdaptiveTrajectory, k: int, event: Event) -> f
     return event.function(t, run.between(k, t))
 
 
-def _cut(run: AdaptiveTrajectory, stop: tuple[float, Array], field: Array) -> AdaptiveTrajectory:
+def cut(run: AdaptiveTrajectory, stop: tuple[float, Array], field: Array) -> AdaptiveTrajectory:
     """The run up to a terminal event, which becomes its last point."""
     t, y = stop
     forward = 1.0 if run.t[-1] >= run.t[0] else -1.0
@@ -337,6 +359,11 @@ def _cut(run: AdaptiveTrajectory, stop: tuple[float, Array], field: Array) -> Ad
     kept = tuple(
         (times[forward * times <= forward * t], ys[forward * times <= forward * t]) for times, ys in run.events
     )
+    more = None
+    if run.more is not None:
+        # A piece of a quartic is a quartic: its leading coefficient shrinks with the fourth power.
+        share = (t - run.t[n - 1]) / (run.t[n] - run.t[n - 1])
+        more = np.concatenate([run.more[:n], share**4 * run.more[n : n + 1]])
     return AdaptiveTrajectory(
         run.group,
         np.append(run.t[:n], t),
@@ -344,6 +371,7 @@ def _cut(run: AdaptiveTrajectory, stop: tuple[float, Array], field: Array) -> Ad
         np.concatenate([run.f[:n], field[np.newaxis]]),
         run.rejected,
         kept,
+        more,
     )
 
 

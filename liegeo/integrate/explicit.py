@@ -140,8 +140,8 @@ def exponentials(group: Operations, field: Kernel, compiled: bool) -> Kernel:
 def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
     """(1) for a pair whose last stage is the end of the step: a trial step as `adaptive` wants it.
 
-    `coefficients` is (s + 2) × 1 × s: rows of a, then b, then the weights of the error.  K has s + 1 rows: the first,
-    k_1, is the field at the start, and the last becomes the field at the end.
+    `coefficients` is that of tableau.Pair.  K has s + 2 rows: the first, k_1, is the field at the start, the last
+    becomes the field at the end, and the one before it what the cubic between steps lacks (adaptive.py (4)).
     """
     retract, fill = group.retract, _stages(group, field, compiled)
 
@@ -151,9 +151,10 @@ def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
         if status != 0:
             return status
         for d in range(K.shape[1]):
-            K[stages, d] = u[1, d]
-            u[0, d] = u[1, d] = 0.0
+            K[stages + 1, d] = u[1, d]
+            K[stages, d] = u[0, d] = u[1, d] = 0.0
             for j in range(stages):
+                K[stages, d] += h * coefficients[stages + 2, 0, j] * K[j, d]
                 u[0, d] += h * coefficients[stages, 0, j] * K[j, d]
                 u[1, d] += h * coefficients[stages + 1, 0, j] * K[j, d]
         retract(layout, y, u[0], out)
@@ -163,7 +164,9 @@ def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
 
 
 def adaptive(trial: Kernel, compiled: bool) -> Kernel:
-    """Steps of adaptive.py (1), (2) until the end is reached or the arrays T, E, G are full: (accepted, status).
+    """Steps of adaptive.py (1), (2) until the end is reached or T, E and G are full: (accepted, status).
+
+    T, E, G and, unless it is empty, Q get the time, the state, the field and the term (4) of each.
 
     `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
     in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
@@ -172,7 +175,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
     becomes the end.
     """
 
-    def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G):
+    def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G, Q):
         t, h, before, t_end = control[0], control[1], control[2], control[3]
         rtol, atol, largest = control[4], control[5], control[6]
         n, just_rejected, last_row = 0, False, K.shape[0] - memory
@@ -194,6 +197,8 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                     for r in range(memory):
                         K[r, d] = K[last_row + r, d]
                     G[n, d] = K[0, d]
+                    if Q.shape[0] > 0:
+                        Q[n, d] = K[last_row - 1, d]
                 n += 1
                 factor = 0.9 * max(error, 1e-10) ** (-0.7 / q)
                 if not just_rejected:

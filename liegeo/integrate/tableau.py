@@ -96,22 +96,45 @@ class Butcher:
 
 @dataclass(frozen=True)
 class Pair:
-    """A method and, on the same stages, one of lower order, whose difference estimates the error of a step."""
+    """A method and, on the same stages, one of lower order, whose difference estimates the error of a step.
+
+    `between`, if given, are the weights that make the cubic between steps a quartic (adaptive.py (4)).
+    """
 
     method: Butcher
     lower: Butcher
+    between: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if self.method.a != self.lower.a or self.lower.order >= self.method.order:
             raise InputError(f"pair '{self.method.name}': expected two methods of falling order on the same stages.")
+        if self.between is not None:
+            self._check_between(np.array(self.between))
         if (*self.method.a[-1], 0.0) != self.method.b:
             raise InputError(f"pair '{self.method.name}': its last stage is not the end of the step.")
 
+    def _check_between(self, weights: Array) -> None:
+        """(1) at every point of the step, for the weights b(θ) that adaptive.py (4) implies: 1/γ becomes θ^|τ|/γ."""
+        a, b = self.method.matrix, np.array(self.method.b)
+        first, last = np.eye(len(b))[0], np.eye(len(b))[-1]
+        for theta in (0.2, 0.5, 0.9):
+            rest = 1.0 - theta
+            along = theta * rest**2 * first + theta**2 * (3 - 2 * theta) * b - theta**2 * rest * last
+            along = along + theta**2 * rest**2 * weights
+            for size in range(1, self.method.order):
+                for tree in rooted_trees(size):
+                    defect = abs(float(along @ _weights(tree, a)) - theta**size / _density(tree))
+                    if defect > _TOLERANCE:
+                        raise InputError(
+                            f"pair '{self.method.name}': between steps it misses order {size} by {defect:.2g}."
+                        )
+
     @property
     def coefficients(self) -> Array:
-        """(s + 2) × 1 × s: a, b, and b less that of the other."""
+        """(s + 3) × 1 × s: a, b, b less that of the other, and the weights between steps."""
         b, other = np.array(self.method.b), np.array(self.lower.b)
-        return np.concatenate([self.method.matrix, [b], [b - other]])[:, np.newaxis, :]
+        between = np.zeros(len(b)) if self.between is None else np.array(self.between)
+        return np.concatenate([self.method.matrix, [b], [b - other], [between]])[:, np.newaxis, :]
 
 
 @dataclass(frozen=True)
@@ -247,6 +270,16 @@ DORMAND_PRINCE_54 = Pair(
         4,
         _DP_A,
         (5179 / 57600, 0.0, 7571 / 16695, 393 / 640, -92097 / 339200, 187 / 2100, 1 / 40),
+    ),
+    # Shampine (1986), as Hairer and Wanner give it
+    (
+        -12715105075 / 11282082432,
+        0.0,
+        87487479700 / 32700410799,
+        -10690763975 / 1880347072,
+        701980252875 / 199316789632,
+        -1453857185 / 822651844,
+        69997945 / 29380423,
     ),
 )
 # Bogacki and Shampine (1989)
