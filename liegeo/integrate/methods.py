@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import explicit
+from liegeo.integrate import conserving, explicit, magnus, symmetric, variational
 from liegeo.integrate import tableau as tb
+from liegeo.integrate.checks import check_conservative, check_linear
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
 from liegeo.lie import Product
@@ -87,7 +88,54 @@ RKMK2, RKMK3, RKMK4, RKMK5 = (_rkmk(t) for t in (tb.MIDPOINT, tb.KUTTA_3, tb.KUT
 CG3, CG4 = _product(tb.CG_3), _product(tb.CG_4)
 CF2, CF3, CF4, CF5 = (_product(t) for t in (tb.CF_2, tb.CF_3, tb.CF_4, tb.CF_5))
 
-ALL_INTEGRATORS: tuple[Method, ...] = (LieEuler, RKMK2, RKMK3, RKMK4, RKMK5, CG3, CG4, CF2, CF3, CF4, CF5)
+Magnus4, Magnus6 = (
+    Method(f"magnus-{order}", order, make, rows=rows, properties=frozenset({"linear", "symmetric"}))
+    for order, make, rows in ((4, magnus.magnus_4, 2), (6, magnus.magnus_6, 5))
+)
+
+
+def composition(method: Method, weights: tuple[float, ...], name: str, order: int) -> Method:
+    """Steps of a symmetric method with these shares of h, one after another, as one method of a higher order.
+
+    It keeps what the method keeps, but for stiffness: some of its parts go back in time.
+    """
+    if "symmetric" not in method.properties or method.memory:
+        raise InputError(
+            f"composition '{name}': {method.name} is not a symmetric method without memory; others gain no order so."
+        )
+    symmetric.check_weights(name, weights, order)
+    make = symmetric.composed(method.make, method.scratch_rows, weights)
+    rows = method.scratch_rows + symmetric.ROWS_OF_AN_ELEMENT
+    return replace(method, name=name, order=order, make=make, rows=rows, properties=method.properties - {"stiff"})
+
+
+_GEOMETRIC = frozenset({"symmetric", "symplectic", "momentum"})
+ImplicitMidpoint = Method("midpoint", 2, symmetric.midpoint, rows=1, properties=frozenset({"symmetric"}))
+Midpoint4 = composition(ImplicitMidpoint, symmetric.SUZUKI_4, "midpoint-4", 4)
+Midpoint6 = composition(ImplicitMidpoint, symmetric.KAHAN_LI_6, "midpoint-6", 6)
+Verlet = Method("verlet", 2, symmetric.verlet, rows=1, mechanical=True, properties=frozenset({"symmetric"}))
+Verlet4 = composition(Verlet, symmetric.SUZUKI_4, "verlet-4", 4)
+VariationalExp, VariationalCayley = (
+    Method(f"variational-{name}", 2, make, rows=variational.ROWS, mechanical=True, properties=_GEOMETRIC)
+    for name, make in (("exp", variational.variational_exp), ("cayley", variational.variational_cayley))
+)
+VariationalExp4 = composition(VariationalExp, symmetric.SUZUKI_4, "variational-exp-4", 4)
+VariationalCayley6 = composition(VariationalCayley, symmetric.KAHAN_LI_6, "variational-cayley-6", 6)
+EnergyMomentum = Method(
+    "energy-momentum",
+    2,
+    conserving.energy_momentum,
+    rows=conserving.ROWS,
+    mechanical=True,
+    properties=frozenset({"symmetric", "energy", "momentum"}),
+)
+EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
+
+ALL_INTEGRATORS: tuple[Method, ...] = (
+    *(LieEuler, RKMK2, RKMK3, RKMK4, RKMK5, CG3, CG4, CF2, CF3, CF4, CF5),
+    *(Magnus4, Magnus6, ImplicitMidpoint, Midpoint4, Midpoint6, Verlet, Verlet4),
+    *(VariationalExp, VariationalCayley, VariationalExp4, VariationalCayley6, EnergyMomentum, EnergyMomentum4),
+)
 
 
 def check_method(problem: Problem, method: Any) -> None:
@@ -97,6 +145,10 @@ def check_method(problem: Problem, method: Any) -> None:
             f"problem '{problem.name}': method {method.name} is for mechanical systems, and this is only a field.\n"
             "  Make the problem with Problem.of(system, q, v, t_end), or take another method."
         )
+    if "linear" in method.properties:
+        check_linear(problem, method.name)
+    if "energy" in method.properties and problem.system is not None:
+        check_conservative(problem, problem.system, method.name)
 
 
 class Stepper:
