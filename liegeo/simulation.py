@@ -39,7 +39,8 @@ from liegeo.integrate import (
     Stepper,
 )
 from liegeo.integrate.adaptive import FINISHED, FULL, cut, find_events, join
-from liegeo.integrate.methods import data_of, explain
+from liegeo.integrate.calls import data_of
+from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
 from liegeo.model.body import suggest
 from liegeo.model.model import Model, State
@@ -290,7 +291,7 @@ class _Run:
         else:
             before = self.stepper.done
             left = self.n_steps(self.step) - before
-            ends, status = self.stepper.advance(self.step, min(n, left), every=True)
+            ends, status = self.stepper.record(self.step, min(n, left))
             more, failed = not status and self.stepper.done < before + left, status != 0
             now = self._time(self.stepper.done)
             why = explain(self.problem.system, status) if failed else ""
@@ -424,6 +425,8 @@ class _Run:
         if isinstance(self.stepper, AdaptiveStepper):
             self.stepper.control[:] = content["control"]
         else:
+            # no step of it sets what steps are counted from
+            self.stepper.record(self.step, 0)
             self.stepper.done = int(content["done"])
         for k, places in enumerate(self.found):
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]

@@ -35,7 +35,8 @@ from scipy.optimize import brentq
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import explicit, stiff
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.methods import Made, Rows, check_method, count, data_of, explain, given_to, made
+from liegeo.integrate.calls import data_of
+from liegeo.integrate.methods import Made, Rows, check_method, count, explain, given_to, made
 from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS

@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from liegeo._jit import invoke, invoke_number, kernel
 from liegeo.errors import InputError
-from liegeo.integrate.problems import Dynamics
+from liegeo.integrate.problems import Dynamics, System
+
+Array = NDArray[np.float64]
 
 # How kernels see their data, whatever view of it a step passes.
 _I = types.Array(types.int64, 1, "C", readonly=True)
@@ -81,14 +83,15 @@ STUBS = Dynamics(_acceleration, _residual, _momentum, _slope, _factorise, _subst
 
 
 class Recorder:
-    """The stubs, and which of them were asked for: a system need not be compiled for what a method never calls."""
+    """Kernels, and which of them were asked for: a system need not have, or compile, what a method never calls."""
 
-    def __init__(self) -> None:
+    def __init__(self, kernels: Dynamics) -> None:
+        self.kernels = kernels
         self.used: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         self.used.add(name)
-        return getattr(STUBS, name)
+        return getattr(self.kernels, name)
 
 
 def addresses(dynamics: Dynamics, used: frozenset[str]) -> NDArray[np.int64]:
@@ -103,8 +106,6 @@ def addresses(dynamics: Dynamics, used: frozenset[str]) -> NDArray[np.int64]:
 @functools.lru_cache(maxsize=512)
 def _address(name: str, function: Any) -> int:
     arguments = _ARGUMENTS[name]
-    if function is None:
-        raise InputError(f"system: it has no kernel '{name}', which the method needs.")
     try:
         function.compile(arguments)
     except TypeError as error:
@@ -118,3 +119,23 @@ def _address(name: str, function: Any) -> int:
             + ("a float." if name == "energy" else "a status: an int, zero if all is well.")
         )
     return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+
+
+def data_of(
+    system: System | None, workspaces: int = 1, used: frozenset[str] = frozenset({"acceleration"})
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """I with the addresses of the kernels `used`, F, and fresh scratch W, so many times what the system needs."""
+    if system is None:
+        return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
+    missing = sorted(name for name in used if getattr(system.dynamics, name) is None)
+    if missing:
+        raise InputError(
+            f"the method needs kernels that the system does not have: {', '.join(missing)}.\n"
+            "  Give them to its Dynamics, or take a method for fields."
+        )
+    ints, floats = system.ints, system.floats.copy()
+    if system.compiled:
+        ints = np.concatenate([ints, addresses(system.dynamics, used)])
+    ints.setflags(write=False)
+    floats.setflags(write=False)
+    return ints, floats, np.full(workspaces * system.work, np.nan)

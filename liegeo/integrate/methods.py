@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import calls, explicit, stiff
+from liegeo.integrate import calls, conserving, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
+from liegeo.integrate.calls import data_of
+from liegeo.integrate.checks import check_conservative, check_linear
 from liegeo.integrate.explicit import Operations, operations
-from liegeo.integrate.problems import Problem, System, Trajectory
+from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
 from liegeo.lie import Product
 
 Array = NDArray[np.float64]
@@ -100,6 +102,51 @@ RKMK2, RKMK3, RKMK4, RKMK5 = (_rkmk(t) for t in (tb.MIDPOINT, tb.KUTTA_3, tb.KUT
 CG3, CG4 = _product(tb.CG_3), _product(tb.CG_4)
 CF2, CF3, CF4, CF5 = (_product(t) for t in (tb.CF_2, tb.CF_3, tb.CF_4, tb.CF_5))
 
+Magnus4, Magnus6 = (
+    Method(f"magnus-{order}", order, make, rows=rows, properties=frozenset({"linear", "symmetric"}))
+    for order, make, rows in ((4, magnus.magnus_4, 2), (6, magnus.magnus_6, 5))
+)
+
+
+def composition(method: Method, weights: tuple[float, ...], name: str, order: int) -> Method:
+    """Steps of a symmetric method with these shares of h, one after another, as one method of a higher order.
+
+    It keeps what the method keeps, but for stiffness: some of its parts go back in time.
+    """
+    if "symmetric" not in method.properties or method.memory:
+        raise InputError(
+            f"composition '{name}': {method.name} is not a symmetric method without memory; others gain no order so."
+        )
+    symmetric.check_weights(name, weights, order)
+    rows, _ = method.scratch(0)
+    make = symmetric.composed(method.make, rows, weights)
+    rows += symmetric.ROWS_OF_AN_ELEMENT
+    return replace(method, name=name, order=order, make=make, rows=rows, properties=method.properties - {"stiff"})
+
+
+_GEOMETRIC = frozenset({"symmetric", "symplectic", "momentum"})
+ImplicitMidpoint = Method("midpoint", 2, symmetric.midpoint, rows=1, properties=frozenset({"symmetric"}))
+Midpoint4 = composition(ImplicitMidpoint, symmetric.SUZUKI_4, "midpoint-4", 4)
+Midpoint6 = composition(ImplicitMidpoint, symmetric.KAHAN_LI_6, "midpoint-6", 6)
+Verlet = Method("verlet", 2, symmetric.verlet, rows=1, mechanical=True, properties=frozenset({"symmetric"}))
+Verlet4 = composition(Verlet, symmetric.SUZUKI_4, "verlet-4", 4)
+VariationalExp, VariationalCayley = (
+    Method(f"variational-{name}", 2, make, rows=variational.ROWS, mechanical=True, workspaces=2, properties=_GEOMETRIC)
+    for name, make in (("exp", variational.variational_exp), ("cayley", variational.variational_cayley))
+)
+VariationalExp4 = composition(VariationalExp, symmetric.SUZUKI_4, "variational-exp-4", 4)
+VariationalCayley6 = composition(VariationalCayley, symmetric.KAHAN_LI_6, "variational-cayley-6", 6)
+EnergyMomentum = Method(
+    "energy-momentum",
+    2,
+    conserving.energy_momentum,
+    rows=conserving.ROWS,
+    mechanical=True,
+    workspaces=2,
+    properties=frozenset({"symmetric", "energy", "momentum"}),
+)
+EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
+
 
 def generalised_alpha(rho: float = 0.8, tolerance: float = 1e-11) -> Method:
     """Generalised-α whose step leaves the share `rho` of an infinitely stiff oscillation."""
@@ -128,8 +175,9 @@ Rosenbrock3 = Method(
 )
 
 ALL_INTEGRATORS: tuple[Method, ...] = (
-    *(LieEuler, RKMK2, RKMK3, RKMK4, RKMK5),
-    *(CG3, CG4, CF2, CF3, CF4, CF5),
+    *(LieEuler, RKMK2, RKMK3, RKMK4, RKMK5, CG3, CG4, CF2, CF3, CF4, CF5),
+    *(Magnus4, Magnus6, ImplicitMidpoint, Midpoint4, Midpoint6, Verlet, Verlet4),
+    *(VariationalExp, VariationalCayley, VariationalExp4, VariationalCayley6, EnergyMomentum, EnergyMomentum4),
     *(GeneralisedAlpha, LieBDF2, Rosenbrock3),
 )
 
@@ -141,6 +189,10 @@ def check_method(problem: Problem, method: Any) -> None:
             f"problem '{problem.name}': method {method.name} is for mechanical systems, and this is only a field.\n"
             "  Make the problem with Problem.of(system, q, v, t_end), or take another method."
         )
+    if "linear" in method.properties:
+        check_linear(problem, method.name)
+    if "energy" in method.properties and problem.system is not None:
+        check_conservative(problem, problem.system, method.name)
 
 
 class Stepper:
@@ -160,7 +212,7 @@ class Stepper:
         rows, self._kept = method.scratch(group.dim)
         self._K, self._u = np.zeros((rows, group.dim)), np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
-        self.done = 0
+        self._origin, self._h, self.done = float(problem.t_start), 0.0, 0
         self.y = np.array(problem.start, dtype=np.float64)
 
     @property
@@ -168,13 +220,25 @@ class Stepper:
         """What the method keeps from step to step; a view."""
         return self._K[: self._kept]
 
-    def advance(self, h: float, n: int, every: bool = False) -> tuple[Array, int]:
-        """n steps of h: their ends, if `every` one is wanted, and a status.
+    @property
+    def t(self) -> float:
+        return self._origin + self.done * self._h
 
-        After a failure `done` and y are where the last good step ended.
+    def advance(self, h: float, n: int, start: float | None = None) -> int:
+        """n steps of h from t, or from the time `start`; returns a status.
+
+        After a failure t and y are where the last good step ended.
         """
-        ends = np.empty((n if every else 0, *self.problem.group.element_shape))
-        data = self._layout, self._I, self._F, self._coefficients, self.problem.t_start, self.y, h, self.done, n
+        return self.record(h, n, start, 0)[1]
+
+    def record(self, h: float, n: int, start: float | None = None, kept: int | None = None) -> tuple[Array, int]:
+        """The same, and the ends of the steps."""
+        if start is not None or h != self._h:
+            # Times are counted from here, so that they do not depend on how many steps are made at once.
+            self._origin, self.done = self.t if start is None else start, 0
+            self._h = h
+        ends = np.empty((n if kept is None else kept, *self.problem.group.element_shape))
+        data = self._layout, self._I, self._F, self._coefficients, self._origin, self.y, h, self.done, n
         done, status = self._loop(*data, self._W, self._K, self._u, self._Y, self._end, ends)
         self.done += int(done)
         return ends[: int(done)], int(status)
@@ -193,20 +257,6 @@ def explain(system: System | None, status: int) -> str:
     return system.explain(status) if system is not None else "the field failed"
 
 
-def data_of(
-    system: System | None, workspaces: int = 1, used: frozenset[str] = frozenset({"acceleration"})
-) -> tuple[NDArray[np.int64], Array, Array]:
-    """I with the addresses of the kernels `used`, F, and fresh scratch W, so many times what the system needs."""
-    ints, floats = (np.zeros(0, np.int64), np.zeros(0)) if system is None else (system.ints, system.floats.copy())
-    if system is not None and system.compiled:
-        ints = np.concatenate([ints, calls.addresses(system.dynamics, used)])
-    ints.setflags(write=False)
-    floats.setflags(write=False)
-    if system is None:
-        return ints, floats, np.zeros(0)
-    return ints, floats, np.full(workspaces * system.work, np.nan)
-
-
 def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:
     """Equal steps from start to end; `save` of them are kept, evenly, besides the start (all, if not given).
 
@@ -221,15 +271,15 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
     h, n = (problem.t_end - problem.t_start) / steps, steps // kept
     times, out = [float(problem.t_start)], [stepper.y.copy()]
     for _ in range(kept):
-        _, status = stepper.advance(h, n)
-        now = problem.t_start + stepper.done * h
+        status = stepper.advance(h, n)
         if status:
+            why = explain(problem.system, status)
             raise IntegrationError(
-                f"problem '{problem.name}', {method.name}: {explain(problem.system, status)} after t = {now:.6g}.\n"
+                f"problem '{problem.name}', {method.name}: {why} after t = {stepper.t:.6g}.\n"
                 "  Take more steps, or look for a singularity of the field.",
                 Trajectory(np.array(times), np.stack(out)),
             )
-        times.append(now)
+        times.append(stepper.t)
         out.append(stepper.y.copy())
     return Trajectory(np.array(times), np.stack(out))
 
@@ -253,11 +303,12 @@ class Made(NamedTuple):
 
 def made(make: Callable[..., Any], group: Operations, given: Any, compiled: bool, loop: Callable[..., Any]) -> Made:
     """The loop around what `make` makes."""
-    if given is not calls.STUBS:
-        return Made(loop(make(group, given, compiled), compiled), frozenset({"acceleration"}))
-    recorder = calls.Recorder()
-    step = make(group, recorder, compiled)
-    return Made(loop(step, compiled), frozenset({*recorder.used, "acceleration"}))
+    used = {"acceleration"}
+    if isinstance(given, Dynamics):
+        given = calls.Recorder(given)
+        used = given.used
+    step = make(group, given, compiled)
+    return Made(loop(step, compiled), frozenset({*used, "acceleration"}))
 
 
 def given_to(problem: Problem, mechanical: bool) -> Any:

@@ -12,7 +12,7 @@ import liegeo as lg
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import InputError
-from liegeo.integrate.methods import data_of
+from liegeo.integrate.calls import data_of
 from liegeo.kernels import layout
 from liegeo.model.model import State
 from liegeo.motion import Drive, system
