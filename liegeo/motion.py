@@ -146,6 +146,8 @@ class Drive:
     def _call(self, t: float, q: Any, v: Any, u: Any) -> int:
         """What the kernels call; an exception must not pass through compiled code, so it waits in `error`."""
         model = self.model
+        if self.error is not None:
+            return 1
         try:
             out = self._view(u, model.nv + model.nu)
             state = State(self._view(q, model.nq).copy(), self._view(v, model.nv).copy(), t)

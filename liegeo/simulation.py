@@ -1,8 +1,8 @@
 """`liegeo.simulate`: a model, a state, an end; everything else has an answer if none is given.
 
 The method, if none is given: for a model without elasticity and damping Dormand–Prince 5(4).  Otherwise it and adaptive
-generalised-α are both tried from the start for `_TRIAL` steps, and the one goes on that gets further for its cost,
-which is counted, not timed: the same call makes the same choice on every machine.
+generalised-α both run some way ahead, further and further, and the one that does so at less cost is taken.  Costs are
+counted, not timed: the same call makes the same choice on every machine.
 
 Output between steps is the cubic of integrate/adaptive.py (3).  A run is made in pieces of about a tenth of a second;
 between them Ctrl-C is heard, the bar moves and the checkpoint is written, and where they end changes no bit.
@@ -50,8 +50,8 @@ from liegeo.results.progress import Progress
 
 Array = NDArray[np.float64]
 
-# Steps by which methods are compared, and what a step of each costs in evaluations of the dynamics.
-_TRIAL = 40
+# Steps of the first and of the last trial, and what a step costs, in evaluations of the dynamics.
+_TRIAL, _LONGEST_TRIAL = 50, 400
 _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
 # Samples, if nothing is said about them.
@@ -68,8 +68,8 @@ def simulate(
     inputs: Any = None,
     method: Method | AdaptiveMethod | str | None = None,
     step: float | None = None,
-    rtol: float = 1e-5,
-    atol: float = 1e-6,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
     max_step: float = np.inf,
     output: ArrayLike | str | None = None,
     every: int = 1,
@@ -93,7 +93,9 @@ def simulate(
 
     Ctrl-C returns what there is.  If a step cannot be taken, SimulationError has what there is as `result`.
     """
-    run = _Run(model, state or model.state(), t_end, inputs, method, step, rtol, atol, max_step, output, every, events)
+    _check_model(model)
+    start = model.state() if state is None else state
+    run = _Run(model, start, t_end, inputs, method, step, rtol, atol, max_step, output, every, events)
     return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every)
 
 
@@ -194,15 +196,24 @@ class _Run:
             return GeneralisedAlpha if _is_elastic(self.model) else RKMK4
         if not _is_elastic(self.model) or self.end == self.start:
             return DormandPrince54
-        return max((AdaptiveAlpha, DormandPrince54), key=self._reach)
+        return AdaptiveAlpha if self._is_stiff() else DormandPrince54
 
-    def _reach(self, method: AdaptiveMethod) -> float:
-        """Simulated time for the cost of a step, over the first steps."""
-        stepper = AdaptiveStepper(self.problem, method, **self.tolerances)
-        piece, _ = stepper.advance(_TRIAL)
-        if not len(piece.t):
-            return 0.0
-        return float(piece.t[-1] - self.start) / (_COST[method.name] * (len(piece.t) + piece.rejected))
+    def _is_stiff(self) -> bool:
+        """Whether the implicit method gets on for less than the explicit one."""
+        implicit, explicit = (
+            AdaptiveStepper(self.problem, method, **self.tolerances) for method in (AdaptiveAlpha, DormandPrince54)
+        )
+        n = _TRIAL
+        while True:
+            # the same stretch of time with both, but no more than four times the cost for the explicit one
+            spent, status = _cost(implicit, n)
+            other, both = 0.0, FULL
+            while explicit.t < implicit.t and both == FULL and other <= 4.0 * spent:
+                more, both = _cost(explicit, 16)
+                other += more
+            if explicit.t < implicit.t or n > _LONGEST_TRIAL or status != FULL:
+                return other > spent
+            n *= 2
 
     def _step(self, step: float | None) -> float:
         """The step of a method of fixed step, made a divisor of the whole time."""
@@ -406,7 +417,7 @@ class _Run:
             content["done"] = np.array(self.stepper.done)
         for k, places in enumerate(self.found):
             content[f"event_{k}_t"] = np.array([when for when, _ in places])
-            content[f"event_{k}_y"] = np.array([place for _, place in places]).reshape(len(places), -1)
+            content[f"event_{k}_y"] = np.array([place for _, place in places]).reshape(-1, len(self.stepper.y))
         return content
 
     def _restore(self, saved: checkpoints.Checkpoint) -> float:
@@ -434,6 +445,12 @@ class _Run:
         return float(seconds)
 
 
+def _cost(stepper: AdaptiveStepper, n: int) -> tuple[float, int]:
+    """What n more steps cost, and the status after them."""
+    piece, status = stepper.advance(n)
+    return _COST[stepper.method.name] * (len(piece.t) + piece.rejected), status
+
+
 def _is_elastic(model: Model) -> bool:
     """Whether there is anything that can be stiff: modes, joints with springs, dampers or friction, springs between."""
     rows = [at.HEADER + i * at.BODY_I_SIZE for i in range(len(model.bodies))]
@@ -441,10 +458,13 @@ def _is_elastic(model: Model) -> bool:
     return bool(passive or model.ints[at.N_ELEMENTS])
 
 
-def _check(model: Any, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any, max_step: Any, every: Any) -> None:
+def _check_model(model: Any) -> None:
     if not isinstance(model, Model):
         hint = "\n  Call compile() on it." if hasattr(model, "compile") else ""
         raise InputError(f"simulate: model is {model!r}, expected a compiled Model.{hint}")
+
+
+def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any, max_step: Any, every: Any) -> None:
     if not isinstance(state, State):
         raise InputError(f"simulate: state is {state!r}, expected model.state(…).")
     if state.q.shape != (model.nq,) or state.v.shape != (model.nv,):

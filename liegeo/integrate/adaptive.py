@@ -17,7 +17,8 @@ u′(1) = h dexp_right(Δ)⁻¹ F₁ gives Y(s) = Y₀ exp(u(s)), right to h⁴.
 Dormand–Prince's stages give one term more, s² (1 − s)² h Σ d_i k_i, and with it what is right to h⁵.              (4)
 
 If the result that goes on is the one whose error is estimated, of order p, its error over the whole run goes as
-tol^(p/(p+1)); such a method works with tol^((p+1)/p), so that what is asked for is what comes out.                (5)
+tol^(p/(p+1)); such a method works with rtol^((p+1)/p), and with atol less by as much, so that what is asked for is what
+comes out.                                                                                                        (5)
 """
 
 from __future__ import annotations
@@ -251,7 +252,8 @@ class AdaptiveStepper:
     ) -> None:
         self.problem, self.method = problem, method
         group = problem.group
-        rtol, atol = rtol**method.exponent, atol**method.exponent
+        tighter = rtol ** (method.exponent - 1.0)
+        rtol, atol = tighter * rtol, tighter * atol
         self._given = given_to(problem, mechanical=False)
         self._loop, used = compile_adaptive(problem, method)
         self._coefficients = method.coefficients(rtol + atol)

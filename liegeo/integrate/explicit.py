@@ -219,6 +219,9 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
             else:
                 control[7] += 1.0
                 control[8] = status
+                if status == INPUT_FAILED:
+                    control[0], control[1], control[2] = t, h, before
+                    return n, 2
                 # not finite counts as far too large
                 shrink = 0.2
                 if status == 0 and error < 1e300:
