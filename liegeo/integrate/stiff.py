@@ -48,7 +48,7 @@ _SLOW = 0.4
 _PATIENCE, _ITERATIONS = 10, 40
 
 # Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; the dense matrix with its
-# pivots.  Scratch: (x | base of v), (base of Δ | w), (residual | correction), and one row more.
+# pivots.  Scratch: (x | base of v), (base of Δ | w), (residual | correction), and two rows more.
 _PAST, _FLAGS, _MATRIX = range(3)
 _STARTED, _DENSE = range(2)
 
@@ -60,7 +60,7 @@ def memory(nv: int) -> int:
 
 def rows(nv: int) -> int:
     """Rows of K that the implicit methods use."""
-    return memory(nv) + 4
+    return memory(nv) + 5
 
 
 @kernel
@@ -139,6 +139,9 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
         x, _, r, _ = _scratch(nv)
         dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
+        guess = K.shape[0] - 1
+        for k in range(nv):
+            K[guess, k] = K[x, k]
         for _ in range(_ITERATIONS):
             place(layout, h, cv, cq, two_step, y, K, u, out)
             status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], A, K[r, :nv])
@@ -168,6 +171,10 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
             if (since > 1 and rate > _SLOW) or since > _PATIENCE:
                 if fresh and rate > 0.9:
                     return NO_CONVERGENCE
+                if rate > 0.9:
+                    # it went astray: back to where it began
+                    for k in range(nv):
+                        K[x, k] = K[guess, k]
                 status = differentiate(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
                 if status != 0:
                     return status

@@ -1,0 +1,186 @@
+"""Stiff methods: the damping that was asked for, stability, the dense matrix when the recursion's is not good enough.
+
+Orders, bits and agreement of compiled and plain code are tested for every method in test_explicit and test_symmetric.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from liegeo import integrate as li
+from liegeo._jit import kernel
+from liegeo.errors import InputError, IntegrationError
+from liegeo.integrate import stiff, tableau
+from liegeo.lie import Product, R
+
+# ---- oscillators v̇ = −k q − d v − c q³, one a pair (k, d, c) in F; I[0] says whether the solver is told of k and d
+
+
+@kernel
+def acceleration(I, F, t, q, v, W, out):
+    for i in range(q.shape[0]):
+        out[i] = -F[3 * i] * q[i] - F[3 * i + 1] * v[i] - F[3 * i + 2] * q[i] ** 3
+    return 0
+
+
+@kernel
+def residual(I, F, t, q, v, a, W, out):
+    for i in range(q.shape[0]):
+        out[i] = a[i] + F[3 * i] * q[i] + F[3 * i + 1] * v[i] + F[3 * i + 2] * q[i] ** 3
+    return 0
+
+
+@kernel
+def momentum(I, F, q, v, W, out):
+    for i in range(q.shape[0]):
+        out[i] = v[i]
+    return 0
+
+
+@kernel
+def factorise(I, F, q, alpha, beta, W):
+    for i in range(q.shape[0]):
+        W[i] = 1.0 + I[0] * (alpha * F[3 * i + 1] + beta * F[3 * i])
+    return 0
+
+
+@kernel
+def substitute(I, F, r, W, out):
+    for i in range(r.shape[0]):
+        out[i] = r[i] / W[i]
+    return 0
+
+
+@kernel
+def resistance(I, F, alpha, beta, x, out):
+    for i in range(x.shape[0]):
+        out[i] = I[0] * (alpha * F[3 * i + 1] + beta * F[3 * i]) * x[i]
+    return 0
+
+
+DYNAMICS = li.Dynamics(
+    acceleration, residual, momentum, factorise=factorise, substitute=substitute, resistance=resistance
+)
+
+
+def oscillators(*data, told=True, t_end=1.0, q=1.0, v=0.0):
+    n = len(data)
+    system = li.System(Product({"q": R(n)}), DYNAMICS, np.array([int(told)]), np.ravel(data).astype(float), work=2 * n)
+    return li.Problem.of(system, np.full(n, q), np.full(n, v), t_end, name="oscillators")
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 0.5, 0.8, 0.95, 1.0])
+def test_generalised_alpha_damps_as_asked(rho):
+    """The map of one step, observed on unit vectors of (q, v, v̇, a), has the spectral radius ρ for a stiff spring."""
+    problem, h = oscillators((1e10, 0.0, 0.0)), 1.0
+    scale, columns = np.array([1.0, 1.0, 1e10, 1e10]), []
+    for k in range(4):
+        stepper = li.Stepper(problem, li.generalised_alpha(rho, 1e-14))
+        x = scale * np.eye(4)[k]
+        stepper.y[:], stepper.memory[0], stepper.memory[1, 0] = x[:2], x[2:], 1.0
+        assert stepper.advance(h, 1) == 0
+        columns.append(np.concatenate([stepper.y, stepper.memory[0]]) / scale)
+    # equal roots make the radius a cube root of round-off
+    assert np.abs(np.linalg.eigvals(np.transpose(columns))).max() == pytest.approx(rho, abs=1e-3 if rho else 2e-3)
+
+
+@pytest.mark.parametrize("rho", [0.2, 0.6, 1.0])
+def test_amplification_is_that_of_the_recurrence(rho):
+    """At any hω: long runs decay with the spectral radius of the recurrence, written down independently."""
+    am, af, gamma, beta, _ = stiff.spectral(rho)
+    for z in (0.1, 1.0, 10.0):
+        # unknowns (q, hv, h²v̇, h²a): A x₁ = B x₀ by stiff.py (1), k h² = z²
+        A = np.array([[1, 0, 0, -beta], [0, 1, 0, -gamma], [z * z, 0, 1, 0], [0, 0, -(1 - af), 1 - am]])
+        B = np.array([[1, 1, 0, 0.5 - beta], [0, 1, 0, 1 - gamma], [0, 0, 0, 0], [0, 0, af, -am]])
+        radius = np.abs(np.linalg.eigvals(np.linalg.solve(A, B))).max()
+        assert radius <= 1.0 + 1e-9
+        y = li.solve(oscillators((z * z, 0.0, 0.0), t_end=400.0), li.generalised_alpha(rho), 400).y[:, 0]
+        first, second = np.abs(y[100:200]).max(), np.abs(y[300:]).max()
+        assert np.log(second / first) / 200 == pytest.approx(np.log(radius), abs=0.01)
+
+
+@pytest.mark.parametrize("method", [m for m in li.ALL_INTEGRATORS if "stiff" in m.properties], ids=lambda m: m.name)
+def test_stiff_methods_are_stable(method):
+    """Slow and fast side by side: the fast one does not grow, the slow one is right."""
+    run = li.solve(oscillators((1.0, 0.0, 0.0), (1e10, 0.0, 0.0), (1.0, 1e6, 0.0), q=1.0), method, 100)
+    assert run.y[-1, 0] == pytest.approx(np.cos(1.0), abs=1e-3)
+    assert np.abs(run.y[:, 1]).max() < 1.5
+    assert run.y[-1, 2] == pytest.approx(1.0, abs=0.02)
+    explicit = li.Stepper(oscillators((1e10, 0.0, 0.0)), li.RKMK4)
+    explicit.advance(0.01, 100)
+    assert not np.abs(explicit.y).max() < 1e10
+
+
+@pytest.mark.parametrize("method", [li.GeneralisedAlpha, li.LieBDF2], ids=lambda m: m.name)
+def test_a_stiffness_that_the_solver_is_not_told_of(method):
+    """The iteration would diverge (hω = 1000); the dense matrix takes over and gives what the other gives."""
+    data = ((1e10, 0.0, 0.0), (1.0, 0.0, 0.0), (4e9, 1e4, 0.0))
+    known, unknown = (li.solve(oscillators(*data, told=told), method, 100).y[:, :3] for told in (True, False))
+    assert np.abs(known - unknown).max() < 1e-9
+
+
+def test_a_matrix_that_is_stale_is_made_anew():
+    """A spring that hardens a millionfold as it moves."""
+    problem = oscillators((1.0, 0.0, 1e6), told=False, q=0.0, v=3.0, t_end=2.0)
+    rough = li.solve(problem, li.GeneralisedAlpha, 8000, save=1).end
+    fine = li.solve(problem, li.RKMK4, 40000, save=1).end
+    assert rough[0] == pytest.approx(fine[0], abs=5e-4)
+
+
+def test_equations_without_a_solution_are_an_error():
+    """A force that is not a number."""
+    problem = oscillators((np.nan, 0.0, 0.0))
+    with pytest.raises(IntegrationError, match=r"generalised-alpha-0\.8: the solution is not finite"):
+        li.solve(problem, li.GeneralisedAlpha, 10)
+
+
+@pytest.mark.parametrize("method", [li.AdaptiveAlpha, li.Rosenbrock32], ids=lambda m: m.name)
+def test_adaptive_stiff_methods_step_over_what_is_fast(method):
+    """A fast damped motion dies out; then steps are as long as the slow one allows."""
+    problem = oscillators((1.0, 0.0, 0.0), (1e8, 1e5, 0.0), t_end=5.0)
+    run = li.solve_adaptive(problem, method, rtol=1e-4, atol=1e-4)
+    assert run.y[-1, 0] == pytest.approx(np.cos(5.0), abs=2e-3)
+    assert len(run.t) < 2500
+    assert np.diff(run.t).max() > 100 * np.diff(run.t).min()
+
+
+def test_rejections_leave_no_trace():
+    """A trial does not depend on what was tried before it: after rejections a fresh stepper goes on alike."""
+    problem = oscillators((1.0, 0.0, 1e4), (1e6, 0.0, 0.0), told=False, t_end=3.0)
+    stepper = li.AdaptiveStepper(problem, li.AdaptiveAlpha, rtol=1e-5, atol=1e-5, first_step=0.1)
+    stepper.advance(10)
+    assert stepper.control[7] > 0
+    fresh = li.AdaptiveStepper(problem, li.AdaptiveAlpha, rtol=1e-5, atol=1e-5)
+    fresh.control[:], fresh.y[:], fresh.memory[:] = stepper.control, stepper.y, stepper.memory
+    assert stepper.advance(20)[0].y.tobytes() == fresh.advance(20)[0].y.tobytes()
+
+
+def test_dense_matrices():
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 5, 20):
+        A, r = rng.normal(size=(n, n)), rng.normal(size=n)
+        M, x = np.concatenate([A.ravel(), np.zeros(n)]), np.empty(n)
+        assert stiff.factorise_dense(M, n)
+        stiff.substitute_dense(M, n, r, x)
+        assert A @ x == pytest.approx(r, abs=1e-9)
+    # a row of zeros is a speed that is locked, and a column of zeros a matrix that is singular
+    M, x = np.array([2.0, 1.0, 0.0, 0.0, 0.0, 0.0]), np.empty(2)
+    assert stiff.factorise_dense(M, 2)
+    stiff.substitute_dense(M, 2, np.array([3.0, 0.0]), x)
+    assert x.tolist() == [1.5, 0.0]
+    assert not stiff.factorise_dense(np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0]), 2)
+
+
+def test_messages():
+    with pytest.raises(InputError, match=r"generalised-α: rho is 1\.1, expected a number from 0 to 1"):
+        li.generalised_alpha(1.1)
+    ros = tableau.ROSENBROCK_3
+    with pytest.raises(InputError, match="method 'wrong': misses a condition of order 3 by"):
+        tableau.Rosenbrock("wrong", 3, ros.a, ros.gamma, ros.lower, ros.lower)
+    with pytest.raises(InputError, match="method 'wrong': a must be strictly lower"):
+        tableau.Rosenbrock("wrong", 3, ros.a, ((1.0,), (0.0, 2.0)), ros.b, ros.lower)
+    with pytest.raises(InputError, match="pair 'dormand-prince-54': between steps it misses order 4"):
+        tableau.Pair(tableau.DORMAND_PRINCE_54.method, tableau.DORMAND_PRINCE_54.lower, (0.0,) * 7)
+    assert repr(li.GeneralisedAlpha) == "<generalised-alpha-0.8: order 2, stiff>"
+    assert repr(li.AdaptiveAlpha) == "<adaptive-alpha-0.8: order 2(2), adaptive, stiff>"
