@@ -301,12 +301,12 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
         b_at, f_at, w_at = at.rows(i)
         row, f, w = I[b_at:][: at.BODY_I_SIZE], F[f_at:][: at.BODY_F_SIZE], W[w_at:][: at.WORK_SIZE]
         parent, n, nv, jv = (int(row[x]) for x in (at.PARENT, at.NM, at.NV, at.JV))
-        flex = W[row[at.FLEX] + n * n :] if n else W[:0]
+        flex = W[row[at.FLEX] :] if n else W[:0]
         phi_NB, S, c = _phi(w[at.R_NB :]), w[at.SUB :][: 6 * nv].reshape(nv, 6).T, w[at.BIAS :][:6]
 
         # M_m and b_m, inertia.py (1)–(3)
         M_rf = flex[at.PRF * n :][: 6 * n].reshape(n, 6).T
-        M_e = W[row[at.FLEX] :][: n * n].reshape(n, n)
+        M_e = flex[at.PFF * n :][: n * n].reshape(n, n)
         M_m = np.block([[M_e, M_rf.T], [M_rf, _symmetric(w[at.INE :])]])
         b_m = np.concatenate([flex[at.ZF * n :][:n], w[at.FOR :][:6]])
 

@@ -19,7 +19,8 @@ on inertia alone, `articulate`, is apart from what depends on forces, `gather` a
 serves many right-hand sides, as [JR90, (6.6)]: `gather` applies D⁻¹ (I − ℋΨK), `scatter` its transpose (I − ℋΨK)ᵀ.
 
 A locked speed is left out of (3) and has v̇ = 0 in (5).  The same recursion solves (M + αD + βK) x = r in O(N): D and K
-are block-diagonal in modes and speeds, so αD + βK joins D_f and d, while biases and gravity stay away.
+are block-diagonal in modes and speeds, so αD + βK joins D_f and d, while biases and gravity stay away.  (Of springs on
+a group, (4) of elements.py, K is the diagonal: the derivative of their force at rest, close to it elsewhere.)
 
 In (3) the speeds of a joint are eliminated one after another, as if each had a massless body: the same numbers as with
 the block D_r, without a factorisation.  Gravity is an acceleration of the base.  Where reduced.py is chosen, (1), (2)
@@ -31,8 +32,8 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import apply_elements, load
-from liegeo.kernels.inertia import biases, inertias
-from liegeo.kernels.kinematics import poses, velocities
+from liegeo.kernels.inertia import body_bias, body_inertia, inertias
+from liegeo.kernels.kinematics import body_pose, body_velocity, poses, through_node
 from liegeo.kernels.reduced import gather_reduced, receive_force, receive_inertia, reduce, scatter_reduced
 from liegeo.kernels.spatial import (
     add,
@@ -57,11 +58,15 @@ _ROUND_OFF = 1e-14
 @kernel(forceinline=False)
 def forward_dynamics(I, F, q, v, u, W, out):
     """out = v̇; returns 0, or where the matrix is singular: 2i + 1 at the joint, 2i + 2 at the modes of body i."""
-    poses(I, F, q, W)
-    velocities(I, F, q, v, W)
-    inertias(I, F, q, True, W)
-    biases(I, F, q, v, W)
-    if I[at.N_ELEMENTS] > 0:
+    # Body by body, not pass by pass: what is read of a body is still in the cache for what follows.  Force elements
+    # need the poses of all nodes that carry a joint.
+    elements = I[at.N_ELEMENTS] > 0
+    for i in range(I[at.N_BODIES]):
+        body_pose(I, F, i, q, not elements, W)
+        body_velocity(I, F, i, q, v, W)
+        body_inertia(I, F, i, q, True, W)
+        body_bias(I, F, i, q, v, W)
+    if elements:
         apply_elements(I, F, q, v, u, W)
     # `out` holds the load until (5) replaces it by the accelerations.
     load(I, F, q, v, u, out)
@@ -95,7 +100,7 @@ def substitute(I, F, r, W, out):
         for k in range(6):
             W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
         for k in range(n):
-            W[index(I[b + at.FLEX]) + n * n + at.ZF * n + k] = 0.0
+            W[index(I[b + at.FLEX]) + at.ZF * n + k] = 0.0
     for k in range(I[at.N_V]):
         out[k] = r[k]
     for i in range(I[at.N_BODIES] - 1, -1, -1):
@@ -136,7 +141,9 @@ def articulate(I, F, i, alpha, beta, reduced, W):
             put(W, w + at.PSU + 6 * k, times(0.0, u))
             W[w + at.FAC + k] = 0.0
             continue
-        d = dot(s, u) + F[f + at.ARMATURE + k] + alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]
+        d = dot(s, u) + F[f + at.ARMATURE + k]
+        if alpha != 0.0 or beta != 0.0:
+            d += alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]
         if not d.real > 0.0 or (several and not d.real > _ROUND_OFF * W[w + at.RES + k].real):
             return 2 * i + 1
         inverse = 1.0 / d
@@ -198,7 +205,7 @@ def scatter(I, F, gravity, reduced, W, out):
             A = plus(A, times(rate, six(W, w + at.SUB + 6 * k)))
         n = I[b + at.NM]
         if n > 0:
-            y, ev = index(I[b + at.FLEX]) + n * n, index(I[b + at.EV])
+            y, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             if reduced and I[b + at.REDUCED] >= 0:
                 scatter_reduced(I, F, b, A, W, out)
             else:
@@ -223,9 +230,7 @@ def from_parent(I, F, b, w, rates, gravity, W):
     pb, _, p = at.rows(parent)
     A = six(W, p + at.ACC)
     if I[b + at.PARENT_NODE] >= 0:
-        k = index(I[b + at.CARRIER])
-        bending = sum_columns(W, k + at.CARRIER_PI, I[pb + at.NM], rates, index(I[pb + at.EV]))
-        A = plus(twist_outward(W, k, A), bending)
+        A = through_node(I, F, b, pb, A, rates, W)[0]
     return twist_outward(W, w + at.R_NB, A)
 
 
@@ -233,13 +238,13 @@ def from_parent(I, F, b, w, rates, gravity, W):
 def _factorise_modes(I, F, b, w, alpha, beta, W):
     """(1); D_f becomes L D Lᵀ in its place.  False if it is not positive."""
     b, w = index(b), index(w)
-    n, x = I[b + at.NM], index(I[b + at.FLEX])
-    mu, gain = x + n * n + at.MU * n, x + n * n + at.GAIN * n
+    n, y = I[b + at.NM], index(I[b + at.FLEX])
+    mu, gain, x = y + at.MU * n, y + at.GAIN * n, y + at.PFF * n
     modal_block(I, b, w, W)
     if alpha != 0.0 or beta != 0.0:
-        stiffness = index(I[b + at.MODAL]) + at.K_N * n + at.K_NN * n * n
+        _, _, _, stiffness, damping = at.modal_matrices(I, b)
         for k in range(n * n):
-            W[x + k] += alpha * F[stiffness + n * n + k] + beta * F[stiffness + k]
+            W[x + k] += alpha * F[damping + k] + beta * F[stiffness + k]
     if not _factorise(W, x, n):
         return False
     # g = μ D_f⁻¹, column by column: forward, then backward substitution
@@ -262,9 +267,8 @@ def _factorise_modes(I, F, b, w, alpha, beta, W):
 def _gather_modes(I, b, z, load, W):
     """(2): returns the new z and leaves D_f⁻¹ ε_f at EPS."""
     b = index(b)
-    n, ev, x = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.FLEX])
-    y = x + n * n
-    gain, eps = y + at.GAIN * n, y + at.EPS * n
+    n, ev, y = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.FLEX])
+    gain, eps, x = y + at.GAIN * n, y + at.EPS * n, y + at.PFF * n
     for k in range(n):
         W[eps + k] = load[ev + k] - W[y + at.ZF * n + k]
     if I[b + at.OFFSET] == at.DEFORMING:
@@ -285,9 +289,8 @@ def _gather_modes(I, b, z, load, W):
 def modal_block(I, b, w, W):
     """μ = P_rf − P_rr Π_d, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in the place of P_ff, its lower triangle."""
     b, w = index(b), index(w)
-    n, x = I[b + at.NM], index(I[b + at.FLEX])
-    y = x + n * n
-    prf, pid, mu = y + at.PRF * n, y + at.PID * n, y + at.MU * n
+    n, y = I[b + at.NM], index(I[b + at.FLEX])
+    prf, pid, mu, x = y + at.PRF * n, y + at.PID * n, y + at.MU * n, y + at.PFF * n
     for k in range(6 * n):
         W[mu + k] = W[prf + k]
     if I[b + at.OFFSET] != at.DEFORMING:
@@ -347,8 +350,8 @@ def give_inertia(I, b, w, pb, p, W):
     Of P_ff only the lower triangle is kept.
     """
     b, w, pb, p = index(b), index(w), index(pb), index(p)
-    k, n, x = index(I[b + at.CARRIER]), I[pb + at.NM], index(I[pb + at.FLEX])
-    pi, prf = k + at.CARRIER_PI, x + n * n + at.PRF * n
+    k, n, y = index(I[b + at.CARRIER]), I[pb + at.NM], index(I[pb + at.FLEX])
+    pi, prf, x = k + at.CARRIER_PI, y + at.PRF * n, y + at.PFF * n
     # Γ stands in PSU of the parent's row, which nobody needs before the parent's own turn.
     gamma = p + at.PSU
     for a in range(21):
@@ -368,7 +371,7 @@ def give_force(I, b, p, z, W):
     b, p = index(b), index(p)
     pb, _, _ = at.rows(I[b + at.PARENT])
     k, n = index(I[b + at.CARRIER]), I[pb + at.NM]
-    zf = index(I[pb + at.FLEX]) + n * n + at.ZF * n
+    zf = index(I[pb + at.FLEX]) + at.ZF * n
     for j in range(n):
         W[zf + j] += dot(six(W, k + at.CARRIER_PI + 6 * j), z)
     add(W, p + at.FOR, wrench_inward(W, k, z))

@@ -32,8 +32,8 @@ def mass_matrix(I, F, q, W, out):
             x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             for k in range(n):
                 for l in range(k, n):
-                    out[ev + l, ev + k] = out[ev + k, ev + l] = W[x + n * l + k]
-                _rows(I, W, i, ev + k, six(W, x + n * n + at.MU * n + 6 * k), out)
+                    out[ev + l, ev + k] = out[ev + k, ev + l] = W[x + at.PFF * n + n * l + k]
+                _rows(I, W, i, ev + k, six(W, x + at.MU * n + 6 * k), out)
         parent = I[b + at.PARENT]
         if parent >= 0:
             pb, _, p = at.rows(parent)
@@ -62,7 +62,7 @@ def _rows(I, W, i, column, force, out):
             force = wrench_inward(W, k, force_N)
         pb, _, _ = at.rows(parent)
         n, ev = I[pb + at.NM], index(I[pb + at.EV])
-        pid = index(I[pb + at.FLEX]) + n * n + at.PID * n
+        pid = index(I[pb + at.FLEX]) + at.PID * n
         for j in range(n):
             t = 0.0 * force[0]
             if I[b + at.PARENT_NODE] >= 0:

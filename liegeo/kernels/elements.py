@@ -9,6 +9,10 @@ Spring from A to B, with r = p_B − p_A in the world, L = |r|, n = r/L: the ten
 Bushing between A and B, in the axes of A, with θ = log R_AB and r = p_AB: energy ½θᵀK_rθ + ½rᵀK_t r, so that B gets
     force −(K_t r + D_t ṙ) and moment −dexp_left(θ)⁻ᵀ (K_r θ + D_r θ̇),   θ̇ = dexp_left(θ)⁻¹ w_rel.   (3)
 
+Springs of a spherical, planar or free joint have the energy ½eᵀKe, e = log(X_rest⁻¹ X) in the joint's group.  With the
+body-fixed speeds v, ė = dexp_right(e)⁻¹ v, so that their generalised force is
+    −dexp_right(e)⁻ᵀ K e.                                                                             (4)
+
 The frame's own node is taken as deformed in a ruthless model too: there the springs are what holds the structure.
 """
 
@@ -34,22 +38,84 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
+from liegeo.lie import quaternion, se2, se3q
 from liegeo.lie.series import dexpinv_coefficients
-from liegeo.lie.so3 import cross, log_entries, quadratic_apply
+from liegeo.lie.so3 import cross, log_entries, quadratic_apply, quadratic_d_apply
 
 
 @kernel
-def joint_resistance(F, f, k, q, jq, v, jv):
-    """What spring, damper and friction of speed k of a joint oppose to its motion.
+def add_resistance(I, F, b, f, q, v, sign, out):
+    """Add to `out`, times `sign`, what springs, dampers and friction of a joint oppose to its motion.
 
     Friction is Coulomb's, smoothed: full at a few times the joint's friction speed, which keeps it differentiable.
     """
-    force = F[f + at.DAMPING + k] * v[jv + k]
-    if F[f + at.STIFFNESS + k] != 0.0:
-        force += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
-    if F[f + at.FRICTION + k] != 0.0:
-        force += F[f + at.FRICTION + k] * np.tanh(v[jv + k] / F[f + at.FRICTION_SPEED])
-    return force
+    jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
+    on_group = I[b + at.PASSIVE] == at.ON_GROUP
+    for k in range(I[b + at.NV]):
+        force = F[f + at.DAMPING + k] * v[jv + k]
+        if not on_group and F[f + at.STIFFNESS + k] != 0.0:
+            force += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
+        if F[f + at.FRICTION + k] != 0.0:
+            force += F[f + at.FRICTION + k] * np.tanh(v[jv + k] / F[f + at.FRICTION_SPEED])
+        out[jv + k] += sign * force
+    if on_group:
+        _add_spring(I, F, b, f, q, sign, out)
+
+
+@kernel(forceinline=False)
+def _add_spring(I, F, b, f, q, sign, out):
+    """Add to `out`, times `sign`, dexp_right(e)⁻ᵀ K e of (4): the coupling block of SE(3) serves SO(3) and SE(2)."""
+    b, f = index(b), index(f)
+    jv = index(I[b + at.JV])
+    e = spring_stretch(I, F, b, f, q)
+    n, m = _spring_force(I, F, b, f, e)
+    g, g1, _ = dexpinv_coefficients(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
+    # dexp_right(e)⁻¹ = [A 0; B A]; its transpose has the skew parts of the left one
+    a0, a1, a2 = quadratic_apply(e[0], e[1], e[2], -0.5, g, n[0], n[1], n[2])
+    b0, b1, b2 = quadratic_d_apply(e[0], e[1], e[2], e[3], e[4], e[5], -0.5, g, 0.0, g1, m[0], m[1], m[2])
+    c0, c1, c2 = quadratic_apply(e[0], e[1], e[2], -0.5, g, m[0], m[1], m[2])
+    force = (a0 + b0, a1 + b1, a2 + b2, c0, c1, c2)
+    first = _first(I, b)
+    for k in range(I[b + at.NV]):
+        out[jv + k] += sign * force[first + k]
+
+
+@kernel
+def _first(I, b):
+    """Speed k of a spherical, planar or free joint is component first + k of its twist."""
+    return 2 if I[b + at.KIND] == at.PLANAR else 0
+
+
+@kernel
+def spring_stretch(I, F, b, f, q):
+    """e of (4) as a twist, for a spherical, planar or free joint."""
+    kind, rest, here = I[b + at.KIND], F[f + at.REST : f + at.REST + 7], q[index(I[b + at.JQ]) :]
+    zero = 0.0 * here[0]
+    if kind == at.PLANAR:
+        w, x, y = se2.difference_entries(rest, here)
+        return zero, zero, w, x, y, zero
+    if kind == at.FREE:
+        return se3q.difference_entries(rest, here)
+    x, y, z = quaternion.difference_entries(rest, here)
+    return x, y, z, zero, zero, zero
+
+
+@kernel
+def _spring_force(I, F, b, f, e):
+    """K e of (4), its angular and its linear part."""
+    k, first = f + at.STIFFNESS, _first(I, b)
+    if first == 2:
+        return (0.0 * e[2], 0.0 * e[2], F[k] * e[2]), (F[k + 1] * e[3], F[k + 2] * e[4], 0.0 * e[2])
+    return (F[k] * e[0], F[k + 1] * e[1], F[k + 2] * e[2]), (F[k + 3] * e[3], F[k + 4] * e[4], F[k + 5] * e[5])
+
+
+@kernel(forceinline=False)
+def spring_energy(I, F, b, f, q):
+    """½ eᵀ K e of (4), for a joint with a spring on its group."""
+    b, f = index(b), index(f)
+    e = spring_stretch(I, F, b, f, q)
+    n, m = _spring_force(I, F, b, f, e)
+    return 0.5 * (n[0] * e[0] + n[1] * e[1] + n[2] * e[2] + m[0] * e[3] + m[1] * e[4] + m[2] * e[5])
 
 
 @kernel(forceinline=False)
@@ -59,10 +125,8 @@ def load(I, F, q, v, u, out):
         out[k] = u[k]
     for i in range(I[at.N_BODIES]):
         b, f, _ = at.rows(i)
-        if I[b + at.PASSIVE] == 1:
-            jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
-            for k in range(I[b + at.NV]):
-                out[jv + k] -= joint_resistance(F, f, k, q, jq, v, jv)
+        if I[b + at.PASSIVE] != 0:
+            add_resistance(I, F, b, f, q, v, -1.0, out)
     for i in range(I[at.N_ACTUATORS]):
         a = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
         out[index(I[a + at.ACTUATED])] += actuator_force(I, F, a, u)
@@ -143,7 +207,7 @@ def _push(I, r, wrench, W):
     add(W, w + at.FOR, times(-1.0, wrench_inward(W, x + at.X_BF, wrench)))
     if I[r + at.FRAME_NODE] >= 0:
         n = I[b + at.NM]
-        zf = index(I[b + at.FLEX]) + n * n + at.ZF * n
+        zf = index(I[b + at.FLEX]) + at.ZF * n
         for k in range(n):
             W[zf + k] -= dot(six(W, x + at.PI_F + 6 * k), wrench)
 

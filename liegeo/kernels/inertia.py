@@ -31,13 +31,19 @@ from liegeo.lie.so3 import cross
 
 @kernel(forceinline=False)
 def inertias(I, F, q, reduced, W):
-    """M_rr at INE, and for flexible bodies M_rf at PRF, M_e at FLEX; not for those of reduced.py if that is used."""
+    """`body_inertia` of every body."""
     for i in range(I[at.N_BODIES]):
-        b, f, w = at.rows(i)
-        if I[b + at.NM] == 0 or (reduced and I[b + at.REDUCED] >= 0):
-            put_rigid(W, w + at.INE, F[f + at.MASS], _moment(F, f), F, f + at.INERTIA)
-        else:
-            _flexible_inertia(I, F, b, f, w, q, W)
+        body_inertia(I, F, i, q, reduced, W)
+
+
+@kernel
+def body_inertia(I, F, i, q, reduced, W):
+    """M_rr at INE, and for flexible bodies M_rf at PRF, M_e at PFF; not for those of reduced.py if that is used."""
+    b, f, w = at.rows(i)
+    if I[b + at.NM] == 0 or (reduced and I[b + at.REDUCED] >= 0):
+        put_rigid(W, w + at.INE, F[f + at.MASS], _moment(F, f), F, f + at.INERTIA)
+    else:
+        _flexible_inertia(I, F, b, f, w, q, W)
 
 
 @kernel
@@ -50,15 +56,12 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     b, f, w = index(b), index(f), index(w)
     n, eq, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
-    cr0 = ct + 3 * n
-    cr1 = cr0 + 3 * n
-    j1 = cr1 + 3 * n * n
-    j2 = j1 + 6 * n
-    me = j2 + 6 * n * n
-    cr, prf = x + n * n + at.CR * n, x + n * n + at.PRF * n
+    j1, cr0 = ct + at.M_J1 * n, ct + at.M_CR0 * n
+    cr1, j2, me, _, _ = at.modal_matrices(I, b)
+    cr, prf, mu, pff = x + at.CR * n, x + at.PRF * n, x + at.MU * n, x + at.PFF * n
     full = I[at.FULL] == 1
     for k in range(n * n):
-        W[x + k] = F[me + k]
+        W[pff + k] = F[me + k]
     for k in range(3 * n):
         W[cr + k] = F[cr0 + k]
     zero = 0.0 * q[eq]
@@ -68,17 +71,21 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     for a in range(6):
         W[J + a] = F[f + at.INERTIA + a]
     if full:
+        # Σ_l J₂ₖₗ η_l stays at MU, where the bias finds it
         for k in range(n):
             e = q[eq + k]
             c0 += F[ct + k] * e
             c1 += F[ct + n + k] * e
             c2 += F[ct + 2 * n + k] * e
-            # Σ_l J₂ₖₗ η_l stays at MU, where the bias finds it
-            s = (zero, zero, zero, zero, zero, zero)
-            for l in range(n):
-                s = plus(s, times(q[eq + l], six(F, j2 + 6 * (n * k + l))))
-            put(W, x + n * n + at.MU * n + 6 * k, s)
-            add(W, J, times(e, plus(s, six(F, j1 + 6 * k))))
+            row = index(j2 + 3 * k * (k + 1))
+            s = times(e, six(F, row + 6 * k))
+            for l in range(k):
+                J_kl = six(F, row + 6 * l)
+                s = plus(s, times(q[eq + l], J_kl))
+                add(W, mu + 6 * l, times(e, J_kl))
+            put(W, mu + 6 * k, s)
+        for k in range(n):
+            add(W, J, times(q[eq + k], plus(six(W, mu + 6 * k), six(F, j1 + 6 * k))))
         for a in range(3):
             for l in range(n):
                 e = q[eq + l]
@@ -108,15 +115,21 @@ def _flexible_inertia(I, F, b, f, w, q, W):
 
 @kernel(forceinline=False)
 def biases(I, F, q, v, W):
-    """b_r at FOR, and for flexible bodies b_f at ZF, after `velocities` and `inertias`."""
+    """`body_bias` of every body."""
     for i in range(I[at.N_BODIES]):
-        b, f, w = at.rows(i)
-        if I[b + at.NM] == 0:
-            V = six(W, w + at.VEL)
-            H = rigid_apply(F[f + at.MASS], _moment(F, f), F, f + at.INERTIA, V)
-            put(W, w + at.FOR, gyroscopic(V, H))
-        else:
-            _flexible_bias(I, F, b, f, w, q, v, W)
+        body_bias(I, F, i, q, v, W)
+
+
+@kernel
+def body_bias(I, F, i, q, v, W):
+    """b_r at FOR, and for flexible bodies b_f at ZF, after `body_velocity` and `body_inertia`."""
+    b, f, w = at.rows(i)
+    if I[b + at.NM] == 0:
+        V = six(W, w + at.VEL)
+        H = rigid_apply(F[f + at.MASS], _moment(F, f), F, f + at.INERTIA, V)
+        put(W, w + at.FOR, gyroscopic(V, H))
+    else:
+        _flexible_bias(I, F, b, f, w, q, v, W)
 
 
 @kernel
@@ -133,12 +146,10 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     b, f, w = index(b), index(f), index(w)
     n, eq, ev, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
-    cr1 = ct + 6 * n
-    j1 = cr1 + 3 * n * n
-    stiffness = ct + at.K_N * n + at.K_NN * n * n
-    damping = stiffness + n * n
-    cr, zf, prf = x + n * n + at.CR * n, x + n * n + at.ZF * n, x + n * n + at.PRF * n
-    j2_eta, coriolis = x + n * n + at.MU * n, x + n * n + at.GAIN * n
+    j1, k_diagonal, d_diagonal = ct + at.M_J1 * n, ct + at.M_DIAGONAL_K * n, ct + at.M_DIAGONAL_D * n
+    cr1, _, _, stiffness, damping = at.modal_matrices(I, b)
+    cr, zf, prf = x + at.CR * n, x + at.ZF * n, x + at.PRF * n
+    j2_eta, coriolis = x + at.MU * n, x + at.GAIN * n
     full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
     w0, w1, w2, v0, v1, v2 = V
@@ -183,7 +194,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
         force = 2.0 * (w0 * s0 + w1 * s1 + w2 * s2) - 0.5 * (w0 * y0 + w1 * y1 + w2 * y2)
         force += e0 * x0 + e1 * x1 + e2 * x2
         if diagonal:
-            force += F[stiffness + n * k + k] * q[eq + k] + F[damping + n * k + k] * e
+            force += F[k_diagonal + k] * q[eq + k] + F[d_diagonal + k] * e
         else:
             for l in range(n):
                 force += F[stiffness + n * k + l] * q[eq + l] + F[damping + n * k + l] * v[ev + l]

@@ -14,7 +14,7 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.articulated import from_parent, give_force
-from liegeo.kernels.elements import actuator_force, apply_elements, joint_resistance
+from liegeo.kernels.elements import actuator_force, add_resistance, apply_elements
 from liegeo.kernels.inertia import biases, inertias
 from liegeo.kernels.kinematics import poses, velocities
 from liegeo.kernels.spatial import add, dot, inertia_apply, plus, put, six, sum_columns, times, wrench_inward
@@ -44,7 +44,7 @@ def accelerations(I, F, a, gravity, W):
             A = plus(A, times(a[jv + k], six(W, w + at.SUB + 6 * k)))
         if I[b + at.OFFSET] == at.DEFORMING:
             n, ev = I[b + at.NM], index(I[b + at.EV])
-            A = plus(A, times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + n * n + at.PID * n, n, a, ev)))
+            A = plus(A, times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, a, ev)))
         put(W, w + at.ACC, A)
 
 
@@ -54,10 +54,8 @@ def forces(I, F, q, v, a, W, out):
     _collect(I, F, a, W, out)
     for i in range(I[at.N_BODIES]):
         b, f, _ = at.rows(i)
-        if I[b + at.PASSIVE] == 1:
-            jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
-            for k in range(I[b + at.NV]):
-                out[jv + k] += joint_resistance(F, f, k, q, jq, v, jv)
+        if I[b + at.PASSIVE] != 0:
+            add_resistance(I, F, b, f, q, v, 1.0, out)
     for i in range(I[at.N_ACTUATORS]):
         k = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
         out[index(I[k + at.ACTUATED])] -= actuator_force(I, F, k, a)
@@ -74,7 +72,7 @@ def momentum(I, F, q, v, W, out):
         for k in range(6):
             W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
         for k in range(n):
-            W[index(I[b + at.FLEX]) + n * n + at.ZF * n + k] = 0.0
+            W[index(I[b + at.FLEX]) + at.ZF * n + k] = 0.0
     accelerations(I, F, v, 0.0, W)
     _collect(I, F, v, W, out)
 
@@ -106,14 +104,13 @@ def _modal_forces(I, b, w, z, a, W, out):
     """f_r with the share of η̈; T_f of (2) into `out`."""
     b, w = index(b), index(w)
     n, x, ev = I[b + at.NM], index(I[b + at.FLEX]), index(I[b + at.EV])
-    y = x + n * n
     A = six(W, w + at.ACC)
-    z = plus(z, sum_columns(W, y + at.PRF * n, n, a, ev))
+    z = plus(z, sum_columns(W, x + at.PRF * n, n, a, ev))
     for k in range(n):
-        t = W[y + at.ZF * n + k] + dot(six(W, y + at.PRF * n + 6 * k), A)
+        t = W[x + at.ZF * n + k] + dot(six(W, x + at.PRF * n + 6 * k), A)
         for l in range(n):
-            t += W[x + n * k + l] * a[ev + l]
+            t += W[x + at.PFF * n + n * k + l] * a[ev + l]
         if I[b + at.OFFSET] == at.DEFORMING:
-            t -= dot(six(W, y + at.PID * n + 6 * k), z)
+            t -= dot(six(W, x + at.PID * n + 6 * k), z)
         out[ev + k] = t
     return z

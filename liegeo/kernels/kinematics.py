@@ -21,39 +21,48 @@ from liegeo.kernels.spatial import bracket, compose, plus, put, six, sum_columns
 
 @kernel(forceinline=False)
 def poses(I, F, q, W):
-    """X_NB, S and, where something deforms, X_PN, Π_N and Π_d of every body."""
-    full = I[at.FULL] == 1
+    """`body_pose` of every body."""
     for i in range(I[at.N_BODIES]):
-        b, f, w = at.rows(i)
-        kind, nv, offset = I[b + at.KIND], I[b + at.NV], I[b + at.OFFSET]
-        s, jq = index(I[b + at.SCREWS]), index(I[b + at.JQ])
-        if I[b + at.PARENT_NODE] >= 0:
-            _carrier_pose(I, F, b, full, q, W)
-        if I[b + at.AXIS] >= 0:
-            turn_about(I[b + at.AXIS], q[jq], F, f + at.X_NJ_R, W, w + at.R_NB)
-            put(W, w + at.SUB, six(F, s))
-            continue
-        a, c, d = w + at.PSU, w + at.PSU + 12, w + at.PSU + 24
-        joint_pose(kind, F, s, nv, q, jq, W, a)
-        if offset == at.NONE:
-            compose(F, f + at.X_NJ_R, W, a, W, w + at.R_NB)
+        body_pose(I, F, i, q, False, W)
+
+
+@kernel
+def body_pose(I, F, i, q, reduced, W):
+    """X_NB, S and, where something deforms, X_PN, Π_N and Π_d of body i.
+
+    `reduced`: not X_PN and Π_N on a parent that reduced.py serves, for which `through_node` is enough.
+    """
+    full = I[at.FULL] == 1
+    b, f, w = at.rows(i)
+    kind, nv, offset = I[b + at.KIND], I[b + at.NV], I[b + at.OFFSET]
+    s, jq = index(I[b + at.SCREWS]), index(I[b + at.JQ])
+    if I[b + at.PARENT_NODE] >= 0 and not (reduced and I[at.rows(I[b + at.PARENT])[0] + at.REDUCED] >= 0):
+        _carrier_pose(I, F, b, full, q, W)
+    if I[b + at.AXIS] >= 0:
+        turn_about(I[b + at.AXIS], q[jq], F, f + at.X_NJ_R, W, w + at.R_NB)
+        put(W, w + at.SUB, six(F, s))
+        return
+    a, c, d = w + at.PSU, w + at.PSU + 12, w + at.PSU + 24
+    joint_pose(kind, F, s, nv, q, jq, W, a)
+    if offset == at.NONE:
+        compose(F, f + at.X_NJ_R, W, a, W, w + at.R_NB)
+    else:
+        compose(F, f + at.X_NJ_R, W, a, W, c)
+        if offset == at.CONSTANT:
+            compose(W, c, F, f + at.X_DB_R, W, w + at.R_NB)
         else:
-            compose(F, f + at.X_NJ_R, W, a, W, c)
-            if offset == at.CONSTANT:
-                compose(W, c, F, f + at.X_DB_R, W, w + at.R_NB)
-            else:
-                _deformed_offset(I, F, b, f, full, q, W, w, d)
-                compose(W, c, W, d, W, w + at.R_NB)
-        if kind == at.SCREW_CHAIN or offset == at.DEFORMING:
-            joint_subspace(kind, F, s, nv, q, jq, W, w + at.SUB, W, a)
-            if offset == at.CONSTANT:
-                _subspace_outward(nv, W, w + at.SUB, F, f + at.X_DB_R)
-            elif offset == at.DEFORMING:
-                _subspace_outward(nv, W, w + at.SUB, W, d)
-        else:
-            # Behind the screws in D stand the same in B.
-            for k in range(6 * nv):
-                W[w + at.SUB + k] = F[s + 6 * nv + k]
+            _deformed_offset(I, F, b, f, full, q, W, w, d)
+            compose(W, c, W, d, W, w + at.R_NB)
+    if kind == at.SCREW_CHAIN or offset == at.DEFORMING:
+        joint_subspace(kind, F, s, nv, q, jq, W, w + at.SUB, W, a)
+        if offset == at.CONSTANT:
+            _subspace_outward(nv, W, w + at.SUB, F, f + at.X_DB_R)
+        elif offset == at.DEFORMING:
+            _subspace_outward(nv, W, w + at.SUB, W, d)
+    else:
+        # Behind the screws in D stand the same in B.
+        for k in range(6 * nv):
+            W[w + at.SUB + k] = F[s + 6 * nv + k]
 
 
 @kernel(forceinline=False)
@@ -73,7 +82,7 @@ def _deformed_offset(I, F, b, f, full, q, W, w, d):
     node, n = I[b + at.OWN_NODE], I[b + at.NM]
     a = w + at.PSU
     node_pose(I, F, node, full, q, I[b + at.EQ], W, a)
-    pi = index(I[b + at.FLEX]) + n * n + at.PID * n
+    pi = index(I[b + at.FLEX]) + at.PID * n
     node_modes(I, F, node, full, q, I[b + at.EQ], W, a, True, W, pi)
     compose(W, a, F, f + at.X_DB_R, W, d)
     # invert in place
@@ -93,34 +102,40 @@ def _subspace_outward(nv, W, o, X, x):
 
 @kernel(forceinline=False)
 def velocities(I, F, q, v, W):
-    """V_B and c of (1)–(4), after `poses`."""
-    full = I[at.FULL] == 1
+    """`body_velocity` of every body, after `poses`."""
     for i in range(I[at.N_BODIES]):
-        b, _, w = at.rows(i)
-        parent, nv, jv = I[b + at.PARENT], I[b + at.NV], index(I[b + at.JV])
-        zero = 0.0 * W[w + at.R_NB]
-        V = (zero, zero, zero, zero, zero, zero)
-        c = V
-        if I[b + at.PARENT_NODE] >= 0:
-            V, c = _through_carrier(I, F, b, w, full, q, v, W)
-        elif parent >= 0:
-            V = twist_outward(W, w + at.R_NB, six(W, at.rows(parent)[2] + at.VEL))
-        if nv == 1:
-            Sv = times(v[jv], six(W, w + at.SUB))
-            V = plus(V, Sv)
-            c = plus(c, bracket(V, Sv))
-        elif nv > 1:
-            Sv = sum_columns(W, w + at.SUB, nv, v, jv)
-            V = plus(V, Sv)
-            c = plus(c, bracket(V, Sv))
-            if I[b + at.KIND] == at.SCREW_CHAIN:
-                # (2) of joints.py holds in any constant frame; X_BD is applied to the columns already
-                c = plus(c, subspace_rate(W, w + at.SUB, nv, v, jv))
-        # V is complete but for u, so the bracket was ad(V_B − u) S v
-        if I[b + at.OFFSET] == at.DEFORMING:
-            V, c = _through_own_node(I, F, b, w, full, q, v, W, V, c)
-        put(W, w + at.VEL, V)
-        put(W, w + at.BIAS, c)
+        body_velocity(I, F, i, q, v, W)
+
+
+@kernel
+def body_velocity(I, F, i, q, v, W):
+    """V_B and c of (1)–(4), after `body_pose` and those of the parent."""
+    full = I[at.FULL] == 1
+    b, _, w = at.rows(i)
+    parent, nv, jv = I[b + at.PARENT], I[b + at.NV], index(I[b + at.JV])
+    zero = 0.0 * W[w + at.R_NB]
+    V = (zero, zero, zero, zero, zero, zero)
+    c = V
+    if I[b + at.PARENT_NODE] >= 0:
+        V, c = _through_carrier(I, F, b, w, full, q, v, W)
+    elif parent >= 0:
+        V = twist_outward(W, w + at.R_NB, six(W, at.rows(parent)[2] + at.VEL))
+    if nv == 1:
+        Sv = times(v[jv], six(W, w + at.SUB))
+        V = plus(V, Sv)
+        c = plus(c, bracket(V, Sv))
+    elif nv > 1:
+        Sv = sum_columns(W, w + at.SUB, nv, v, jv)
+        V = plus(V, Sv)
+        c = plus(c, bracket(V, Sv))
+        if I[b + at.KIND] == at.SCREW_CHAIN:
+            # (2) of joints.py holds in any constant frame; X_BD is applied to the columns already
+            c = plus(c, subspace_rate(W, w + at.SUB, nv, v, jv))
+    # V is complete but for u, so the bracket was ad(V_B − u) S v
+    if I[b + at.OFFSET] == at.DEFORMING:
+        V, c = _through_own_node(I, F, b, w, full, q, v, W, V, c)
+    put(W, w + at.VEL, V)
+    put(W, w + at.BIAS, c)
 
 
 @kernel(forceinline=False)
@@ -128,14 +143,28 @@ def _through_carrier(I, F, b, w, full, q, v, W):
     """Ad(X_BN) V_N and Ad(X_BN) c_N for a joint on a deforming node."""
     b, w = index(b), index(w)
     pb, _, p = at.rows(I[b + at.PARENT])
-    k, ev = index(I[b + at.CARRIER]), index(I[pb + at.EV])
-    bending = sum_columns(W, k + at.CARRIER_PI, I[pb + at.NM], v, ev)
-    V_N = plus(twist_outward(W, k, six(W, p + at.VEL)), bending)
+    V_N, bending = through_node(I, F, b, pb, six(W, p + at.VEL), v, W)
     c_N = times(0.0, V_N)
     if full:
-        rate = node_rate(I, F, I[b + at.PARENT_NODE], q, I[pb + at.EQ], v, ev, W, k, False)
-        c_N = plus(bracket(V_N, bending), rate)
+        k, eq, ev = index(I[b + at.CARRIER]), I[pb + at.EQ], I[pb + at.EV]
+        c_N = plus(bracket(V_N, bending), node_rate(I, F, I[b + at.PARENT_NODE], q, eq, v, ev, W, k, False))
     return twist_outward(W, w + at.R_NB, V_N), twist_outward(W, w + at.R_NB, c_N)
+
+
+@kernel
+def through_node(I, F, b, pb, V, rates, W):
+    """Ad(X_NP) V + Π_N η̇ for the node that carries the body with row b on that with row pb, and its second part.
+
+    η̇ stands in `rates`, or η̈.  A ruthless model has the constants in F, so that W need not hold them too.
+    """
+    n, ev = I[pb + at.NM], index(I[pb + at.EV])
+    if I[at.FULL] == 1:
+        k = index(I[b + at.CARRIER])
+        bending = sum_columns(W, k + at.CARRIER_PI, n, rates, ev)
+        return plus(twist_outward(W, k, V), bending), bending
+    f = index(I[index(I[b + at.PARENT_NODE]) + at.NODE_F])
+    bending = sum_columns(F, f + at.NODE_MODES + 6 * n, n, rates, ev)
+    return plus(twist_outward(F, f, V), bending), bending
 
 
 @kernel(forceinline=False)
@@ -143,7 +172,7 @@ def _through_own_node(I, F, b, w, full, q, v, W, V, c):
     """V and c with u and ad(V_B) u − Π̇_d η̇ added."""
     b, w = index(b), index(w)
     n, ev = I[b + at.NM], index(I[b + at.EV])
-    u = times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + n * n + at.PID * n, n, v, ev))
+    u = times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, v, ev))
     V = plus(V, u)
     if full:
         # The pose of the own node is needed once more; PSU is free between the passes.

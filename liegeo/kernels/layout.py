@@ -17,7 +17,8 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 
 # ---- I: header.  ELEMENTS, ACTUATORS, FRAMES: where their rows begin in I.  WORLD: where poses X_WB begin in W.
-# DRIVE: where what drives a motion begins in I (motion.py), 0 if nothing does.
+# DRIVE: where what drives a motion begins in I (motion.py), 0 if nothing does.  SHARED: where scratch begins in W that
+# reduced.py uses for one body after another.
 (
     N_BODIES,
     N_Q,
@@ -33,8 +34,9 @@ from liegeo._jit import index, kernel
     ACTUATORS,
     WORLD,
     DRIVE,
-) = range(14)
-HEADER = 14
+    SHARED,
+) = range(15)
+HEADER = 15
 
 # ---- I: one row a body, behind the header
 (
@@ -55,7 +57,7 @@ HEADER = 14
     OFFSET,  # what X_DB is: NONE, CONSTANT or DEFORMING
     LOCKED,  # bit k is set if speed k of the joint is locked
     AXIS,  # 0, 1, 2: the joint is one rotation about this axis of B and X_DB is the identity; -1 otherwise
-    PASSIVE,  # 1 if the joint has a spring, a damper or friction
+    PASSIVE,  # 1 if the joint has a spring, a damper or friction; ON_GROUP if it has a spring and its q are not added
     DIAGONAL,  # 1 if modal stiffness and damping are diagonal
     STIFFENED,  # where C_t1 (3nn) and the symmetric part of C_r1 (3nn) begin in F, -1 if they are zero
     REDUCED,  # where the constants of reduced.py begin in F, -1 if the modal block is factorised each time
@@ -65,12 +67,13 @@ HEADER = 14
 ) = range(24)
 BODY_I_SIZE = 24
 NONE, CONSTANT, DEFORMING = range(3)
+ON_GROUP = 2
 
 # ---- I: one row a deforming node: where its data begin in F, its number of modes, and where its terms of second order
 # begin in F (rotation 3nn, displacement 3nn; -1 if there are none)
 NODE_F, NODE_NM, NODE_SECOND = range(3)
 # its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each, and
-# Π_N of the undeformed node, six numbers a mode
+# Π_N of the undeformed node, six numbers a mode; pose and Π_N are what a ruthless model reads
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12
 
 # ---- I: one row a frame that a force element uses: body (-1 for the world), its node in I (-1 if it does not deform),
@@ -97,12 +100,14 @@ TABLE_SIZE = 4
 # ---- joint kinds
 FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE, WHEEL = range(8)
 
-# ---- F: gravity, then one row a body; rotations row by row, inertia about B's origin: xx yy zz xy xz yz
+# ---- F: gravity, then one row a body, what every body needs first; rotations row by row, inertia about B's origin: xx
+# yy zz xy xz yz
 GRAVITY, HEADER_F = 0, 3
-X_NJ_R, X_NJ_P, X_DB_R, X_DB_P, MASS, MOMENT, INERTIA = 0, 9, 12, 21, 24, 25, 28
-# springs, dampers, rest positions, armature and friction of the joint, six each; the speed at which friction is felt
-STIFFNESS, DAMPING, REST, ARMATURE, FRICTION, FRICTION_SPEED = 34, 40, 46, 52, 58, 64
-BODY_F_SIZE = 65
+X_NJ_R, X_NJ_P, MASS, MOMENT, INERTIA, ARMATURE, X_DB_R, X_DB_P = 0, 9, 12, 13, 16, 22, 28, 37
+# armature (above), springs, dampers and friction of the joint, six each; the speed at which friction is felt; where
+# springs are slack, as the joint's coordinates stand in q, at most seven
+STIFFNESS, DAMPING, FRICTION, FRICTION_SPEED, REST = 40, 46, 52, 58, 59
+BODY_F_SIZE = 66
 
 # ---- W: one row a body
 R_NB = 0  # 9   rotation of B in N                                   kinematics
@@ -118,15 +123,17 @@ FAC = 129  # 6  one over the pivot of each speed of the joint
 RES = 135  # 6  its residual
 WORK_SIZE = 141
 
-# ---- F: a body's modal data, from MODAL, n = NM
-# C_t 3n | C_r0 3n | C_r1 3nn | J_1 6n | J_2 6nn | M_e nn | K nn | D nn, matrices row by row, J as xx yy zz xy xz yz
-# C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part.  K begins at K_N n + K_NN n².
-K_N, K_NN = 12, 10
+# ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r0, what every call reads first
+# C_t 3n | J_1 6n | diagonals of K and D, n each | C_r0 3n | only in full models C_r1 3nn | J_2 3n(n + 1) |
+# M_e nn | K nn | D nn.  Matrices row by row, J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its
+# antisymmetric part.  J_2, symmetric in its two modes, as J_2[0, 0], J_2[1, 0], J_2[1, 1], J_2[2, 0] …
+M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_CR0, M_END = 3, 9, 10, 11, 14
 
-# ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n after the n × n block P_ff
-# P_ff nn | P_rf 6n | Π_d 6n | μ 6n | g 6n | C_r 3n | z_f n | ε_f n
-# Matrices 6 × n stand column by column: the six numbers of a mode together.
-PRF, PID, MU, GAIN, CR, ZF, EPS, FLEX_COLUMNS = 0, 6, 12, 18, 24, 27, 28, 29
+# ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
+# z_f n | ε_f n | Π_d 6n | P_rf 6n | μ 6n | g 6n | P_ff nn
+# Matrices 6 × n stand column by column: the six numbers of a mode together.  C_r 3n stands in the second half of g
+# until that is known.
+ZF, EPS, PID, PRF, MU, GAIN, CR, PFF = 0, 1, 2, 8, 14, 20, 23, 26
 
 # ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column
 CARRIER_R, CARRIER_P, CARRIER_PI = 0, 9, 12
@@ -137,3 +144,13 @@ def rows(i):
     """Where the rows of body i begin in I, F and W."""
     k = index(i)
     return HEADER + k * BODY_I_SIZE, HEADER_F + k * BODY_F_SIZE, k * WORK_SIZE
+
+
+@kernel
+def modal_matrices(I, b):
+    """Where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
+    n = I[b + NM]
+    c = index(I[b + MODAL]) + M_END * n
+    j = c + 3 * n * n * I[FULL]
+    m = j + 3 * n * (n + 1) * I[FULL]
+    return index(c), index(j), index(m), index(m + n * n), index(m + 2 * n * n)

@@ -134,8 +134,7 @@ def resistance(I, F, alpha, beta, x, out):
             out[jv + k] = (alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]) * x[jv + k]
         if n == 0:
             continue
-        stiffness = index(I[b + at.MODAL]) + at.K_N * n + at.K_NN * n * n
-        damping = stiffness + n * n
+        _, _, _, stiffness, damping = at.modal_matrices(I, b)
         for k in range(n):
             out[ev + k] = 0.0
             if I[b + at.DIAGONAL] == 1:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.elements import element_energy, place_frames
+from liegeo.kernels.elements import element_energy, place_frames, spring_energy
 from liegeo.kernels.spatial import (
     add,
     compose,
@@ -42,7 +42,7 @@ def jacobian(I, W, body, X, Pi, scratch, out):
         _put_columns(W, w + at.SUB, I[b + at.NV], scratch, out, index(I[b + at.JV]), 1.0)
         n = I[b + at.NM]
         if I[b + at.OFFSET] == at.DEFORMING:
-            _put_columns(W, index(I[b + at.FLEX]) + n * n + at.PID * n, n, scratch, out, index(I[b + at.EV]), -1.0)
+            _put_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, scratch, out, index(I[b + at.EV]), -1.0)
         parent = I[b + at.PARENT]
         if parent < 0:
             return
@@ -91,19 +91,21 @@ def energies(I, F, q, v, W, world, out):
         out[0] += 0.5 * dot(H, V)
         if n > 0:
             x = index(I[b + at.FLEX])
-            modal = sum_columns(W, x + n * n + at.PRF * n, n, v, ev)
+            modal = sum_columns(W, x + at.PRF * n, n, v, ev)
             out[0] += dot(modal, V)
             H = plus(H, modal)
-            stiffness = index(I[b + at.MODAL]) + at.K_N * n + at.K_NN * n * n
+            stiffness = at.modal_matrices(I, b)[3]
             for k in range(n):
                 for l in range(n):
-                    out[0] += 0.5 * v[ev + k] * W[x + n * k + l] * v[ev + l]
+                    out[0] += 0.5 * v[ev + k] * W[x + at.PFF * n + n * k + l] * v[ev + l]
                     out[2] += 0.5 * q[eq + k] * F[stiffness + n * k + l] * q[eq + l]
         for k in range(I[b + at.NV]):
             out[0] += 0.5 * F[f + at.ARMATURE + k] * v[jv + k] * v[jv + k]
-            if F[f + at.STIFFNESS + k] != 0.0:
+            if F[f + at.STIFFNESS + k] != 0.0 and I[b + at.PASSIVE] != at.ON_GROUP:
                 e = q[jq + k] - F[f + at.REST + k]
                 out[2] += 0.5 * F[f + at.STIFFNESS + k] * e * e
+        if I[b + at.PASSIVE] == at.ON_GROUP:
+            out[2] += spring_energy(I, F, b, f, q)
         # first moment, from H = ĉ, seen from the world
         P, m = w + at.INE, W[w + at.INE + 15]
         c0, c1, c2 = rotate(world, 12 * i, W[P + 13], W[P + 8], W[P + 9])

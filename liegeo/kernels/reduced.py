@@ -34,45 +34,51 @@ _COLUMN = (0, 1, 2, 1, 2, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 4, 5, 5)
 
 @kernel
 def _constants(I, b):
-    """Offsets in F of Λ (n × n), Λμ₀ᵀ (six a mode), Υ (n × k), Ω and its root C (k × k), E (6 × k), μ₀Λμ₀ᵀ (21)."""
+    """Offsets in F of Λ (lower half, row by row), Λμ₀ᵀ (six a mode), Υ (n × k), C (k × k), E (6 × k), μ₀Λμ₀ᵀ (21)."""
     n, k, o = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.REDUCED])
-    gain = o + n * n
+    gain = index(o + n * (n + 1) // 2)
     ups = gain + 6 * n
-    omega = ups + n * k
-    e = omega + 2 * k * k
-    return o, gain, ups, omega, e, e + 6 * k
+    root = ups + n * k
+    e = root + k * k
+    return o, gain, ups, root, e, e + 6 * k
 
 
 @kernel
 def _scratch(I, b):
-    """Offsets in W of Γ (21 a child), f, ψ and k numbers more, X and two k × k matrices more; k = 6m."""
-    m, o = I[b + at.N_SLOTS], index(I[b + at.REDUCED_W])
-    k = 6 * m
-    f = o + 21 * m
-    return o, f, f + k, f + 2 * k, f + 3 * k
+    """Offsets in W of ψ (k numbers), before that f, and of X (k × k), before that Γ; k = 6m."""
+    o = index(I[b + at.REDUCED_W])
+    return o, o + 6 * I[b + at.N_SLOTS]
 
 
 def scratch_size(n_slots: int) -> int:
     """How much of W `_scratch` describes."""
-    k = 6 * n_slots
-    return 21 * n_slots + 3 * k + 3 * k * k
+    return 6 * n_slots * (6 * n_slots + 1)
+
+
+def shared_size(n_slots: int) -> int:
+    """How much of W from SHARED on a body with so many children uses: at most two k × k matrices."""
+    return max(21, 2 * (6 * n_slots) ** 2)
 
 
 @kernel
 def receive_inertia(I, b, w, pb, W):
-    """Γ of the child with rows b, w into its slot."""
-    o, _, _, _, _ = _scratch(I, pb)
-    gamma = o + 21 * I[b + at.SLOT]
+    """Γ of the child with rows b, w into its rows of the block-diagonal matrix."""
+    k, c, t = 6 * I[pb + at.N_SLOTS], 6 * I[b + at.SLOT], index(I[at.SHARED])
+    x = _scratch(I, pb)[1] + k * c
     for a in range(21):
-        W[gamma + a] = 0.0
-    add_inertia_inward(W, w + at.R_NB, W, w + at.INE, W, gamma)
+        W[t + a] = 0.0
+    add_inertia_inward(W, w + at.R_NB, W, w + at.INE, W, t)
+    if k > 6:
+        for a in range(6 * k):
+            W[x + a] = 0.0
+    for a in range(21):
+        W[x + k * _ROW[a] + c + _COLUMN[a]] = W[x + k * _COLUMN[a] + c + _ROW[a]] = W[t + a]
 
 
 @kernel
 def receive_force(I, b, pb, z, W):
     """f of the child with row b into its slot."""
-    _, f, _, _, _ = _scratch(I, pb)
-    put(W, f + 6 * I[b + at.SLOT], z)
+    put(W, _scratch(I, pb)[0] + 6 * I[b + at.SLOT], z)
 
 
 @kernel(forceinline=False)
@@ -93,15 +99,10 @@ def reduce(I, F, b, w, W):
 @kernel
 def _in_series(I, F, b, w, k, W):
     """X of (2), and its share of (3)."""
-    _, _, _, omega, e, _ = _constants(I, b)
-    gamma, _, _, t, x = _scratch(I, b)
-    root, y, s, zero = omega + k * k, x + k * k, x + 2 * k * k, 0.0 * W[w + at.INE]
-    for j in range(k * k):
-        W[x + j] = 0.0
-    for c in range(k // 6):
-        for a in range(21):
-            r, l, value = 6 * c + _ROW[a], 6 * c + _COLUMN[a], W[gamma + 21 * c + a]
-            W[x + k * r + l] = W[x + k * l + r] = value
+    _, _, _, root, e, _ = _constants(I, b)
+    _, x = _scratch(I, b)
+    y, zero = index(I[at.SHARED]), 0.0 * W[w + at.INE]
+    s = t = y + k * k
     # Y = Γ C
     for r in range(k):
         first = r - r % 6
@@ -159,7 +160,7 @@ def _in_series(I, F, b, w, k, W):
 
 @kernel(forceinline=False)
 def gather_reduced(I, F, b, z, load, W):
-    """(4): returns the new z, and leaves λ at EPS and ψ in the scratch."""
+    """(4): returns the new z, and leaves λ at EPS and ψ in the place of f."""
     b = index(b)
     m = I[b + at.N_SLOTS]
     if m == 1:
@@ -170,32 +171,41 @@ def gather_reduced(I, F, b, z, load, W):
 @kernel
 def _gather(I, F, b, z, load, k, W):
     n, ev = I[b + at.NM], index(I[b + at.EV])
-    y = index(I[b + at.FLEX]) + n * n
+    y = index(I[b + at.FLEX])
     zf, lam, pid = y + at.ZF * n, y + at.EPS * n, y + at.PID * n
-    la, gain, ups, omega, e, _ = _constants(I, b)
-    _, f, psi, t, x = _scratch(I, b)
+    la, gain, ups, root, e, _ = _constants(I, b)
+    psi, x = _scratch(I, b)
+    t = index(I[at.SHARED])
+    h = t + k
     # ε₀ takes the place of z_f, λ that of ε_f
     for j in range(n):
         W[zf + j] = load[ev + j] - W[zf + j]
     if I[b + at.OFFSET] == at.DEFORMING:
         for j in range(n):
             W[zf + j] += dot(six(W, pid + 6 * j), z)
+    # −Ω f = −C (C f)
     for s in range(k):
         total = 0.0 * z[0]
         for l in range(k):
-            total -= F[omega + k * s + l] * W[f + l]
+            total += F[root + k * s + l] * W[psi + l]
+        W[h + s] = total
+    for s in range(k):
+        total = 0.0 * z[0]
+        for l in range(k):
+            total -= F[root + k * s + l] * W[h + l]
         W[t + s] = total
     for j in range(n):
-        epsilon, total = W[zf + j], 0.0 * z[0]
-        for l in range(n):
-            total += F[la + n * j + l] * W[zf + l]
-        W[lam + j] = total
+        epsilon, total, row = W[zf + j], 0.0 * z[0], index(la + j * (j + 1) // 2)
+        for l in range(j):
+            total += F[row + l] * W[zf + l]
+            W[lam + l] += F[row + l] * epsilon
+        W[lam + j] = total + F[row + j] * epsilon
         for s in range(k):
             W[t + s] += F[ups + k * j + s] * epsilon
         # μ₀ λ = μ₀ Λ ε₀
         z = plus(z, times(epsilon, six(F, gain + 6 * j)))
     for s in range(k):
-        total = W[f + s]
+        total = W[psi + s]
         for l in range(k):
             total += W[x + k * s + l] * W[t + l]
         W[psi + s] = total
@@ -225,12 +235,14 @@ def scatter_reduced(I, F, b, A, W, out):
 @kernel
 def _scatter(I, F, b, A, k, W, out):
     n, ev = I[b + at.NM], index(I[b + at.EV])
-    lam = index(I[b + at.FLEX]) + n * n + at.EPS * n
+    lam = index(I[b + at.FLEX]) + at.EPS * n
     _, gain, ups, _, e, _ = _constants(I, b)
-    _, f, psi, t, x = _scratch(I, b)
-    # Eᵀ A at f, which nobody needs any more, then ψ + X Eᵀ A at t
+    psi, x = _scratch(I, b)
+    t = index(I[at.SHARED])
+    h = t + k
+    # Eᵀ A at h, then ψ + X Eᵀ A at t
     for s in range(k):
-        W[f + s] = (
+        W[h + s] = (
             F[e + s] * A[0]
             + F[e + k + s] * A[1]
             + F[e + 2 * k + s] * A[2]
@@ -241,7 +253,7 @@ def _scatter(I, F, b, A, k, W, out):
     for s in range(k):
         total = W[psi + s]
         for l in range(k):
-            total += W[x + k * s + l] * W[f + l]
+            total += W[x + k * s + l] * W[h + l]
         W[t + s] = total
     for j in range(n):
         rate = W[lam + j] - dot(six(F, gain + 6 * j), A)

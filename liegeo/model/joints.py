@@ -34,8 +34,12 @@ class Joint:
     """What all joints have.
 
     The joint sits at `at` on the parent and at `child_at` on the child: a position or pose in the body's frame, or the
-    name of a frame or node.  `parent` may be "world".  Stiffness acts against `rest`; it, `damping`, `friction` and
-    `armature` are numbers, or one number a speed.  Friction is Coulomb's, smoothed to friction·tanh(v/friction_speed).
+    name of a frame or node.  `parent` may be "world".  `stiffness`, `damping`, `friction` and `armature` are numbers,
+    or one number a speed.  Friction is Coulomb's, smoothed to friction·tanh(v/friction_speed).
+
+    Springs store ½ Σ stiffness·e², with e the joint's position seen from `rest`: q − rest, and for Spherical, Planar
+    and Free joints log(rest⁻¹ q), which jumps at half a turn.  `rest` is a position of the joint as it stands in q, for
+    these three a quaternion, (angle, x, y), or quaternion and position; 0, the default, is the zero position.
     """
 
     name: str

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.kernels import layout as at
-from liegeo.kernels.reduced import scratch_size
+from liegeo.kernels.reduced import scratch_size, shared_size
 from liegeo.lie import SE3, SO3, Group, Product, R
 from liegeo.model.body import Body, FlexibleBody, Node, as_array, place_on, suggest
 from liegeo.model.forces import Actuator, Force, Place, Wheel
@@ -22,6 +22,8 @@ FIDELITIES = FULL, RUTHLESS = ("full", "ruthless")
 MODAL_INVERSES = AUTO, EXPLICIT, IDENTITY = ("auto", "explicit", "identity")
 # From this many modes on the identity is the faster way [JR90, section 8.2], if the children are not too many for it.
 IDENTITY_FROM = 8
+# Joints whose coordinates are composed, not added.
+_COMPOSED = (at.SPHERICAL, at.PLANAR, at.FREE)
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Tree:
     `fidelity` is "full" (all terms of one kinetic energy, so that energy is conserved) or "ruthless" (nothing depends
     on the deformation [JR90, (8.1)]).  `modal_inverse` is how forward dynamics treats the modal block of a body:
     "explicit" (factorised each time), "identity" ([JR90, (7.7)], ruthless models only), or "auto" (the faster one).
+    Joints are listed from the base outward, and keep that order in q and v; with `any_order` a tree sorts them itself.
     """
 
     bodies: Sequence[Body | FlexibleBody]
@@ -41,6 +44,7 @@ class Tree:
     wheels: Sequence[Wheel] = ()
     forces: Sequence[Force] = ()
     modal_inverse: str = "auto"
+    any_order: bool = False
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -112,8 +116,23 @@ class Tree:
                     f"body '{name}': no joint leads into it, expected one.\n"
                     f"  Let it float with Free(name=..., parent='{WORLD}', child='{name}')."
                 )
-        if not found:
-            found += self._cycles()
+        ring = [] if found else self._cycles()
+        # Of a ring one joint always stands too early.
+        return found + (ring or self._disorder())
+
+    def _disorder(self) -> list[str]:
+        """Joints that stand before the one that carries their parent."""
+        if self.any_order:
+            return []
+        later = {joint.child: joint.name for joint in self.joints}
+        found = []
+        for joint in self.joints:
+            later.pop(joint.child, None)
+            if joint.parent in later:
+                found.append(
+                    f"{joint.who} stands before joint '{later[joint.parent]}', which carries '{joint.parent}'.\n"
+                    "  List joints from the base outward, or give any_order=True."
+                )
         return found
 
     def _cycles(self) -> list[str]:
@@ -190,7 +209,7 @@ class _Compiler:
             rows.append(row)
         header[at.N_BODIES], header[at.N_Q], header[at.N_V] = n, nq, nv
         header[at.FULL] = int(self.tree.fidelity == FULL)
-        self._reduce(rows)
+        header[at.SHARED] = self._reduce(rows)
         inputs = self._forces(header, rows, nv)
         header[at.N_U] = nv + sum(s.stop - s.start for s in inputs.values())
         header[at.N_WORK] = self.work
@@ -264,28 +283,14 @@ class _Compiler:
         # A node carries the joint at its own pose; X_NJ and X_ND are then the identity.
         X_NJ = SE3.identity() if isinstance(outer, Node) else outer
         X_DB = SE3.identity() if isinstance(inner, Node) else SE3.inverse(inner)
-        row = [*_flat_pose(X_NJ), *_flat_pose(X_DB), body.mass, *np.asarray(body.moment), *_six(body.inertia_at_origin)]
-        n = len(joint.screws())
-        for name in ("stiffness", "damping", "rest", "armature", "friction"):
-            given = np.asarray(getattr(joint, name), dtype=np.float64)
-            if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
-                raise ModelError(f"{joint.who}: {name} has shape {given.shape}, expected one number or {n}.")
-            values = np.zeros(6)
-            values[:n] = given
-            if not np.isfinite(values).all() or (name != "rest" and (values < 0.0).any()):
-                raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, must be ≥ 0.")
-            if name == "armature":
-                values += [armature.get((joint.name, k), 0.0) for k in range(6)]
-            row.extend(values)
+        stiffness, damping, friction, own = (
+            _per_speed(joint, name) for name in ("stiffness", "damping", "friction", "armature")
+        )
         if not np.isfinite(joint.friction_speed) or joint.friction_speed <= 0.0:
             raise ModelError(f"{joint.who}: friction_speed is {joint.friction_speed!r}, must be > 0.")
-        row.append(joint.friction_speed)
-        if np.any(np.asarray(joint.stiffness)) and joint.kind in (at.SPHERICAL, at.PLANAR, at.FREE):
-            raise ModelError(
-                f"{joint.who}: stiffness is not defined for the coordinates of a {type(joint).__name__} joint.\n"
-                "  Use a chain of screws (Universal, Screws), or a Bushing between two frames."
-            )
-        return row
+        with_rotors = [own[k] + armature.get((joint.name, k), 0.0) for k in range(6)]
+        row = [*_flat_pose(X_NJ), body.mass, *np.asarray(body.moment), *_six(body.inertia_at_origin), *with_rotors]
+        return [*row, *_flat_pose(X_DB), *stiffness, *damping, *friction, joint.friction_speed, *_rest(joint)]
 
     def _body_ints(self, i: int, nq: int, nv: int) -> tuple[list[int], int, int]:
         joint, body = self.joints[i], self.bodies[i]
@@ -309,6 +314,8 @@ class _Compiler:
         aligned = [k for k in range(3) if np.array_equal(screws, np.eye(6)[k : k + 1])]
         row[at.AXIS] = aligned[0] if aligned and joint.kind == at.REVOLUTE and row[at.OFFSET] == at.NONE else -1
         row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
+        if np.any(joint.stiffness) and joint.kind in _COMPOSED:
+            row[at.PASSIVE] = at.ON_GROUP
         row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED], row[at.STIFFENED] = -1, 0, -1, -1
         if isinstance(outer, Node):
             row[at.PARENT_NODE] = self._put_node(outer)
@@ -318,8 +325,8 @@ class _Compiler:
         if isinstance(body, FlexibleBody) and n:
             self.factors[body.name] = R(n)
             nq, nv = nq + n, nv + n
-            row[at.MODAL] = self._put_shared(_modal_data(body))
-            row[at.FLEX] = self._reserve(n * n + at.FLEX_COLUMNS * n)
+            row[at.MODAL] = self._put_shared(_modal_data(body, self.tree.fidelity == FULL))
+            row[at.FLEX] = self._reserve(at.PFF * n + n * n)
             matrices = (np.asarray(body.K), np.asarray(body.D))
             C_r1 = np.asarray(body.C_r1)
             second = (np.asarray(body.C_t1), 0.5 * (C_r1 + C_r1.transpose(0, 2, 1)))
@@ -336,8 +343,8 @@ class _Compiler:
         second = -1 if node.second is None else self._put_shared(np.asarray(node.second).ravel().tolist())
         return self._put_ints(start, modes.shape[1], second)
 
-    def _reduce(self, rows: list[list[int]]) -> None:
-        """The constants of reduced.py, for the bodies that it serves."""
+    def _reduce(self, rows: list[list[int]]) -> int:
+        """The constants of reduced.py, for the bodies that it serves; where the scratch begins that they share."""
         for i, children in self.slots.items():
             body, inner, n = self.bodies[i], self.inner[i], self.bodies[i].n_modes
             assert isinstance(body, FlexibleBody)
@@ -369,10 +376,9 @@ class _Compiler:
             square = mu @ Lambda @ mu.T
             rows[i][at.REDUCED] = self._put_shared(
                 [
-                    *Lambda.ravel(),
+                    *Lambda[np.tril_indices(n)],
                     *(Lambda @ mu.T).ravel(),
                     *Upsilon.ravel(),
-                    *Omega.ravel(),
                     *root.ravel(),
                     *(B - mu @ Upsilon).ravel(),
                     *_six(square[:3, :3]),
@@ -384,6 +390,7 @@ class _Compiler:
             rows[i][at.N_SLOTS] = len(children)
             for slot, k in enumerate(children):
                 rows[k][at.SLOT] = slot
+        return self._reserve(max((shared_size(len(children)) for children in self.slots.values()), default=0))
 
     def _forces(self, header: list[int], rows: list[list[int]], nv: int) -> dict[str, slice]:
         """Rows of frames, elements and actuators; where each one's inputs stand."""
@@ -437,15 +444,49 @@ class _Compiler:
         return [i, node, self._put(*_flat_pose(np.asarray(pose))), self._reserve(at.PI_F + 6 * n)]
 
 
+def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
+    """A property of the joint's speeds, in six places."""
+    n, values = len(joint.screws()), np.zeros(6)
+    given = np.asarray(getattr(joint, name), dtype=np.float64)
+    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
+        raise ModelError(f"{joint.who}: {name} has shape {given.shape}, expected one number or {n}.")
+    values[:n] = given
+    if not np.isfinite(values).all() or (values < 0.0).any():
+        raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, must be ≥ 0.")
+    return values
+
+
+def _rest(joint: Joint) -> NDArray[np.float64]:
+    """Where the joint's springs are slack, in seven places: a position as in q, or 0 for the zero position."""
+    group, composed = joint.group(), joint.kind in _COMPOSED
+    given, values = np.asarray(joint.rest, dtype=np.float64), np.zeros(7)
+    n = group.element_shape[0] if group is not None else 0
+    one = "0" if composed else "one number"
+    if given.shape != (n,) and (given.ndim > 0 or (composed and given != 0.0)):
+        raise ModelError(f"{joint.who}: rest has shape {given.shape}, expected {one}, or {n} coordinates as in q.")
+    if not np.isfinite(given).all():
+        raise ModelError(f"{joint.who}: rest is {joint.rest!r}, expected finite numbers.")
+    values[:n] = group.identity() if group is not None and composed and given.ndim == 0 else given
+    if joint.kind in (at.SPHERICAL, at.FREE):
+        length = float(np.linalg.norm(values[:4]))
+        if abs(length - 1.0) > 1e-6:
+            raise ModelError(f"{joint.who}: rest has a quaternion of norm {length:.6g}, expected 1.")
+        values[:4] /= length
+    return values
+
+
 def _modes_in_node(node: Node) -> NDArray[np.float64]:
     """Π_N of the undeformed node, 6 × n."""
     R_BN, modes = np.asarray(node.pose)[:3, :3], np.asarray(node.modes)
     return np.concatenate([R_BN.T @ modes[:3], R_BN.T @ modes[3:]])
 
 
-def _modal_data(body: FlexibleBody) -> list[float]:
+def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
     J_1 = [x for J in np.asarray(body.J_1) for x in _six(J)]
-    J_2 = [x for row in np.asarray(body.J_2) for J in row for x in _six(J)]
-    C_r1 = np.asarray(body.C_r1)
-    parts = (body.C_t, body.C_r0, 0.5 * (C_r1 - C_r1.transpose(0, 2, 1)), J_1, J_2, body.M_e, body.K, body.D)
+    parts = [body.C_t, J_1, np.diag(np.asarray(body.K)), np.diag(np.asarray(body.D)), body.C_r0]
+    if full:
+        C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
+        half = [x for k, row in enumerate(J_2) for J in row[: k + 1] for x in _six(J)]
+        parts += [0.5 * (C_r1 - C_r1.transpose(0, 2, 1)), half]
+    parts += [body.M_e, body.K, body.D]
     return [float(x) for part in parts for x in np.asarray(part).ravel()]

@@ -197,9 +197,8 @@ def _merge(pieces):
 def test_order_of_bodies_and_joints_does_not_matter():
     rng, bodies, model, state = random_case(7, 8)
     tree = trees.build(bodies, GRAVITY)
-    shuffled = lm.Tree(
-        [tree.bodies[i] for i in rng.permutation(8)], [tree.joints[i] for i in rng.permutation(8)], gravity=GRAVITY
-    ).compile()
+    bodies, joints = ([parts[i] for i in rng.permutation(8)] for parts in (tree.bodies, tree.joints))
+    shuffled = lm.Tree(bodies, joints, gravity=GRAVITY, any_order=True).compile()
     q = {name: state.q[place] for name, place in model.group.q.items()}
     v = {name: state.v[place] for name, place in model.group.v.items()}
     a = dynamics.forward_dynamics(model, state)

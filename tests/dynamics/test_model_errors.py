@@ -130,10 +130,21 @@ REFUSED = {
         lambda: tree(body(), hinge(stiffness=(1.0, 2.0))).compile(),
         "joint 'j' (world → a): stiffness has shape (2,), expected one number or 1.",
     ),
-    "stiffness of a ball": (
-        lambda: tree(body(), lm.Spherical(name="b", parent="world", child="a", stiffness=1.0)).compile(),
-        "joint 'b' (world → a): stiffness is not defined for the coordinates of a Spherical joint.",
-        "a Bushing between two frames",
+    "rest of a hinge": (
+        lambda: tree(body(), hinge(stiffness=1.0, rest=(1.0, 2.0))).compile(),
+        "joint 'j' (world → a): rest has shape (2,), expected one number, or 1 coordinates as in q.",
+    ),
+    "rest of a ball": (
+        lambda: tree(body(), lm.Spherical(name="b", parent="world", child="a", stiffness=1.0, rest=0.5)).compile(),
+        "joint 'b' (world → a): rest has shape (), expected 0, or 4 coordinates as in q.",
+    ),
+    "rest of nan": (
+        lambda: tree(body(), lm.Planar(name="b", parent="world", child="a", rest=(0, np.nan, 0))).compile(),
+        "joint 'b' (world → a): rest is (0, nan, 0), expected finite numbers.",
+    ),
+    "rest that is no rotation": (
+        lambda: tree(body(), lm.Free(name="b", parent="world", child="a", rest=(2, 0, 0, 0, 1, 2, 3))).compile(),
+        "joint 'b' (world → a): rest has a quaternion of norm 2, expected 1.",
     ),
     "unknown frame": (
         lambda: tree(body(frames={"tip": (1, 0, 0)}), body("b"), hinge(), hinge("k", "a", "b", at="tpi")).compile(),
@@ -163,6 +174,16 @@ REFUSED = {
         lambda: tree(body(), body("b"), hinge("j", "b", "a"), hinge("k", "a", "b")),
         "these bodies carry each other in a ring: b → a → b.",
         "One of them must be carried by 'world'",
+    ),
+    "child first": (
+        lambda: tree(body("upper"), body("lower"), hinge("elbow", "upper", "lower"), hinge("shoulder", child="upper")),
+        "joint 'elbow' (upper → lower) stands before joint 'shoulder', which carries 'upper'.",
+        "List joints from the base outward, or give any_order=True.",
+    ),
+    "child first, among other problems": (
+        lambda: tree(body(), body("b"), body("c"), hinge("k", "a", "b"), hinge("j")),
+        "joint 'k' (a → b) stands before joint 'j', which carries 'a'.",
+        "body 'c': no joint leads into it",
     ),
     "several at once": (
         lambda: tree(body(), body("b"), hinge("j", "x", "a")),
@@ -316,9 +337,10 @@ def test_every_raise_is_reached():
 
 
 def test_a_child_may_be_listed_before_its_parent():
-    """Order is found, not asked."""
-    model = tree(body("b"), body("a"), hinge("k", "a", "b"), hinge("j", "world", "a")).compile()
+    """With any_order the tree sorts its joints; bodies may stand in any order anyway."""
+    model = tree(body("b"), body("a"), hinge("k", "a", "b"), hinge("j", "world", "a"), any_order=True).compile()
     assert model.bodies == ("a", "b")
+    assert tree(body("b"), body("a"), hinge("j", "world", "a"), hinge("k", "a", "b")).compile().bodies == ("a", "b")
 
 
 def test_models_print_well():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo import model as lm
-from liegeo.lie import SE3
+from liegeo.lie import SE2, SE3, SE3Q, SO3Q
 
 JOINTS = tuple(joint.__name__ for joint in lm.ALL_JOINTS)
 
@@ -49,8 +49,10 @@ def describe(rng, n_bodies, *, flexible=0.5, joints=JOINTS, n_modes=3):
         joint = _joint(rng, str(rng.choice(joints)))
         n_v = {"planar": 3, "spherical": 3, "free": 6}.get(joint["kind"], len(joint.get("screws", ())))
         joint["damping"], joint["armature"] = rng.uniform(0, 0.3, n_v), rng.uniform(0, 0.2, n_v)
-        if joint["kind"] == "screws":
-            joint["stiffness"], joint["rest"] = rng.uniform(0, 5, n_v), rng.normal(size=n_v)
+        joint["stiffness"] = rng.uniform(0, 5, n_v)
+        joint["rest"] = rng.normal(size=n_v)
+        if joint["kind"] != "screws":
+            joint["rest"] = {"spherical": SO3Q, "planar": SE2, "free": SE3Q}[joint["kind"]].exp(joint["rest"])
         parent = int(rng.integers(-1, i)) if i else -1
         body = {"parent": parent, "joint": joint, "n_modes": 0}
         if rng.random() < flexible:

@@ -148,8 +148,28 @@ def potential(bodies, gravity, q):
         U = U + 0.5 * eta @ np.asarray(body["K"]) @ eta if body["n_modes"] else U
         k = np.asarray(body["joint"].get("stiffness", 0.0))
         if np.any(k):
-            U = U + 0.5 * np.sum(k * (qj - body["joint"]["rest"]) ** 2)
+            U = U + 0.5 * np.sum(k * joint_stretch(body["joint"], qj) ** 2)
     return U
+
+
+def rotation_vector(R):
+    """Axis times angle, away from angles 0 and π."""
+    angle = np.arccos((np.trace(R) - 1) / 2)
+    skew = (R - R.T) / (2 * np.sin(angle))
+    return angle * np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
+
+
+def joint_stretch(joint, q):
+    """How far a joint is from where its springs are slack: in coordinates, or as the twist that leads there."""
+    if joint["kind"] in ("screws", "wheel"):
+        return q - joint["rest"]
+    X, Y = (joint_pose(joint, np.asarray(x), np.zeros(6)[: N_V[joint["kind"]]]).A for x in (joint["rest"], q))
+    E = np.linalg.inv(X) @ Y
+    w = rotation_vector(E[:3, :3])
+    # the position after the screw motion (w, v) is ∫ exp(s ŵ) ds v
+    integral = expm(np.block([[hat(np.array([*w, 0, 0, 0]))[:3, :3], np.eye(3)], [np.zeros((3, 6))]]))[:3, 3:]
+    twist = np.array([*w, *np.linalg.solve(integral, E[:3, 3])])
+    return twist[{"spherical": [0, 1, 2], "planar": [2, 3, 4], "free": range(6)}[joint["kind"]]]
 
 
 def retract(bodies, q, d):
@@ -263,9 +283,7 @@ def stretch(bodies, element, q, v):
     X = A.inverse() @ B
 
     def coordinates(M):
-        angle = np.arccos((np.trace(M[:3, :3]) - 1) / 2)
-        skew = (M[:3, :3] - M[:3, :3].T) / (2 * np.sin(angle))
-        return np.array([*angle * np.array([skew[2, 1], skew[0, 2], skew[1, 0]]), *M[:3, 3]])
+        return np.array([*rotation_vector(M[:3, :3]), *M[:3, 3]])
 
     return coordinates(X.A), coordinates(X.A + 1j * STEP * X.B).imag / STEP if np.isrealobj(X.A) else None
 
