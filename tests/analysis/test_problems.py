@@ -147,6 +147,13 @@ def test_adaptive_methods_reach_their_tolerance(name, method):
     assert errors[-1] < 1e-7 * errors[0]
 
 
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("free_body_field", "free_body_attitude")])
+def test_adaptive_generalised_alpha_reaches_its_tolerance(name):
+    """Order two: down to 1e-7, beyond which its steps are too many; within a factor of ten, as it weighs errors."""
+    study = analysis.work_precision(li.AdaptiveAlpha, CASES[name], tolerances=[1e-3, 1e-4, 1e-5, 1e-6, 1e-7])
+    assert max(row.ratio for row in study.rows) < 10.0
+
+
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_events_are_located_to_the_tolerance(tolerance):
     """The pendulum's axis passes the plane x = 0, turns at its lowest, turns fast: against the closed form."""
