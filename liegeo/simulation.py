@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -173,7 +175,6 @@ class _Run:
             self.samples.taken = first
         if isinstance(self.method, AdaptiveMethod):
             self.stepper: AdaptiveStepper | Stepper = AdaptiveStepper(self.problem, self.method, **self.tolerances)
-            self.field = self.stepper.memory[0].copy()
         else:
             self.stepper = Stepper(self.problem, self.method)
         self.last = self._point()
@@ -260,12 +261,12 @@ class _Run:
         began = time.perf_counter()
         saved = None if path is None else checkpoints.Checkpoint(path, self._identity(), seconds_between)
         spent = self._restore(saved) if saved is not None else 0.0
-        interrupted = False
-        with Progress(self.end - self.start, self.model.tree.name, progress) as bar:
+        whole = True
+        with Progress(self.end - self.start, self.model.tree.name, progress) as bar, _CtrlC() as ctrl_c:
             try:
                 more = self.end > self.start and self.last.t[-1] < self.end
                 n = 16
-                while more:
+                while more and not ctrl_c.pressed:
                     before = time.perf_counter()
                     more = self._advance(n)
                     took = max(time.perf_counter() - before, 1e-6)
@@ -274,13 +275,15 @@ class _Run:
                     if saved is not None and more and saved.is_due():
                         saved.write(self._content(spent + time.perf_counter() - began))
             except KeyboardInterrupt:
-                interrupted = True
+                # a second Ctrl-C, in the middle of a piece
+                whole = False
         error = self.drive.error
-        if isinstance(error, KeyboardInterrupt):
-            interrupted, error = True, None
+        by_function = isinstance(error, KeyboardInterrupt)
+        interrupted = by_function or not whole or (ctrl_c.pressed and more)
         if interrupted:
+            error = None
             self.why = f"interrupted at t = {self.last.t[-1]:.6g} s"
-            if saved is not None:
+            if saved is not None and whole:
                 saved.write(self._content(spent + time.perf_counter() - began))
         elif saved is not None and not self.failed:
             saved.delete()
@@ -443,6 +446,27 @@ class _Run:
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
             places.extend((float(when), end) for when, end in zip(times, ends, strict=True))
         return float(seconds)
+
+
+class _CtrlC:
+    """Ctrl-C is noted and heard between pieces, so that what is kept is whole; a second one is heard at once."""
+
+    def __enter__(self) -> Self:
+        self.pressed = False
+        self._before: Any = None
+        # Only the main thread may, and only it gets the signal.
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
 
 
 def _cost(stepper: AdaptiveStepper, n: int) -> tuple[float, int]:
