@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import os
@@ -104,3 +105,43 @@ def test_flex(tmp_path):
         assert row["laps"].keys() == {"elements", "links", "reduction", "body"}
         assert row["first_to_thin_beam"] == pytest.approx(1.0, abs=0.05)
     assert 0.0 < numbers["body"]["without"] < numbers["body"]["with"]
+
+
+@pytest.mark.slow
+def test_simulate(tmp_path):
+    """Also without the peers, whose columns and rows are then left out; it refuses to time motions that differ."""
+    file = tmp_path / "simulate.json"
+    done = bench("simulate", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    assert numbers.keys() == {"versions", "flexible", "rigid", "first"}
+    peers = {"pin", "exudyn", "scikit-fem"} & numbers["versions"].keys()
+    for name in ("pin", "exudyn", "scikit-fem"):
+        assert (f"{name} is not installed" in done.stdout) == (name not in peers)
+    assert numbers["flexible"].keys() == {"4"}
+    chain = numbers["flexible"]["4"]
+    compared = {"exudyn", "scikit-fem"} <= peers
+    assert {row["who"] for row in chain["rows"]} == ({"liegeo", "Exudyn"} if compared else {"liegeo"})
+    # a beam and a solid are not quite the same
+    for tip in chain["references"].values():
+        assert tip == pytest.approx([-1.7404, -0.9553], abs=5e-4)
+    for row in chain["rows"]:
+        assert row["error"] < (2e-4 if row["who"] == "liegeo" else 1e-3), row
+        assert row["seconds"] > 0.0, row
+    assert [n for n, _ in numbers["rigid"]] == [4, 7]
+    for _, seconds in numbers["rigid"]:
+        assert seconds.keys() == {"liegeo"} | ({"Pinocchio", "4 × aba"} if "pin" in peers else set()) | (
+            {"Exudyn"} if "exudyn" in peers else set()
+        )
+        assert min(seconds.values()) > 0.0
+
+
+@pytest.mark.slow
+def test_chain_of_four_flexible_links():
+    """Its tip is after a second where the goal of the benchmark says; how long that took is not asserted."""
+    spec = importlib.util.spec_from_file_location("bench_simulate", ROOT / "tools/bench/simulate.py")
+    simulate = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(simulate)
+    x, z, seconds = simulate.flexible_chain(4)
+    assert (x, z) == pytest.approx((-1.7404, -0.9553), abs=2e-4)
+    assert seconds > 0.0

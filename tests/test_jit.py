@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import json
 import math
 import os
@@ -11,14 +9,12 @@ import pickle
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
-from numba import types
 
 import liegeo
 from liegeo import _jit
@@ -74,7 +70,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert first["result"] == RESULT
     written = entries(tmp_path)
     assert written
-    assert {path.suffix for path in written} == {".nbc", ".part"}
+    assert {path.suffix for path in written} == {".nbc"}
     assert {path.parent for path in written} == {tmp_path / "kernels" / _jit.source_stamp()}
 
     assert run(tmp_path) == {"compiled": 0, "result": RESULT}
@@ -93,7 +89,7 @@ def test_two_processes_fill_the_cache_at_once(tmp_path):
         out, _ = child.communicate(timeout=300)
         assert child.returncode == 0
         assert json.loads(out)["result"] == RESULT
-    assert {path.suffix for path in entries(tmp_path)} == {".nbc", ".part"}
+    assert {path.suffix for path in entries(tmp_path)} == {".nbc"}
     assert run(tmp_path) == {"compiled": 0, "result": RESULT}
 
 
@@ -366,255 +362,3 @@ def test_an_edit_of_a_kernel_elsewhere_is_compiled_anew(folder, tmp_path):
         exec(compile(f"def f(x):\n    return {number} * x\n", tmp_path / "theirs.py", "exec"), scope)
         results.append(kernel(scope["f"])(1.0))
     assert results == [2.0, 3.0]
-
-
-# ------------------------------------------------------------ two stages
-
-
-def pair(**options):
-    """A kernel, and one that calls it."""
-
-    @kernel(name="inner", **options)
-    def inner(x):
-        return 2.0 * x
-
-    @kernel(name="outer")
-    def outer(x):
-        return inner(x) + 1.0
-
-    return inner, outer
-
-
-@pytest.fixture
-def compiled(monkeypatch):
-    """The names of the functions whose parts are compiled from now on."""
-    names = []
-    compile_part = _jit._Compiler._compile_part
-
-    def record(self, *arguments):
-        names.append(self.py_func.__name__)
-        return compile_part(self, *arguments)
-
-    monkeypatch.setattr(_jit._Compiler, "_compile_part", record)
-    return names
-
-
-def address(dispatcher, *args):
-    dispatcher.compile(args)
-    result = dispatcher.overloads[args]
-    return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
-
-
-@compiled_only
-def test_what_others_call_is_machine_code_only_when_called_itself(folder, compiled):
-    inner, outer = pair()
-    assert outer(1.5) == 4.0
-    assert not inner.overloads
-    assert sorted(path.suffix for path in entries(folder)) == [".nbc", ".part"]
-    assert inner(1.5) == 3.0
-    assert list(inner.overloads) == [(types.float64,)]
-    assert (outer(1j), inner(1j)) == (1.0 + 2.0j, 2.0j)
-    # each once for each type: machine code is made of what is there
-    assert compiled == ["outer", "inner"] * 2
-
-
-@compiled_only
-@pytest.mark.parametrize("first", ["inner", "outer"])
-def test_the_order_of_calls_does_not_matter(folder, first):
-    inner, outer = pair()
-    calls = [lambda: inner(1.5) == 3.0, lambda: outer(1.5) == 4.0]
-    assert all(call() for call in (calls if first == "inner" else reversed(calls)))
-
-
-@compiled_only
-def test_addresses_of_inner_kernels(folder):
-    inner, outer = pair()
-    assert outer(1.5) == 4.0
-    places = address(inner, types.float64), address(outer, types.float64)
-    assert all(places)
-
-    @kernel
-    def jump(place, x):
-        return _jit.invoke_number(place, (x,))
-
-    assert [jump(place, 1.5) for place in places] == [3.0, 4.0]
-
-
-@compiled_only
-def test_a_new_outer_kernel_finds_the_parts_of_others(folder, compiled):
-    pair()[1](1.5)
-    inner, _ = pair()
-
-    @kernel(name="another")
-    def another(x):
-        return inner(x) - 1.0
-
-    compiled.clear()
-    assert another(1.5) == 2.0
-    assert compiled == ["another"]
-    # machine code, too, is made of the part on disk
-    assert inner(1.5) == 3.0
-    assert compiled == ["another"]
-
-
-@compiled_only
-@pytest.mark.parametrize("damage", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_part_is_compiled_anew(folder, compiled, damage):
-    pair()[1](1.5)
-    (part,) = (path for path in entries(folder) if path.suffix == ".part")
-    (whole,) = (path for path in entries(folder) if path.suffix == ".nbc")
-    part.write_bytes(damage(part.read_bytes()))
-    for expected in (["outer", "inner"], ["outer"]):
-        whole.unlink()
-        compiled.clear()
-        assert pair()[1](1.5) == 4.0
-        assert compiled == expected
-
-
-@compiled_only
-def test_functions_of_numba_call_kernels_and_kernels_call_them(folder):
-    inner, outer = pair(forceinline=False)
-
-    @numba.njit
-    def theirs(x):
-        return outer(x) + inner(x)
-
-    @kernel
-    def around(x):
-        return theirs(x) + inner(x)
-
-    @numba.njit
-    def apply(function, x):
-        return function(x)
-
-    @numba.cfunc("float64(float64)")
-    def callback(x):
-        return outer(x)
-
-    assert (theirs(1.5), around(1.5), apply(inner, 1.5), callback.ctypes(1.5)) == (7.0, 10.0, 3.0, 4.0)
-    assert inner(1.5) == 3.0
-
-
-@compiled_only
-def test_what_looks_into_its_environment(folder, capsys):
-    """`print` does; the place is shared by all functions that such a kernel is inlined into, and by later processes."""
-
-    def make():
-        @kernel(name="say")
-        def say(x):
-            print("x is", x)  # noqa: T201
-            return x
-
-        @kernel(name="say_in_kernel")
-        def in_kernel(x):
-            return say(x)
-
-        @numba.njit
-        def in_theirs(x):
-            return say(x)
-
-        return in_theirs, in_kernel, say
-
-    for _ in range(2):
-        for function in make():
-            assert function(1.5) == 1.5
-            assert capsys.readouterr().out == "x is 1.5\n"
-
-
-@kernel
-def check(x, limit=2.0):
-    if x > limit:
-        raise ValueError("too large")
-    return x
-
-
-@kernel(forceinline=False)
-def total(x):
-    if x.size == 0:
-        return 0.0
-    return check(x[0]) + total(x[1:])
-
-
-@compiled_only
-def test_exceptions_defaults_slices_and_recursion(folder):
-    @kernel(inline="always")
-    def tail(x):
-        return x[1:]
-
-    @kernel
-    def outer(x):
-        return total(tail(x)) + check(5.0, limit=6.0)
-
-    assert outer(np.array([9.0, 1.0, 2.0])) == 8.0
-    with pytest.raises(ValueError, match="too large"):
-        outer(np.array([0.0, 3.0]))
-    assert check(1.0) == 1.0
-    with pytest.raises(ValueError, match="too large"):
-        check(3.0)
-
-
-@compiled_only
-def test_generators_and_other_versions_of_numba_compile_as_numba_does(folder, monkeypatch):
-    @kernel(_nrt=True)
-    def count(n):
-        for i in range(n):  # noqa: UP028 - Numba knows no "yield from"
-            yield i
-
-    assert list(count(3)) == [0, 1, 2]
-    monkeypatch.setattr(_jit, "_STAGES", False)
-    inner, outer = pair()
-    assert not isinstance(inner, _jit._Kernel)
-    assert (outer(1.5), inner(1.5), hits(pair()[1])) == (4.0, 3.0, 0)
-
-
-@compiled_only
-def test_kernels_are_pickled(folder):
-    _, outer = pair()
-    assert outer(1.5) == 4.0
-    assert pickle.loads(pickle.dumps(outer)) is outer
-    content = pickle.dumps(kernel(double))
-    gc.collect()
-    assert pickle.loads(content)(1.5) == 3.0
-
-
-@compiled_only
-def test_threads_compile_at_once(folder):
-    inner, outer = pair()
-    results = []
-    threads = [threading.Thread(target=lambda f=f: results.append(f(1.5))) for f in (inner, outer) * 4]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sorted(results) == [3.0] * 4 + [4.0] * 4
-
-
-@compiled_only
-def test_addresses_within_a_kernel_stay_in_this_process(folder):
-    """Of a C function, say: the next process has it elsewhere."""
-    root = ctypes.CDLL(None).abs
-    root.argtypes, root.restype = [ctypes.c_int], ctypes.c_int
-
-    @kernel
-    def inner(x):
-        return root(x)
-
-    @kernel
-    def outer(x):
-        return inner(x) + 1
-
-    assert outer(-2) == 3
-    assert not folder.exists()
-
-
-@compiled_only
-def test_a_kernel_that_is_gone_leaves_nothing(folder):
-    inner, outer = pair()
-    assert outer(1.5) == 4.0
-    context = inner.targetctx
-    (part,) = inner._compiler.parts.values()
-    assert part.library in context._defns
-    library = part.library
-    del inner, outer, part
-    gc.collect()
-    assert library not in context._defns

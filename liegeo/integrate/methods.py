@@ -148,7 +148,7 @@ EnergyMomentum = Method(
 EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
 
 
-def generalised_alpha(rho: float = 0.8, tolerance: float = 1e-11) -> Method:
+def generalised_alpha(rho: float = 0.8, tolerance: float = 1e-9) -> Method:
     """Generalised-α whose step leaves the share `rho` of an infinitely stiff oscillation."""
     name, make = f"generalised-alpha-{rho:g}", stiff.generalised_alpha
     return Method(name, 2, make, stiff.spectral(rho, tolerance), **_IMPLICIT)
@@ -162,7 +162,7 @@ _IMPLICIT: dict[str, Any] = {
     "properties": frozenset({"stiff"}),
 }
 GeneralisedAlpha = generalised_alpha()
-LieBDF2 = Method("lie-bdf-2", 2, stiff.bdf2, (1e-11,), **_IMPLICIT)
+LieBDF2 = Method("lie-bdf-2", 2, stiff.bdf2, (1e-9,), **_IMPLICIT)
 Rosenbrock3 = Method(
     "rosenbrock-3",
     3,

@@ -44,6 +44,8 @@ Kernel = Callable[..., Any]
 
 # A step of Newton's method that leaves more than this of the error is too slow to go on with.
 _SLOW = 0.4
+# Corrections of Δ and h v that shrink no more and are smaller than this are round-off: forces in stiff modes are large.
+_ROUND_OFF = 1e-9
 # Steps with one matrix, and in all.
 _PATIENCE, _ITERATIONS = 10, 40
 
@@ -166,6 +168,9 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
             before = size
             # What is left after a step that shrinks the error by `rate`; the first step does not know its rate.
             if size <= 1e-3 * tolerance or (since > 1 and rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
+                place(layout, h, cv, cq, two_step, y, K, u, out)
+                return 0
+            if since > 1 and rate > _SLOW and size <= _ROUND_OFF:
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 return 0
             if (since > 1 and rate > _SLOW) or since > _PATIENCE:
@@ -323,7 +328,7 @@ def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     return kernel(trial, name="integrate.adaptive_alpha") if compiled else trial
 
 
-def spectral(rho: float, tolerance: float = 1e-11) -> tuple[float, ...]:
+def spectral(rho: float, tolerance: float = 1e-9) -> tuple[float, ...]:
     """Coefficients of generalised-α from ρ, by (1)."""
     if not 0.0 <= rho <= 1.0:
         raise InputError(f"generalised-α: rho is {rho!r}, expected a number from 0 to 1.")

