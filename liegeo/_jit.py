@@ -81,17 +81,17 @@ def kernel(function: Callable[..., Any] | None = None, *, name: str | None = Non
     return dispatcher
 
 
+invoke: Any
+invoke_number: Any
+
 if numba.config.DISABLE_JIT:
 
     def index(i: Any) -> Any:
         """i; see below."""
         return i
 
-    def invoke(address: Any, arguments: Any) -> Any:
-        """Only compiled kernels have addresses."""
-        raise NotImplementedError
-
-    invoke_number = invoke
+    # Only compiled kernels have addresses.
+    invoke = invoke_number = None
 
     def call_address(address: Any, t: Any, q: Any, v: Any, u: Any) -> Any:
         """The C function at `address`; see below."""
