@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import os
-import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
+
+from liegeo.results.tables import write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -96,7 +98,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Result:
+class Study(ABC):
     """What all studies have in common."""
 
     rows: list[Any]
@@ -105,8 +107,9 @@ class Result:
 
     title: ClassVar[str] = "study"
 
+    @abstractmethod
     def table(self) -> Table:
-        raise NotImplementedError
+        """Its rows, for people."""
 
     def __rich__(self) -> Table:
         table = self.table()
@@ -122,21 +125,13 @@ class Result:
         return "\n".join([*lines, *self._remarks()]).strip("\n")
 
     def to_csv(self, path: str | os.PathLike[str]) -> Path:
-        """One line a row; the file is whole or not there: it is written beside and then renamed."""
-        target = Path(path)
+        """One line a row; the file is whole or not there."""
         names = [f.name for f in fields(self.rows[0])] if self.rows else []
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-                writer = csv.writer(stream)
-                writer.writerow(names)
-                writer.writerows([getattr(row, name) for name in names] for row in self.rows)
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(target)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-        return target
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(names)
+        writer.writerows([getattr(row, name) for name in names] for row in self.rows)
+        return write_whole(path, lambda file: file.write(text.getvalue().encode()))
 
     def plot(self, file: str | os.PathLike[str] | None = None) -> Figure:
         """A panel a case; written to `file`, if given, in the format that its name ends with."""
@@ -145,8 +140,9 @@ class Result:
             figure.savefig(file, dpi=150)
         return figure
 
+    @abstractmethod
     def _draw(self) -> Figure:
-        raise NotImplementedError
+        """A panel a case."""
 
     def _remarks(self) -> list[str]:
         remarks = [f"{case}: {words}" for case, words in self.references.items() if words]
@@ -164,7 +160,7 @@ def pairs(rows: Sequence[Any]) -> list[tuple[str, str]]:
 
 
 @dataclass(frozen=True, repr=False)
-class OrderStudy(Result):
+class OrderStudy(Study):
     """Errors by steps; `orders` has a row a pair."""
 
     orders: list[Order] = field(default_factory=list)
@@ -197,7 +193,7 @@ class OrderStudy(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class WorkPrecision(Result):
+class WorkPrecision(Study):
     """Errors against what they cost."""
 
     title: ClassVar[str] = "Work and precision"
@@ -231,7 +227,7 @@ class WorkPrecision(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class DriftStudy(Result):
+class DriftStudy(Study):
     """Changes of invariants; `series` has, by case, method and invariant, times and changes."""
 
     series: dict[tuple[str, str, str], tuple[Array, Array]] = field(default_factory=dict)
