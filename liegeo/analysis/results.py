@@ -137,7 +137,7 @@ class Study(ABC):
         """A panel a case; written to `file`, if given, in the format that its name ends with."""
         figure = self._draw()
         if file is not None:
-            figure.savefig(file, dpi=150)
+            write_whole(file, lambda out: figure.savefig(out, format=Path(file).suffix[1:] or None, dpi=150))
         return figure
 
     @abstractmethod
