@@ -38,7 +38,7 @@ from numba.core.serialize import dumps
 from numba.extending import intrinsic
 from platformdirs import user_cache_path
 
-# Packages whose machine code can end up inside a kernel; missing ones are skipped.
+# Packages whose machine code can end up inside a kernel; missing ones are skipped.  They import with `from`.
 COMPILED_PACKAGES = ("lie", "kernels", "integrate")
 
 # What these hold is known from their versions, or from `source_stamp`.
@@ -161,23 +161,55 @@ else:
 
 
 @functools.cache
-def cache_folder() -> Path:
-    """The folder of this version of the sources; `liegeo` may be deleted there at any time."""
+def cache_folder(module: str) -> Path:
+    """The folder of this version of a module's kernels; `liegeo` may be deleted there at any time."""
     root = Path(os.environ.get("LIEGEO_CACHE_DIR") or user_cache_path("liegeo")) / "kernels"
-    return root / source_stamp()
+    folder = root / source_stamp(module)
+    # as new: `_delete_unused` takes what nobody reads
+    with contextlib.suppress(OSError):
+        os.utime(folder)
+    return folder
 
 
 @functools.cache
-def source_stamp() -> str:
-    """A digest of the text of every source file that can end up inside a kernel."""
-    package = Path(__file__).parent
+def source_stamp(module: str) -> str:
+    """A digest of the text of every source file that can end up inside a kernel of this module.
+
+    Of one of ours these are what it imports, and what that imports; of anybody else's, all.
+    """
+    texts = _sources()
+    found, wanted = {"liegeo._jit"}, [module] if module in texts else list(texts)
+    while wanted:
+        name = wanted.pop()
+        if name in texts and name not in found:
+            found.add(name)
+            wanted += _imports(texts[name])
     digest = hashlib.sha256()
+    for name in sorted(found):
+        digest.update(f"{name}\0{texts[name]}\0".encode())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
+def _sources() -> dict[str, str]:
+    """The text of every module whose machine code can end up inside a kernel."""
+    package = Path(__file__).parent
     files = [Path(__file__)]
     for folder in COMPILED_PACKAGES:
         files += sorted((package / folder).rglob("*.py"))
-    for file in files:
-        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()[:16]
+    names = (("liegeo", *file.relative_to(package).with_suffix("").parts) for file in files)
+    return {
+        ".".join(name).removesuffix(".__init__"): file.read_text("utf-8")
+        for name, file in zip(names, files, strict=True)
+    }
+
+
+def _imports(text: str) -> list[str]:
+    """The names of ours that a source may import: modules, and things inside them, which are no modules."""
+    out = []
+    for base, names in re.findall(r"^\s*from (liegeo[\w.]*) import (\([^)]*\)|.*)$", text, re.MULTILINE):
+        out += [base, *(f"{base}.{name}" for name in re.findall(r"\w+", names))]
+    return out
 
 
 def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str:
@@ -224,13 +256,14 @@ class _ContentCache(_Cache):
     """One function's compiled overloads, each in a file named by a digest of what it was made from."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self.identity = _identity(function)
+        self._module = function.__module__
+        self.identity = f"{source_stamp(self._module)} {_identity(function)}"
         self._label = (name or f"{function.__module__}.{function.__qualname__}").replace("<locals>", "")
         self._enabled = True
 
     @property
     def cache_path(self) -> str:
-        return str(cache_folder())
+        return str(cache_folder(self._module))
 
     def enable(self) -> None:
         self._enabled = True
@@ -276,11 +309,11 @@ class _ContentCache(_Cache):
     def _path(self, sig: Any, codegen: Any) -> Path:
         parts = (self.identity, repr(sig), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-        return cache_folder() / f"{self._label}-{digest}.nbc"
+        return cache_folder(self._module) / f"{self._label}-{digest}.nbc"
 
 
 def _delete_unused(root: Path) -> None:
-    """Delete the folders of other versions of the sources that were not written to for a fortnight."""
+    """Delete the folders of other versions of the sources that nobody used for a fortnight."""
     if not root.exists():
         return
     for folder in root.iterdir():

@@ -71,7 +71,8 @@ def test_a_second_process_compiles_nothing(tmp_path):
     written = entries(tmp_path)
     assert written
     assert {path.suffix for path in written} == {".nbc"}
-    assert {path.parent for path in written} == {tmp_path / "kernels" / _jit.source_stamp()}
+    stamps = {_jit.source_stamp(f"liegeo.lie.{module}") for module in ("batch", "rn")}
+    assert {path.parent.relative_to(tmp_path / "kernels").as_posix() for path in written} <= stamps
 
     assert run(tmp_path) == {"compiled": 0, "result": RESULT}
     assert entries(tmp_path) == written
@@ -124,7 +125,7 @@ def test_an_edit_below_is_compiled_anew(tmp_path):
     assert run(cache, copy) == {"compiled": 0, "result": RESULT}
     after = entries(cache)
     assert before.items() <= after.items()
-    assert len({path.parent for path in after}) == 2
+    assert len(after) == 2 * len(before)
 
 
 def test_plain_python_needs_no_cache(tmp_path):
@@ -151,7 +152,7 @@ def is_itself(x):
 def folder(tmp_path, monkeypatch):
     """An empty cache of our own."""
     folder = tmp_path / "kernels" / "0123456789abcdef"
-    monkeypatch.setattr(_jit, "cache_folder", lambda: folder)
+    monkeypatch.setattr(_jit, "cache_folder", lambda module: folder)
     return folder
 
 
@@ -243,35 +244,53 @@ def test_disabled_cache_neither_reads_nor_writes(folder):
 def test_the_variable_chooses_the_folder(monkeypatch, tmp_path):
     locate = _jit.cache_folder.__wrapped__
     monkeypatch.setenv("LIEGEO_CACHE_DIR", str(tmp_path))
-    assert locate() == tmp_path / "kernels" / _jit.source_stamp()
+    stamp = _jit.source_stamp("liegeo.lie.so3")
+    assert locate("liegeo.lie.so3") == tmp_path / "kernels" / stamp
     for unset in (lambda: monkeypatch.setenv("LIEGEO_CACHE_DIR", ""), lambda: monkeypatch.delenv("LIEGEO_CACHE_DIR")):
         unset()
-        assert locate() == _jit.user_cache_path("liegeo") / "kernels" / _jit.source_stamp()
+        assert locate("liegeo.lie.so3") == _jit.user_cache_path("liegeo") / "kernels" / stamp
 
 
-def test_stamp_sees_names_and_texts(monkeypatch, tmp_path):
-    """Of _jit.py and of every package whose code can end up in a kernel; of nothing else."""
+def test_stamp_sees_what_a_module_imports(monkeypatch, tmp_path):
+    """Itself, _jit.py, what it imports and what that imports, in every way to write it; of a stranger everything."""
     package = tmp_path / "liegeo"
     for folder in _jit.COMPILED_PACKAGES[:2]:
         (package / folder).mkdir(parents=True)
-    (package / "_jit.py").write_text("j")
-    (package / "lie/a.py").write_text("a")
+    texts = {
+        "_jit.py": "j",
+        "lie/__init__.py": "",
+        "lie/a.py": "",
+        "lie/b.py": "from liegeo.lie import (\n    a,\n)\n",
+        "lie/c.py": "",
+        "kernels/d.py": "from liegeo.lie.b import something\n",
+        "kernels/e.py": "from liegeo.lie import c as short, nothing\n",
+    }
+    for name, text in texts.items():
+        (package / name).write_text(text)
     monkeypatch.setattr(_jit, "__file__", str(package / "_jit.py"))
-    stamp = _jit.source_stamp.__wrapped__
-    seen = [stamp()]
-    assert stamp() == seen[0]
-    (package / "cli.py").write_text("no kernels here")
-    assert stamp() == seen[0]
-    changes = [
-        lambda: (package / "lie/a.py").write_text("b"),
-        lambda: (package / "lie/a.py").rename(package / "lie/b.py"),
-        lambda: (package / "kernels/c.py").write_text(""),
-        lambda: (package / "_jit.py").write_text("k"),
-    ]
-    for change in changes:
-        change()
-        seen.append(stamp())
-    assert len(set(seen)) == len(seen)
+    modules = ("liegeo.lie.a", "liegeo.lie.b", "liegeo.kernels.d", "liegeo.kernels.e", "stranger")
+
+    def stamps():
+        _jit._sources.cache_clear()
+        return [_jit.source_stamp.__wrapped__(module) for module in modules]
+
+    def changed(name, text):
+        before = stamps()
+        (package / name).write_text(text)
+        return [old != new for old, new in zip(before, stamps(), strict=True)]
+
+    try:
+        assert stamps() == stamps()
+        assert len(set(stamps())) == len(modules)
+        assert changed("cli.py", "no kernels here") == [False] * 5
+        assert changed("_jit.py", "k") == [True] * 5
+        assert changed("lie/a.py", "new") == [True, True, True, False, True]
+        assert changed("lie/c.py", "new") == [False, False, False, True, True]
+        assert changed("kernels/d.py", "from liegeo.lie import c\n") == [False, False, True, False, True]
+        assert changed("kernels/new.py", "new") == [False, False, False, False, True]
+    finally:
+        monkeypatch.undo()
+        _jit._sources.cache_clear()
 
 
 # ------------------------------------------------------------ the decorator

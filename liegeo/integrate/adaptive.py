@@ -36,7 +36,7 @@ from scipy.optimize import brentq
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import explicit, stiff
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.calls import data_of
+from liegeo.integrate.calls import Scratch, data_of
 from liegeo.integrate.methods import Made, Rows, check_method, count, explain, given_to, made
 from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
@@ -258,8 +258,9 @@ class AdaptiveStepper:
         self._loop, used = compile_adaptive(problem, method)
         self._coefficients = method.coefficients(rtol + atol)
         self._layout = _rows(group)
-        self._I, self._F, self._W = data_of(problem.system, method.workspaces, used)
-        self._K, self._u = np.zeros((method.scratch(group.dim), group.dim)), np.empty((2, group.dim))
+        self._I, self._F, W = data_of(problem.system, method.workspaces, used)
+        self._scratch = Scratch(method, W, method.scratch(group.dim), group.dim)
+        self._u = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._scale = np.empty(group.dim)
         self.y = np.array(problem.start, dtype=np.float64)
@@ -278,7 +279,7 @@ class AdaptiveStepper:
     @property
     def memory(self) -> Array:
         """What the method keeps from step to step, first of all the field at y; a view."""
-        return self._K[: self.method.memory]
+        return self._scratch.K[: self.method.memory]
 
     @property
     def why(self) -> str:
@@ -288,7 +289,7 @@ class AdaptiveStepper:
 
     def field(self, t: float, y: Array) -> Array:
         out = np.empty(self.problem.group.dim)
-        self._given(self._I, self._F, t, y, self._W, out)
+        self._given(self._I, self._F, t, y, self._scratch.W, out)
         return out
 
     def here(self) -> AdaptiveTrajectory:
@@ -303,9 +304,10 @@ class AdaptiveStepper:
         T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
         self.control[7] = self.control[8] = 0.0
         Q = np.empty((at_once if self.method.quartic else 0, group.dim))
-        scratch = self._W, self._K, self._u, self._Y, self._end, self._scale, T, E, G, Q
+        scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end, self._scale, T, E, G, Q
         data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory
         n, status = self._loop(*data, self.control, self.y, *scratch)
+        self._scratch.check()
         more = Q[:n] if self.method.quartic else None
         return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), (), more), int(status)
 

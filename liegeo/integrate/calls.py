@@ -139,3 +139,36 @@ def data_of(
     ints.setflags(write=False)
     floats.setflags(write=False)
     return ints, floats, np.full(workspaces * system.work, np.nan)
+
+
+class Scratch:
+    """W and K of a step, each with a fence behind it: compiled code does not look where it writes.
+
+    A step that uses more than its method declares would damage whatever stands behind, and Python would die of it
+    minutes later, anywhere.  The fence takes the damage, and `check` tells of it.  It is as wide as what is easily
+    forgotten: a second workspace, the rows of a method inside another.
+    """
+
+    _MARK = -6.02214076e181
+
+    def __init__(self, method: Any, W: Array, rows: int, dim: int) -> None:
+        self._method = method
+        self.W, self._behind_W = self._fenced(W, len(W))
+        self.K, self._behind_K = self._fenced(np.zeros((rows, dim)), 32 * dim)
+
+    def _fenced(self, content: Array, margin: int) -> tuple[Array, Array]:
+        whole = np.full(content.size + margin, self._MARK)
+        whole[: content.size] = content.ravel()
+        return whole[: content.size].reshape(content.shape), whole[content.size :]
+
+    def check(self) -> None:
+        for fence, declared in (
+            (self._behind_W, f"workspaces is {self._method.workspaces}"),
+            (self._behind_K, f"rows is {len(self.K)}"),
+        ):
+            touched = np.flatnonzero(fence != self._MARK)
+            if touched.size:
+                raise InputError(
+                    f"method '{self._method.name}': its step wrote {touched[-1] + 1} numbers beyond its scratch, "
+                    f"{declared}.\n  Raise that where the method is made; what the step returned is not to be trusted."
+                )

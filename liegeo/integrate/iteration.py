@@ -50,7 +50,7 @@ def accelerate(n, B, z, r):
     Rows of B are s_j, then A s_j.  When B is full it begins again with the last step.
     """
     m = z.shape[0]
-    if n == B.shape[0]:
+    if n >= B.shape[0]:
         for d in range(2 * m):
             B[0, d] = B[n - 1, d]
         n = 1

@@ -14,7 +14,7 @@ from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import calls, conserving, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.calls import data_of
+from liegeo.integrate.calls import Scratch, data_of
 from liegeo.integrate.checks import check_conservative, check_linear
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
@@ -207,10 +207,11 @@ class Stepper:
         group, system = problem.group, problem.system
         self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._I, self._F, self._W = data_of(system, method.workspaces, used)
+        self._I, self._F, W = data_of(system, method.workspaces, used)
         self._coefficients = method.coefficients
         rows, self._kept = method.scratch(group.dim)
-        self._K, self._u = np.zeros((rows, group.dim)), np.empty((2, group.dim))
+        self._scratch = Scratch(method, W, rows, group.dim)
+        self._u = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._origin, self._h, self.done = float(problem.t_start), 0.0, 0
         self.y = np.array(problem.start, dtype=np.float64)
@@ -218,7 +219,7 @@ class Stepper:
     @property
     def memory(self) -> Array:
         """What the method keeps from step to step; a view."""
-        return self._K[: self._kept]
+        return self._scratch.K[: self._kept]
 
     @property
     def t(self) -> float:
@@ -239,7 +240,8 @@ class Stepper:
             self._h = h
         ends = np.empty((n if kept is None else kept, *self.problem.group.element_shape))
         data = self._layout, self._I, self._F, self._coefficients, self._origin, self.y, h, self.done, n
-        done, status = self._loop(*data, self._W, self._K, self._u, self._Y, self._end, ends)
+        done, status = self._loop(*data, self._scratch.W, self._scratch.K, self._u, self._Y, self._end, ends)
+        self._scratch.check()
         self.done += int(done)
         return ends[: int(done)], int(status)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import systems
@@ -79,7 +81,7 @@ def test_nothing_is_left_in_the_scratch(method):
     for k in range(3):
         alone = li.Stepper(problem, method)
         alone.y[:] = y
-        alone._K[:] = np.nan
+        alone._scratch.K[:] = np.nan
         alone.memory[:] = memory
         alone.advance(0.01, 1, 0.01 * k)
         y, memory = alone.y, alone.memory.copy()
@@ -166,6 +168,7 @@ def test_a_composition_of_ones_own():
         symmetric.composed(four.make, four.rows, symmetric.triple_jump(6)),
         rows=four.rows + 3,
         mechanical=True,
+        workspaces=four.workspaces,
     )
     assert four.properties == li.VariationalExp.properties
     problem = systems.problem_of("heavy top", 0.5)
@@ -173,6 +176,14 @@ def test_a_composition_of_ones_own():
     for method, steps in ((four, (60, 90)), (six, (20, 30))):
         errors = [float(problem.group.distance(li.solve(problem, method, n, save=1).end, fine)) for n in steps]
         assert np.log(errors[0] / errors[1]) / np.log(1.5) == pytest.approx(method.order, abs=0.15)
+
+
+@pytest.mark.parametrize(("change", "declared"), [({"workspaces": 1}, "workspaces is 1"), ({"rows": 3}, "rows is 3")])
+def test_a_step_that_needs_more_than_its_method_declares_is_found_out(change, declared):
+    """Its scratch has a fence: no other memory is damaged, and the message says what to raise."""
+    small = dataclasses.replace(li.VariationalExp, **change)
+    with pytest.raises(InputError, match=rf"(?s)'variational-exp': its step wrote \d+ numbers beyond .* {declared}"):
+        li.solve(systems.problem_of("heavy top", 0.5), small, 20)
 
 
 # ---- iterations
