@@ -20,6 +20,7 @@ _SUBMODULES = ("analysis", "dynamics", "errors", "flex", "integrate", "lie", "mo
 _NAMES = {
     **dict.fromkeys(("forward_dynamics", "inverse_dynamics", "mass_matrix"), "liegeo.dynamics"),
     **dict.fromkeys(("Body", "FlexibleBody", "Tree"), "liegeo.model"),
+    "assemble": "liegeo.assembly",
     "simulate": "liegeo.simulation",
     **dict.fromkeys(("Result", "plot_runs", "read_table"), "liegeo.results"),
 }

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from liegeo import operators
 from liegeo.errors import DynamicsError, InputError
-from liegeo.kernels import articulated, composite, inertia, inverse, kinematics, nodes, observe
+from liegeo.kernels import articulated, composite, constraints, inertia, inverse, kinematics, loops, nodes, observe
 from liegeo.kernels import layout as at
 from liegeo.lie import SE3
-from liegeo.model.model import Model, State
+from liegeo.model.model import Model, Row, State
 
 Array = NDArray[Any]
 
@@ -28,7 +28,7 @@ _STEP = 1e-40
 def forward_dynamics(
     model: Model, state: State, tau: Any = None, inputs: Any = None, method: str = "articulated"
 ) -> Array:
-    """Accelerations v̇ under the generalised forces tau and the inputs of the force elements.
+    """Accelerations v̇ under the generalised forces tau and the inputs of the force elements; loops stay closed.
 
     `method` is "articulated" (articulated bodies, O(N)), "direct" (the same as [JR90] first writes it, in plain NumPy,
     to read and to check: liegeo/operators.py) or "composite" (mass matrix and dense solve, O(N³)).
@@ -45,13 +45,18 @@ def forward_dynamics(
 
 
 def _composite(model: Model, state: State, tau: Any, inputs: Any) -> Array:
-    """[JR90, section 5]: M v̇ = τ − bias, without the rows and columns of locked speeds."""
+    """[JR90, section 5]: M v̇ = τ − bias, without the rows and columns of locked speeds; with loops, (1) of loops.py."""
     free = ~model.locked
     M = mass_matrix(model, state)[np.ix_(free, free)]
     rest = (model.speeds("tau", tau) - inverse_dynamics(model, state, inputs=inputs))[free]
     out = np.zeros(model.nv, np.result_type(M, rest))
     try:
         out[free] = np.linalg.solve(M, rest)
+        if model.rows:
+            J = constraint_jacobian(model, state)[:, free]
+            lacking = constraint_values(model, state, inputs, out).acceleration
+            held = np.linalg.solve(M, J.T)
+            out[free] -= held @ np.linalg.lstsq(J @ held, lacking, rcond=1e-11)[0]
     except np.linalg.LinAlgError:
         raise DynamicsError(
             f"the mass matrix of {model!r} is singular: some speed moves no inertia.\n"
@@ -61,7 +66,10 @@ def _composite(model: Model, state: State, tau: Any, inputs: Any) -> Array:
 
 
 def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = None) -> Array:
-    """Generalised forces that, beside the inputs, give the accelerations a (none given: zero, so it is the bias)."""
+    """Generalised forces that, beside the inputs, give the accelerations a (none given: zero, so it is the bias).
+
+    Of the tree: what loops would carry is not subtracted.
+    """
     (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs))
     inverse.inverse_dynamics(model.ints, model.floats, q, v, acceleration, work, out)
     return out
@@ -96,8 +104,86 @@ def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None
     (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
     _accelerate(model, q, v, u, work, a)
     given = np.concatenate([a, u[model.nv :]])
-    inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, np.empty_like(a))
+    if model.rows:
+        work[model.row_slice(at.LAMBDA)] = _smallest_multipliers(model, work)
+        loops.inverse_dynamics(model.ints, model.floats, q, v, given, work, np.empty_like(a))
+    else:
+        inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, np.empty_like(a))
     return {name: _row(work, i, at.FOR) for i, name in enumerate(model.joints)}
+
+
+class ConstraintValues(NamedTuple):
+    """Of every row of the constraints (model.rows): residual, its rate and its acceleration; zero where they hold."""
+
+    residual: Array
+    rate: Array
+    acceleration: Array
+
+
+def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
+    """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
+    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs))
+    I, F = model.ints, model.floats
+    kinematics.poses(I, F, q, work)
+    kinematics.velocities(I, F, q, v, work)
+    inverse.accelerations(I, F, u[: model.nv], 1.0, work)
+    constraints.evaluate(I, F, q, v, u, work)
+    constraints.accelerated(I, F, q, v, u[: model.nv], work)
+    return ConstraintValues(*(work[model.row_slice(column)].copy() for column in (at.PHI, at.RATE, at.RIGHT)))
+
+
+def constraint_jacobian(model: Model, state: State) -> Array:
+    """J, one row a constraint's row: J v is the rate of the residuals, but for what moves by itself."""
+    at_rest = constraint_values(model, State(state.q, np.zeros(model.nv))).acceleration
+    columns = [
+        constraint_values(model, State(state.q, np.zeros(model.nv)), a=e).acceleration - at_rest
+        for e in np.eye(model.nv)
+    ]
+    return np.stack(columns, axis=1) if columns else np.zeros((len(model.rows), 0))
+
+
+def loop_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> dict[str, Array]:
+    """By loop: what it exerts, the smallest where constraints are redundant.
+
+    Of one between frames the wrench (moment, force) on its child or `b`, at that frame and in its axes; of others one
+    generalised force a row, such as the torque that a Motion takes.
+    """
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
+    _accelerate(model, q, v, u, work, a)
+    return _loop_forces(model, work, _smallest_multipliers(model, work)) if model.rows else {}
+
+
+def _loop_forces(model: Model, work: Array, multipliers: Array) -> dict[str, Array]:
+    out = {}
+    wrenches = work[int(model.ints[at.ROWS_W]) :][: 6 * len(model.rows)].reshape(-1, 6)
+    for i, loop in enumerate(model.tree.loops):
+        row = int(model.ints[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
+        first, n = (int(model.ints[row + column]) for column in (at.C_ROW, at.C_N))
+        mine = multipliers[first : first + n]
+        out[loop.name] = mine @ wrenches[first : first + n] if model.ints[row + at.C_KIND] < at.COUPLING else mine
+    return out
+
+
+def _smallest_multipliers(model: Model, work: Array) -> Array:
+    """λ less its share in the null space of A = J M⁻¹ Jᵀ: the kernels leave redundant rows without multipliers."""
+    given, m = work[model.row_slice(at.LAMBDA)].copy(), len(model.rows)
+    order = work[model.row_slice(at.ORDER)].real
+    rank = int(np.count_nonzero(order >= 0.0))
+    if rank == m:
+        return given
+    A = work[int(at.constraint_parts(model.ints)[1]) :][: m * m].reshape(m, m)[:, :rank]
+    # A = L Lᵀ: the range of A is that of L
+    return np.asarray(A @ np.linalg.solve(A.T @ A, A.T @ given))
+
+
+def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
+    """Rows of the constraints that the others hold already, here; which ones of several that say the same is chance."""
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None))
+    if not model.rows:
+        return ()
+    _accelerate(model, q, v, u, work, a)
+    kept = {int(k) for k in work[model.row_slice(at.ORDER)].real if k >= 0.0}
+    return tuple(row for k, row in enumerate(model.rows) if k not in kept)
 
 
 def lock_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Array:
@@ -249,7 +335,9 @@ def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Arr
 
 
 def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Array) -> None:
-    _check(model, articulated.forward_dynamics(model.ints, model.floats, q, v, u, work, out))
+    # models without loops need not wait until those are compiled
+    kernel = loops.forward_dynamics if model.rows else articulated.forward_dynamics
+    _check(model, kernel(model.ints, model.floats, q, v, u, work, out))
 
 
 def _check(model: Model, status: int) -> None:

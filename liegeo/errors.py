@@ -21,6 +21,10 @@ class DynamicsError(LiegeoError, ArithmeticError):
     """The equations of motion have no unique solution in this state."""
 
 
+class AssemblyError(LiegeoError, ArithmeticError):
+    """No state near the given one obeys all constraints: names the loop and by how much it stays open."""
+
+
 class IntegrationError(LiegeoError, ArithmeticError):
     """A step could not be taken: the message says when and why, and `trajectory` is what there is so far."""
 

@@ -9,6 +9,10 @@ element ("motor") for its inputs.  Each may be
 - a function of (t), or of (t, state).
 
 or all together one function of (t, state) that returns a mapping of names to values.
+
+A Motion in the tree's `loops` has value, rate and acceleration as its inputs, and takes under its name, or as its own
+`law`, a number (it stays there), samples (a cubic spline through them), a spline (whose derivatives are taken), or a
+function of (t) that returns all three.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, PPoly
+from scipy.interpolate import BSpline, CubicSpline, PPoly
 
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
@@ -28,6 +32,7 @@ from liegeo.integrate import Dynamics, System
 from liegeo.kernels import articulated, motion
 from liegeo.kernels import layout as at
 from liegeo.model.body import suggest
+from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 
 Array = NDArray[np.float64]
@@ -42,6 +47,8 @@ DYNAMICS = Dynamics(
     motion.resistance,
     motion.energy,
 )
+
+CONSTRAINED = DYNAMICS._replace(acceleration=motion.constrained_acceleration, closing=motion.closing)
 
 _ENDINGS = (".torque", ".force", ".input")
 
@@ -63,11 +70,14 @@ class Drive:
         self._whole: Callable[..., Any] | None = None
         constants = np.zeros(model.nv + model.nu)
         tables: list[tuple[int, Array]] = []
+        given = {} if callable(inputs) else dict(_as_mapping(inputs))
         if callable(inputs):
             self._whole = inputs
-        else:
-            for name, value in _as_mapping(inputs).items():
-                self._add(name, value, constants, tables)
+        for loop in model.tree.loops:
+            if isinstance(loop, Motion):
+                self._prescribe(loop, given.pop(loop.name, loop.law), constants, tables)
+        for name, value in given.items():
+            self._add(name, value, constants, tables)
         self.constants = constants
         self._callback = None
         if self._functions or self._whole is not None:
@@ -75,7 +85,8 @@ class Drive:
         self._views: dict[tuple[int, int], Array] = {}
         ints, floats = self._pack(tables)
         work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
-        self.system = System(model.group, DYNAMICS, ints, floats, work, self._explain)
+        dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
+        self.system = System(model.group, dynamics, ints, floats, work, self._explain, constrained)
 
     def values(self, t: float, q: Array, v: Array) -> Array:
         """u at one time and state."""
@@ -128,6 +139,41 @@ class Drive:
             tables += [(place.start + k, _table(times, np.stack([slopes[:, k], values[:-1, k]]))) for k in range(n)]
         else:
             constants[place] = self.model._values("inputs", name, value, place)
+
+    def _prescribe(self, loop: Motion, law: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
+        """Value, rate and acceleration of a Motion."""
+        place = self._place(loop.name)
+        who = f"inputs['{loop.name}']"
+        total = place.stop - place.start
+        joint = next(joint for joint in self.model.tree.all_joints if joint.name == loop.joint)
+        group = joint.group()
+        n = 1 if loop.coordinate is not None or group is None else group.dim
+        value = slice(place.start, place.stop - 2 * n)
+        if law is None:
+            law = 0.0 if total == 3 else np.zeros(n) if total == 3 * n else group.identity() if group else 0.0
+        if isinstance(law, tuple) and len(law) == 2 and np.ndim(law[0]) == 1:
+            times, values = _samples(who, law, n)
+            law = CubicSpline(times, values)
+        if isinstance(law, BSpline):
+            law = PPoly.from_spline(law)
+        if callable(law) and not isinstance(law, PPoly):
+            self._functions.append((place, loop.name, lambda t: _three(who, law(t), total, n), False))
+        elif not isinstance(law, PPoly):
+            constants[value] = self.model._values("inputs", loop.name, law, value)
+        elif total != 3 * n:
+            raise InputError(
+                f"{who} is a spline, but the coordinates of joint '{loop.joint}' are an element of a group.\n"
+                "  Give a function of t that returns position, speeds and accelerations."
+            )
+        else:
+            for order in range(3):
+                piece = law.derivative(order) if order else law
+                columns = np.reshape(piece.c, (*piece.c.shape[:2], -1))
+                if columns.shape[2] != n:
+                    raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
+                for k in range(n):
+                    x, c = (piece.x, columns[:, :, k]) if not order else _at_rest_outside(piece.x, columns[:, :, k])
+                    tables.append((place.start + n * order + k, _table(x, c)))
 
     def _place(self, name: str) -> slice:
         """Where in u a name stands."""
@@ -204,6 +250,26 @@ def _samples(who: str, value: Any, n: int) -> tuple[Array, Array]:
     if not np.isfinite(times).all() or not np.isfinite(values).all() or not (np.diff(times) > 0).all():
         raise InputError(f"{who}: times must rise strictly, and times and values must be finite.")
     return times, values
+
+
+def _three(who: str, given: Any, total: int, n: int) -> Array:
+    """Value, rate and acceleration as one vector."""
+    try:
+        position, speed, acceleration = (np.ravel(np.asarray(part, dtype=np.float64)) for part in given)
+    except (TypeError, ValueError):
+        raise InputError(f"{who} returned {given!r}, expected value, rate and acceleration.") from None
+    if (position.size, speed.size, acceleration.size) != (total - 2 * n, n, n):
+        raise InputError(
+            f"{who} returned {position.size}, {speed.size} and {acceleration.size} numbers, "
+            f"expected {total - 2 * n}, {n} and {n}."
+        )
+    return np.concatenate([position, speed, acceleration])
+
+
+def _at_rest_outside(x: Array, c: Array) -> tuple[Array, Array]:
+    """A derivative of a law that is held before and after: zero there."""
+    zero = np.zeros((len(c), 1))
+    return np.concatenate([[x[0] - 1.0], x, [x[-1] + 1.0]]), np.concatenate([zero, c, zero], axis=1)
 
 
 def _table(places: Any, coefficients: Any) -> Array:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo import checkpoints
+from liegeo.assembly import assemble, check_closed, project
 from liegeo.errors import InputError, SimulationError
 from liegeo.integrate import (
     ALL_ADAPTIVE,
@@ -96,7 +97,7 @@ def simulate(
     Ctrl-C returns what there is.  If a step cannot be taken, SimulationError has what there is as `result`.
     """
     _check_model(model)
-    start = model.state() if state is None else state
+    start = assemble(model, inputs=inputs) if state is None else state
     run = _Run(model, start, t_end, inputs, method, step, rtol, atol, max_step, output, every, events)
     return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every)
 
@@ -156,6 +157,9 @@ class _Run:
         self.start = float(state.t)
         self.end = float(t_end)
         self.drive = Drive(model, inputs)
+        if model.rows:
+            check_closed(model, state, self.drive)
+            state = project(model, state, self.drive)
         self.problem = Problem.of(
             self.drive.system, state.q, state.v, self.end, t_start=self.start, name=model.tree.name
         )
@@ -194,8 +198,8 @@ class _Run:
         if method is not None:
             raise InputError(f"simulate: method is {method!r}, expected a method of liegeo.integrate or its name.")
         if step is not None:
-            return GeneralisedAlpha if _is_elastic(self.model) else RKMK4
-        if not _is_elastic(self.model) or self.end == self.start:
+            return GeneralisedAlpha if _is_elastic(self.model) and not self.model.rows else RKMK4
+        if not _is_elastic(self.model) or self.end == self.start or self.model.rows:
             return DormandPrince54
         return AdaptiveAlpha if self._is_stiff() else DormandPrince54
 
@@ -378,6 +382,10 @@ class _Run:
             t, y = self.last.t, self.last.y
         nq = self.model.nq
         q, v = y[:, :nq], y[:, nq:]
+        if self.model.rows and self.samples.wanted is not None and self.drive.error is None:
+            # what was interpolated between steps is near the constraints, not on them
+            closed = [project(self.model, State(*row), self.drive) for row in zip(q, v, t, strict=True)]
+            q, v = np.stack([state.q for state in closed]), np.stack([state.v for state in closed])
         u = np.stack([self._inputs(*row) for row in zip(t, q, v, strict=True)])
         events = tuple(
             tuple(State(place[:nq].copy(), place[nq:].copy(), when) for when, place in places) for places in self.found

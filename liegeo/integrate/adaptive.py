@@ -37,7 +37,7 @@ from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of
-from liegeo.integrate.methods import Made, Rows, check_method, count, explain, given_to, made
+from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made
 from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
@@ -391,9 +391,9 @@ def compile_adaptive(problem: Problem, method: AdaptiveMethod) -> Made:
     """The loop, compiled if the field is; one for all mechanical systems."""
     check_method(problem, method)
     given = given_to(problem, method.mechanical)
-    return _compile(explicit.operations(problem.group), method.make, given, problem.compiled)
+    return _compile(explicit.operations(problem.group), method.make, given, problem.compiled, closed_by(problem))
 
 
 @functools.lru_cache(maxsize=256)
-def _compile(group: explicit.Operations, make: Callable[..., Any], given: Any, compiled: bool) -> Made:
-    return made(make, group, given, compiled, explicit.adaptive)
+def _compile(group: explicit.Operations, make: Callable[..., Any], given: Any, compiled: bool, closed: Any) -> Made:
+    return made(make, group, given, compiled, explicit.adaptive, closed)

@@ -35,6 +35,7 @@ _ARGUMENTS = {
     "substitute": (_I, _F, _V, _V, _V),
     "resistance": (_I, _F, _T, _T, _V, _V),
     "energy": (_I, _F, _T, _V, _V, _V),
+    "closing": (_I, _F, _T, _V, _V, _V, _V, _V),
 }
 _SIZE = len(_ARGUMENTS)
 
@@ -79,7 +80,12 @@ def _energy(I, F, t, q, v, W):
     return invoke_number(I[I.shape[0] - _SIZE + 7], (I, F, t, q, v, W))
 
 
-STUBS = Dynamics(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy)
+@kernel
+def _closing(I, F, t, q, v, W, dq, dv):
+    return invoke(I[I.shape[0] - _SIZE + 8], (I, F, t, q, v, W, dq, dv))
+
+
+STUBS = Dynamics(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing)
 
 
 class Recorder:

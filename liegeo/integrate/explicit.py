@@ -31,6 +31,9 @@ Kernel = Callable[..., Any]
 # Statuses of a step besides those of a field, which are positive.
 NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
 
+# Corrections of one step towards the constraints: more only where they are singular, and then a smaller step helps.
+CLOSING_LIMIT = 12
+
 
 @kernel
 def finite(x):
@@ -267,6 +270,57 @@ def run(step: Kernel, compiled: bool) -> Kernel:
         return n, 0
 
     return kernel(loop, name="integrate.run") if compiled else loop
+
+
+def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> Kernel:
+    """A step of a constrained system (q, v), and then back onto the constraints, positions first, then speeds.
+
+    Newton's iteration along the group, q ← q ⊕ dq: what is left after a correction is of the order of its square.
+    """
+    retract, closing = group.retract, system.closing
+
+    def whole(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        status = step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
+        if status != 0:
+            return status
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        # the last row of the layout is that of the speeds; of u, the second row may hold an error estimate
+        rows, dq, dv = layout[: layout.shape[0] - 1], u[0, :nv], u[0, nv:]
+        for _ in range(CLOSING_LIMIT):
+            status = closing(I, F, t + h, out[:nq], out[nq:], W, dq, dv)
+            if status != 0:
+                return status
+            size, scale = 0.0, 1.0
+            for d in range(nv):
+                size = max(size, abs(dq[d]))
+            for d in range(nq):
+                scale = max(scale, abs(out[d]))
+            retract(rows, out[:nq], dq, Y[:nq])
+            for d in range(nq):
+                out[d] = Y[d]
+            if size <= 1e-11 * scale:
+                for d in range(nv):
+                    out[nq + d] += dv[d]
+                return 0
+            # not a number is not small either
+            if not size < 1e300:
+                return NO_CONVERGENCE
+        return NO_CONVERGENCE
+
+    return kernel(whole, name="integrate.projected") if compiled else whole
+
+
+def renewed(step: Kernel, field: Kernel, compiled: bool) -> Kernel:
+    """A trial step of `adaptive` that was projected: the field at its end is not what the trial left."""
+
+    def whole(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        status = step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
+        if status != 0:
+            return status
+        return field(I, F, t + h, out, W, K[coefficients.shape[2] + 1])
+
+    return kernel(whole, name="integrate.renewed") if compiled else whole
 
 
 def adapt_field(function: Callable[..., Any], compiled: bool) -> Kernel:

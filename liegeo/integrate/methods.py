@@ -191,6 +191,11 @@ def check_method(problem: Problem, method: Any) -> None:
         )
     if "linear" in method.properties:
         check_linear(problem, method.name)
+    if problem.system is not None and problem.system.constrained and method.mechanical:
+        raise InputError(
+            f"problem '{problem.name}': method {method.name} does not know constraints.\n"
+            "  Take one for fields, which is projected onto them: rkmk-4, rkmk-54 (adaptive), midpoint."
+        )
     if "energy" in method.properties and problem.system is not None:
         check_conservative(problem, problem.system, method.name)
 
@@ -288,12 +293,13 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
 
 def compile_loop(problem: Problem, method: Method) -> Made:
     """The loop of a method on a problem, compiled if the field is; one for all mechanical systems."""
-    return _compile(operations(problem.group), method.make, given_to(problem, method.mechanical), problem.compiled)
+    given = given_to(problem, method.mechanical)
+    return _compile(operations(problem.group), method.make, given, problem.compiled, closed_by(problem))
 
 
 @functools.lru_cache(maxsize=256)
-def _compile(group: Operations, make: Callable[..., Any], given: Any, compiled: bool) -> Made:
-    return made(make, group, given, compiled, explicit.run)
+def _compile(group: Operations, make: Callable[..., Any], given: Any, compiled: bool, closed: Any) -> Made:
+    return made(make, group, given, compiled, explicit.run, closed)
 
 
 class Made(NamedTuple):
@@ -303,14 +309,33 @@ class Made(NamedTuple):
     used: frozenset[str]
 
 
-def made(make: Callable[..., Any], group: Operations, given: Any, compiled: bool, loop: Callable[..., Any]) -> Made:
-    """The loop around what `make` makes."""
+def made(
+    make: Callable[..., Any],
+    group: Operations,
+    given: Any,
+    compiled: bool,
+    loop: Callable[..., Any],
+    closed: Dynamics | None,
+) -> Made:
+    """The loop around what `make` makes; what leaves constraints is brought back with the kernels `closed`."""
     used = {"acceleration"}
     if isinstance(given, Dynamics):
         given = calls.Recorder(given)
         used = given.used
     step = make(group, given, compiled)
+    if closed is not None:
+        used.add("closing")
+        step = explicit.projected(step, group, closed, compiled)
+        if loop is explicit.adaptive:
+            step = explicit.renewed(step, given, compiled)
     return Made(loop(step, compiled), frozenset({*used, "acceleration"}))
+
+
+def closed_by(problem: Problem) -> Dynamics | None:
+    """The kernels that bring a problem back to its constraints, if it has any."""
+    if problem.system is None or not problem.system.constrained:
+        return None
+    return calls.STUBS if problem.compiled else problem.system.dynamics
 
 
 def given_to(problem: Problem, mechanical: bool) -> Any:

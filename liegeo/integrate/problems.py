@@ -45,11 +45,15 @@ class Dynamics(NamedTuple):
     substitute: Kernel | None = None  # (I, F, r, W, out): (M + αD + βK)⁻¹ r, D and K near ∂residual/∂v and ∂q
     resistance: Kernel | None = None  # (I, F, alpha, beta, x, out): (αD + βK) x
     energy: Kernel | None = None  # (I, F, t, q, v, W): kinetic and potential energy, a number
+    closing: Kernel | None = None  # (I, F, t, q, v, W, dq, dv): what q (along the group) and v lack to obey constraints
 
 
 @dataclass(frozen=True)
 class System:
-    """A mechanical system on a group: its kernels, their data, the size of their scratch, and words for a status."""
+    """A mechanical system on a group: its kernels, their data, the size of their scratch, and words for a status.
+
+    A system that is `constrained` has to be brought back to its constraints after every step, with `closing`.
+    """
 
     group: Product
     dynamics: Dynamics
@@ -57,6 +61,7 @@ class System:
     floats: Array = field(default_factory=lambda: np.zeros(0))
     work: int = 0
     explain: Callable[[int], str] = lambda status: f"the system failed with status {status}"
+    constrained: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):

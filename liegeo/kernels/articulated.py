@@ -94,6 +94,18 @@ def factorise(I, F, q, alpha, beta, W):
 @kernel(forceinline=False)
 def substitute(I, F, r, W, out):
     """out = (M + αD + βK)⁻¹ r with what `factorise` left in W; any number of times."""
+    clear(I, W)
+    for k in range(I[at.N_V]):
+        out[k] = r[k]
+    for i in range(I[at.N_BODIES] - 1, -1, -1):
+        gather(I, F, i, out, False, False, W)
+    scatter(I, F, 0.0, False, W, out)
+    return 0
+
+
+@kernel(forceinline=False)
+def clear(I, W):
+    """No biases: neither accelerations nor forces."""
     for i in range(I[at.N_BODIES]):
         b, _, w = at.rows(i)
         n = I[b + at.NM]
@@ -101,12 +113,6 @@ def substitute(I, F, r, W, out):
             W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
         for k in range(n):
             W[index(I[b + at.FLEX]) + at.ZF * n + k] = 0.0
-    for k in range(I[at.N_V]):
-        out[k] = r[k]
-    for i in range(I[at.N_BODIES] - 1, -1, -1):
-        gather(I, F, i, out, False, False, W)
-    scatter(I, F, 0.0, False, W, out)
-    return 0
 
 
 @kernel(forceinline=False)
@@ -275,14 +281,20 @@ def _gather_modes(I, b, z, load, W):
         for k in range(n):
             W[eps + k] += dot(six(W, y + at.PID * n + 6 * k), z)
     z = plus(z, sum_columns(W, gain, n, W, eps))
+    solve_modes(W, x, n, eps)
+    return z
+
+
+@kernel
+def solve_modes(W, x, n, y):
+    """The n numbers at W[y] become D_f⁻¹ times them, with the factors at W[x]."""
     for k in range(n):
         for l in range(k):
-            W[eps + k] -= W[x + n * k + l] * W[eps + l]
+            W[y + k] -= W[x + n * k + l] * W[y + l]
     for k in range(n - 1, -1, -1):
-        W[eps + k] *= W[x + n * k + k]
+        W[y + k] *= W[x + n * k + k]
         for l in range(k + 1, n):
-            W[eps + k] -= W[x + n * l + k] * W[eps + l]
-    return z
+            W[y + k] -= W[x + n * l + k] * W[y + l]
 
 
 @kernel(forceinline=False)

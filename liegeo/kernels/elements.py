@@ -193,11 +193,11 @@ def apply_elements(I, F, q, v, u, W):
                 n0, n1, n2 = rotate_back(W, x + at.X_WF, wrench[0], wrench[1], wrench[2])
                 f0, f1, f2 = rotate_back(W, x + at.X_WF, wrench[3], wrench[4], wrench[5])
                 wrench = (n0, n1, n2, f0, f1, f2)
-            _push(I, a, wrench, W)
+            push(I, a, wrench, W)
 
 
 @kernel(forceinline=False)
-def _push(I, r, wrench, W):
+def push(I, r, wrench, W):
     """(1): the wrench at the frame with row r, in its axes."""
     r = index(r)
     body, x = I[r + at.FRAME_BODY], index(I[r + at.FRAME_W])
@@ -234,12 +234,12 @@ def _spring(I, F, a, b, f, W):
     rate -= a0 * W[x + at.V_F + 3] + a1 * W[x + at.V_F + 4] + a2 * W[x + at.V_F + 5]
     tension = F[f] * (length - F[f + 2]) + F[f + 1] * rate
     zero = 0.0 * tension
-    _push(I, a, (zero, zero, zero, tension * a0, tension * a1, tension * a2), W)
-    _push(I, b, (zero, zero, zero, -tension * b0, -tension * b1, -tension * b2), W)
+    push(I, a, (zero, zero, zero, tension * a0, tension * a1, tension * a2), W)
+    push(I, b, (zero, zero, zero, -tension * b0, -tension * b1, -tension * b2), W)
 
 
 @kernel
-def _relative(W, x, y):
+def relative(W, x, y):
     """R_AB (nine numbers) and p_AB, from X_WA at W[x] and X_WB at W[y]."""
     c0, c3, c6 = rotate_back(W, x, W[y], W[y + 3], W[y + 6])
     c1, c4, c7 = rotate_back(W, x, W[y + 1], W[y + 4], W[y + 7])
@@ -253,7 +253,7 @@ def _bushing(I, F, a, b, f, W):
     """(3); its data: stiffness and damping, six each."""
     a, b, f = index(a), index(b), index(f)
     x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-    R, p = _relative(W, x, y)
+    R, p = relative(W, x, y)
     p0, p1, p2 = p
     t0, t1, t2 = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
     A, B = six(W, x + at.V_F), six(W, y + at.V_F)
@@ -269,10 +269,10 @@ def _bushing(I, F, a, b, f, W):
     f1 = -F[k + 4] * p1 - F[d + 4] * (v1 - A[4] - c1)
     f2 = -F[k + 5] * p2 - F[d + 5] * (v2 - A[5] - c2)
     e0, e1, e2 = cross(p0, p1, p2, f0, f1, f2)
-    _push(I, a, (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), W)
+    push(I, a, (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), W)
     b0, b1, b2 = rotate_back(R, 0, n0, n1, n2)
     h0, h1, h2 = rotate_back(R, 0, f0, f1, f2)
-    _push(I, b, (b0, b1, b2, h0, h1, h2), W)
+    push(I, b, (b0, b1, b2, h0, h1, h2), W)
 
 
 @kernel(forceinline=False)
@@ -289,7 +289,7 @@ def element_energy(I, F, W):
             _, _, _, length = _span(W, x, y)
             energy += 0.5 * F[f] * (length - F[f + 2]) * (length - F[f + 2])
         else:
-            R, p = _relative(W, x, y)
+            R, p = relative(W, x, y)
             t = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
             for k in range(3):
                 energy += 0.5 * (F[f + k] * t[k] * t[k] + F[f + 3 + k] * p[k] * p[k])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.articulated import from_parent, give_force
+from liegeo.kernels.articulated import clear, from_parent, give_force
 from liegeo.kernels.elements import actuator_force, add_resistance, apply_elements
 from liegeo.kernels.inertia import biases, inertias
 from liegeo.kernels.kinematics import poses, velocities
@@ -66,13 +66,7 @@ def momentum(I, F, q, v, W, out):
     """out = M(q) v: (1)–(3) with v for v̇ and no bias."""
     poses(I, F, q, W)
     inertias(I, F, q, False, W)
-    for i in range(I[at.N_BODIES]):
-        b, _, w = at.rows(i)
-        n = I[b + at.NM]
-        for k in range(6):
-            W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
-        for k in range(n):
-            W[index(I[b + at.FLEX]) + at.ZF * n + k] = 0.0
+    clear(I, W)
     accelerations(I, F, v, 0.0, W)
     _collect(I, F, v, W, out)
 

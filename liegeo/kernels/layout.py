@@ -18,7 +18,8 @@ from liegeo._jit import index, kernel
 
 # ---- I: header.  ELEMENTS, ACTUATORS, FRAMES: where their rows begin in I.  WORLD: where poses X_WB begin in W.
 # DRIVE: where what drives a motion begins in I (motion.py), 0 if nothing does.  SHARED: where scratch begins in W that
-# reduced.py uses for one body after another.
+# reduced.py uses for one body after another.  CONSTRAINTS: where their rows begin in I; N_ROWS: how many speeds they
+# take away if none is redundant, one row each; ROWS_W: where their scratch begins in W.
 (
     N_BODIES,
     N_Q,
@@ -35,8 +36,12 @@ from liegeo._jit import index, kernel
     WORLD,
     DRIVE,
     SHARED,
-) = range(15)
-HEADER = 15
+    N_CONSTRAINTS,
+    CONSTRAINTS,
+    N_ROWS,
+    ROWS_W,
+) = range(19)
+HEADER = 19
 
 # ---- I: one row a body, behind the header
 (
@@ -76,8 +81,8 @@ NODE_F, NODE_NM, NODE_SECOND = range(3)
 # Π_N of the undeformed node, six numbers a mode; pose and Π_N are what a ruthless model reads
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12
 
-# ---- I: one row a frame that a force element uses: body (-1 for the world), its node in I (-1 if it does not deform),
-# its pose in F, its scratch in W (X_WF 12, X_BF 12, V_WF_F 6, Π_F 6 × nm, column by column)
+# ---- I: one row a frame that a force element or constraint uses: body (-1 for the world), its node in I (-1 if it does
+# not deform), its pose in F, its scratch in W (X_WF 12, X_BF 12, V_WF_F 6, Π_F 6 × nm, column by column)
 FRAME_BODY, FRAME_NODE, FRAME_F, FRAME_W = range(4)
 FRAME_SIZE = 4
 X_WF, X_BF, V_F, PI_F = 0, 12, 24, 30
@@ -90,6 +95,19 @@ LOAD_WORLD, LOAD_BODY, SPRING, BUSHING = range(4)
 # ---- I: one row an actuator: speed, input in u, where gear and limit stand in F
 ACTUATED, ACTUATOR_U, ACTUATOR_F = range(3)
 ACTUATOR_SIZE = 3
+
+# ---- I: one row a constraint: kind; frames (offsets in I), or the row of the joint's body; data in F; first of its
+# rows and how many; first input in u; what else it needs (constraints.py)
+C_KIND, C_A, C_B, C_F, C_ROW, C_N, C_U, C_MORE = range(8)
+CONSTRAINT_SIZE = 8
+CUT, DISTANCE, POINT, ROLLING, COUPLING, MOTION, USER = range(7)
+
+# ---- W: of the constraints, from ROWS_W, m = N_ROWS: wrenches on B and on A, six a row | then in units of m: residual
+# φ, its rate, its acceleration without v̇, right-hand side, multipliers, pivots, order of elimination | A mm | L mm |
+# then e and D⁻¹e, nv a row | a mark a body | scratch.  loops.py
+ON_B, ON_A, PHI, RATE, CURVE, RIGHT, LAMBDA, PIVOT, ORDER, R_END = 0, 6, 12, 13, 14, 15, 16, 17, 18, 19
+# of the scratch: what a cut joint uses; behind it what functions of a user's own wrote, each from its C_F
+CUT_SCRATCH = 120
 
 # ---- I: what drives a motion: address of a function or 0, where constants (N_U) begin in F, number of tables; then one
 # row a table: which of u it fills, where it begins in F, its pieces and coefficients a piece
@@ -154,3 +172,20 @@ def modal_matrices(I, b):
     j = c + 3 * n * n * I[FULL]
     m = j + 3 * n * (n + 1) * I[FULL]
     return index(c), index(j), index(m), index(m + n * n), index(m + 2 * n * n)
+
+
+@kernel
+def constraint_parts(I):
+    """Where A, L, e, D⁻¹e, marks and scratch of the constraints begin in W."""
+    m, nv = I[N_ROWS], I[N_V]
+    a = index(I[ROWS_W]) + R_END * m
+    l = a + m * m
+    e = l + m * m
+    g = e + m * nv
+    marks = g + m * nv
+    return index(a), index(l), index(e), index(g), index(marks), index(marks + I[N_BODIES])
+
+
+def constraint_size(m: int, nv: int, n_bodies: int, user: int) -> int:
+    """How much scratch m rows need; `user` is what functions of a user's own write."""
+    return R_END * m + 2 * m * m + 2 * m * nv + n_bodies + CUT_SCRATCH + user if m else 0

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import call_address, index, kernel
-from liegeo.kernels import articulated, inverse, observe
+from liegeo.kernels import articulated, inverse, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
@@ -84,13 +84,31 @@ def _look_up(I, F, row, t):
     return value
 
 
+def _acceleration(forward_dynamics, name):
+    """(I, F, t, q, v, W, out): v̇; returns as articulated.forward_dynamics, or INPUT_FAILED."""
+
+    @kernel(forceinline=False, name=name)
+    def acceleration(I, F, t, q, v, W, out):
+        status = drive(I, F, t, q, v, W)
+        if status != 0:
+            return status
+        return forward_dynamics(I, F, q, v, W[index(I[at.N_WORK]) :], W, out)
+
+    return acceleration
+
+
+# Trees without loops need not wait until those are compiled.
+acceleration = _acceleration(articulated.forward_dynamics, "motion.acceleration")
+constrained_acceleration = _acceleration(loops.forward_dynamics, "motion.constrained_acceleration")
+
+
 @kernel(forceinline=False)
-def acceleration(I, F, t, q, v, W, out):
-    """v̇; returns as articulated.forward_dynamics, or INPUT_FAILED."""
+def closing(I, F, t, q, v, W, dq, dv):
+    """What q and v lack to obey the constraints; returns as `acceleration`."""
     status = drive(I, F, t, q, v, W)
     if status != 0:
         return status
-    return articulated.forward_dynamics(I, F, q, v, W[index(I[at.N_WORK]) :], W, out)
+    return loops.closing(I, F, q, v, W[index(I[at.N_WORK]) :], 0.0, W, dq, dv)
 
 
 @kernel(forceinline=False)

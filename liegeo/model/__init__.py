@@ -1,8 +1,21 @@
-"""What a person writes (Body, FlexibleBody, joints, forces, wheels, Tree) and what it compiles to (Model, State)."""
+"""What a person writes (bodies, joints, forces, wheels, constraints, Tree) and what it compiles to (Model, State)."""
 
 from __future__ import annotations
 
 from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
+from liegeo.model.constraints import (
+    ALL_CONSTRAINTS,
+    Constraint,
+    Coupling,
+    Custom,
+    Distance,
+    Gear,
+    Motion,
+    PointOnLine,
+    PointOnPlane,
+    Rack,
+    Rolling,
+)
 from liegeo.model.forces import ALL_FORCES, Actuator, Bushing, Force, PointForce, SpringDamper, Wheel
 from liegeo.model.joints import (
     ALL_JOINTS,
@@ -22,25 +35,36 @@ from liegeo.model.model import Model, State
 from liegeo.model.tree import Tree
 
 __all__ = [
+    "ALL_CONSTRAINTS",
     "ALL_FORCES",
     "ALL_JOINTS",
     "Actuator",
     "Body",
     "Bushing",
+    "Constraint",
+    "Coupling",
+    "Custom",
     "Cylindrical",
+    "Distance",
     "Fixed",
     "FlexibleBody",
     "Force",
     "Free",
+    "Gear",
     "Helical",
     "Joint",
     "LumpedNode",
     "Model",
+    "Motion",
     "Node",
     "Planar",
     "PointForce",
+    "PointOnLine",
+    "PointOnPlane",
     "Prismatic",
+    "Rack",
     "Revolute",
+    "Rolling",
     "Screws",
     "Spherical",
     "SpringDamper",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +29,13 @@ class State:
     t: float = 0.0
 
 
+class Row(NamedTuple):
+    """One row of a constraint: whose it is, and what it keeps from moving."""
+
+    loop: str
+    what: str
+
+
 class Model:
     """What `Tree.compile` makes.  It never changes."""
 
@@ -39,8 +46,13 @@ class Model:
         floats: NDArray[np.float64],
         group: Product | None,
         inputs: Mapping[str, slice],
+        rows: tuple[Row, ...] = (),
     ) -> None:
         self.tree = tree
+        # What each row of the constraints is.
+        self.rows = rows
+        # Functions that the kernels call by their addresses in `ints`; here so that they live as long.
+        self.callbacks: tuple[Any, ...] = ()
         self.group = group
         # By name of a force element: where its inputs stand among all inputs.
         self.inputs = inputs
@@ -70,7 +82,8 @@ class Model:
         modes = sum(body.n_modes for body in self.tree.bodies)
         bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
         of_them = f" ({modes} of them modes, {self.tree.fidelity})" if modes else ""
-        return f"<model '{self.tree.name}': {bodies}, {self.nv} degrees of freedom{of_them}>"
+        held = f", {len(self.tree.loops)} loops with {len(self.rows)} constraints" if self.rows else ""
+        return f"<model '{self.tree.name}': {bodies}, {self.nv} degrees of freedom{of_them}{held}>"
 
     def body(self, i: int) -> Body | FlexibleBody:
         """The body with the index that the kernels use."""
@@ -117,7 +130,9 @@ class Model:
                 if not 0 <= k < n:
                     raise InputError(f"lock: joint '{name}' has no speed {k}, expected 0 to {n - 1}.")
                 ints[row + at.LOCKED] |= 1 << k
-        return Model(self.tree, ints, self.floats, self.group, self.inputs)
+        model = Model(self.tree, ints, self.floats, self.group, self.inputs, self.rows)
+        model.callbacks = self.callbacks
+        return model
 
     @property
     def locked(self) -> NDArray[np.bool_]:
@@ -146,8 +161,15 @@ class Model:
         )
 
     def workspace(self, dtype: Any = np.float64) -> Array:
-        """Scratch for the kernels: meaningless between calls."""
-        return np.full(int(self.ints[at.N_WORK]), np.nan, dtype)
+        """Scratch for the kernels: meaningless between calls, but for multipliers, which are zero at first."""
+        work = np.full(int(self.ints[at.N_WORK]), np.nan, dtype)
+        work[self.row_slice(at.LAMBDA)] = 0.0
+        return work
+
+    def row_slice(self, column: int) -> slice:
+        """Where what belongs to the rows of the constraints stands in a workspace."""
+        start, m = int(self.ints[at.ROWS_W]), len(self.rows)
+        return slice(start + column * m, start + (column + 1) * m)
 
     def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> State:
         """A state from full vectors, or from values by name; what is not named is at rest in the zero position."""

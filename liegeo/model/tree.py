@@ -1,34 +1,26 @@
-"""A tree of bodies and joints as a person writes it, and its compilation to flat arrays."""
+"""A tree of bodies, joints and loops as a person writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from liegeo.errors import ModelError
-from liegeo.kernels import layout as at
-from liegeo.kernels.reduced import scratch_size, shared_size
-from liegeo.lie import SE3, SO3, Group, Product, R
-from liegeo.model.body import Body, FlexibleBody, Node, as_array, place_on, suggest
-from liegeo.model.forces import Actuator, Force, Place, Wheel
+from liegeo.model.body import Body, FlexibleBody, as_array, suggest
+from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
+from liegeo.model.constraints import Constraint
+from liegeo.model.forces import Force, Wheel
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
-
-WORLD = "world"
-FIDELITIES = FULL, RUTHLESS = ("full", "ruthless")
-MODAL_INVERSES = AUTO, EXPLICIT, IDENTITY = ("auto", "explicit", "identity")
-# From this many modes on the identity is the faster way [JR90, section 8.2], if the children are not too many for it.
-IDENTITY_FROM = 8
-# Joints whose coordinates are composed, not added.
-_COMPOSED = (at.SPHERICAL, at.PLANAR, at.FREE)
 
 
 @dataclass(frozen=True)
 class Tree:
     """Bodies and the joints that carry them.  Every body has exactly one joint into it; the world has none.
+
+    `loops` are what else holds them: joints that close loops, and constraints (liegeo/model/constraints.py).
 
     `fidelity` is "full" (all terms of one kinetic energy, so that energy is conserved) or "ruthless" (nothing depends
     on the deformation [JR90, (8.1)]).  `modal_inverse` is how forward dynamics treats the modal block of a body:
@@ -45,6 +37,7 @@ class Tree:
     forces: Sequence[Force] = ()
     modal_inverse: str = "auto"
     any_order: bool = False
+    loops: Sequence[Joint | Constraint] = ()
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +45,7 @@ class Tree:
         object.__setattr__(self, "joints", tuple(self.joints))
         object.__setattr__(self, "wheels", tuple(self.wheels))
         object.__setattr__(self, "forces", tuple(self.forces))
+        object.__setattr__(self, "loops", tuple(self.loops))
         object.__setattr__(self, "gravity", as_array("gravity", self.gravity, (3,)))
         problems = self._problems()
         if problems:
@@ -86,11 +80,11 @@ class Tree:
                 f"tree '{self.name}': modal_inverse '{IDENTITY}' needs what does not change with the deformation: "
                 f"choose fidelity '{RUTHLESS}', or modal_inverse '{AUTO}'."
             )
-        others: list[Joint | Wheel | Force] = [*self.joints, *self.wheels, *self.forces]
+        others: list[Joint | Wheel | Force | Constraint] = [*self.joints, *self.wheels, *self.forces, *self.loops]
         everything = [*names, *(other.name for other in others)]
         found += [
             f"tree '{self.name}': the name '{name}' is used {everything.count(name)} times, expected once.\n"
-            "  Bodies, joints, wheels and forces share one set of names."
+            "  Bodies, joints, wheels, forces and loops share one set of names."
             for name in sorted({n for n in everything if everything.count(n) > 1})
         ]
         if WORLD in everything:
@@ -109,7 +103,7 @@ class Tree:
             if len(into) > 1:
                 found.append(
                     f"body '{name}': {len(into)} joints lead into it ({', '.join(into)}), expected one.\n"
-                    "  A second one closes a loop: describe it as a loop, not as a joint."
+                    "  A second one closes a loop: list it in `loops`, not in `joints`."
                 )
             elif not into:
                 found.append(
@@ -164,329 +158,4 @@ class Tree:
 
     def compile(self) -> Model:
         """Flat arrays for the kernels, and names for everything in them."""
-        return _Compiler(self).model()
-
-
-def _flat_pose(X: NDArray[np.float64]) -> list[float]:
-    return [*X[:3, :3].ravel(), *X[:3, 3]]
-
-
-def _six(S: NDArray[np.float64]) -> list[float]:
-    return [S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]]
-
-
-class _Compiler:
-    """Collects the rows of layout.py."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        joints = tree.all_joints
-        self.joints = [joints[i] for i in tree._order]
-        by_name = {body.name: body for body in tree.all_bodies}
-        self.bodies = [by_name[joint.child] for joint in self.joints]
-        self.index = {body.name: i for i, body in enumerate(self.bodies)}
-        self.floats: list[float] = [*np.asarray(tree.gravity)]
-        self.shared: dict[bytes, int] = {}
-        self.more_ints: list[int] = []
-        self.factors: dict[str, Group] = {}
-        self.work = len(self.bodies) * at.WORK_SIZE
-        # What `at` and `child_at` of every joint mean: a Node that deforms, or a constant pose.
-        self.inner = [
-            place_on(self.bodies[i], joint.child_at, f"{joint.who}: child_at") for i, joint in enumerate(self.joints)
-        ]
-        self.outer = [place_on(by_name.get(joint.parent), joint.at, f"{joint.who}: at") for joint in self.joints]
-        self.slots = self._choose_slots()
-
-    def model(self) -> Model:
-        n = len(self.bodies)
-        header = [0] * at.HEADER
-        armature = self._actuator_armature()
-        self._put(*(x for i in range(n) for x in self._body_floats(i, armature)))
-        nq = nv = 0
-        rows = []
-        for i in range(n):
-            row, nq, nv = self._body_ints(i, nq, nv)
-            rows.append(row)
-        header[at.N_BODIES], header[at.N_Q], header[at.N_V] = n, nq, nv
-        header[at.FULL] = int(self.tree.fidelity == FULL)
-        header[at.SHARED] = self._reduce(rows)
-        inputs = self._forces(header, rows, nv)
-        header[at.N_U] = nv + sum(s.stop - s.start for s in inputs.values())
-        header[at.N_WORK] = self.work
-        ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
-        floats = np.array(self.floats, dtype=np.float64)
-        return Model(self.tree, ints, floats, Product(self.factors) if self.factors else None, inputs)
-
-    def _put(self, *values: float) -> int:
-        start = len(self.floats)
-        self.floats.extend(float(v) for v in values)
-        return start
-
-    def _put_shared(self, values: Sequence[float]) -> int:
-        """The same, but once for all that have the same numbers: a chain of equal links then stays in the cache."""
-        key = np.asarray(values, dtype=np.float64).tobytes()
-        if key not in self.shared:
-            self.shared[key] = self._put(*values)
-        return self.shared[key]
-
-    def _put_ints(self, *values: int) -> int:
-        start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE + len(self.more_ints)
-        self.more_ints.extend(values)
-        return start
-
-    def _reserve(self, size: int) -> int:
-        start = self.work
-        self.work += size
-        return start
-
-    def _choose_slots(self) -> dict[int, list[int]]:
-        """By body that reduced.py serves: the children that deform its modal block."""
-        chosen: dict[int, list[int]] = {}
-        if self.tree.fidelity != RUTHLESS or self.tree.modal_inverse == EXPLICIT:
-            return chosen
-        for i, body in enumerate(self.bodies):
-            floating = isinstance(self.inner[i], Node)
-            children = [c for c, joint in enumerate(self.joints) if joint.parent == body.name]
-            seen = [c for c in children if floating or isinstance(self.outer[c], Node)]
-            fast = body.n_modes >= max(IDENTITY_FROM, 6 * len(seen))
-            if body.n_modes and (fast or self.tree.modal_inverse == IDENTITY):
-                chosen[i] = seen
-                for c in seen:
-                    if not isinstance(self.outer[c], Node):
-                        self.outer[c] = Node(self.outer[c], np.zeros((6, body.n_modes)))
-        return chosen
-
-    def _actuator_armature(self) -> dict[tuple[str, int], float]:
-        """What the rotors of actuators add, by joint and speed."""
-        added: dict[tuple[str, int], float] = {}
-        joints = {joint.name: joint for joint in self.joints}
-        for force in self.tree.forces:
-            if not isinstance(force, Actuator):
-                continue
-            if force.joint not in joints:
-                raise ModelError(
-                    f"{force.who}: '{force.joint}' is not a joint of the tree.{suggest(force.joint, list(joints))}"
-                )
-            n = len(joints[force.joint].screws())
-            if not 0 <= force.speed < n:
-                raise ModelError(
-                    f"{force.who}: joint '{force.joint}' has no speed {force.speed}, "
-                    + (f"expected 0 to {n - 1}." if n else "it has none at all.")
-                )
-            key = force.joint, force.speed
-            added[key] = added.get(key, 0.0) + force.gear**2 * force.inertia
-        return added
-
-    def _body_floats(self, i: int, armature: Mapping[tuple[str, int], float]) -> list[float]:
-        joint, body = self.joints[i], self.bodies[i]
-        outer, inner = self.outer[i], self.inner[i]
-        # A node carries the joint at its own pose; X_NJ and X_ND are then the identity.
-        X_NJ = SE3.identity() if isinstance(outer, Node) else outer
-        X_DB = SE3.identity() if isinstance(inner, Node) else SE3.inverse(inner)
-        stiffness, damping, friction, own = (
-            _per_speed(joint, name) for name in ("stiffness", "damping", "friction", "armature")
-        )
-        if not np.isfinite(joint.friction_speed) or joint.friction_speed <= 0.0:
-            raise ModelError(f"{joint.who}: friction_speed is {joint.friction_speed!r}, must be > 0.")
-        with_rotors = [own[k] + armature.get((joint.name, k), 0.0) for k in range(6)]
-        row = [*_flat_pose(X_NJ), body.mass, *np.asarray(body.moment), *_six(body.inertia_at_origin), *with_rotors]
-        return [*row, *_flat_pose(X_DB), *stiffness, *damping, *friction, joint.friction_speed, *_rest(joint)]
-
-    def _body_ints(self, i: int, nq: int, nv: int) -> tuple[list[int], int, int]:
-        joint, body = self.joints[i], self.bodies[i]
-        outer, inner = self.outer[i], self.inner[i]
-        row = [0] * at.BODY_I_SIZE
-        row[at.PARENT] = -1 if joint.parent == WORLD else self.index[joint.parent]
-        screws, group = joint.screws(), joint.group()
-        row[at.KIND] = joint.kind
-        row[at.JQ], row[at.JV], row[at.NV] = nq, nv, len(screws)
-        if group is not None:
-            self.factors[joint.name] = group
-            nq, nv = nq + group.element_shape[0], nv + group.dim
-        if isinstance(inner, Node):
-            row[at.OFFSET], row[at.OWN_NODE] = at.DEFORMING, self._put_node(inner)
-            in_body = screws
-        else:
-            plain = np.array_equal(inner, np.eye(4))
-            row[at.OFFSET], row[at.OWN_NODE] = (at.NONE if plain else at.CONSTANT), -1
-            in_body = SE3.Ad_apply(inner, screws)
-        row[at.SCREWS] = self._put(*screws.ravel(), *in_body.ravel())
-        aligned = [k for k in range(3) if np.array_equal(screws, np.eye(6)[k : k + 1])]
-        row[at.AXIS] = aligned[0] if aligned and joint.kind == at.REVOLUTE and row[at.OFFSET] == at.NONE else -1
-        row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
-        if np.any(joint.stiffness) and joint.kind in _COMPOSED:
-            row[at.PASSIVE] = at.ON_GROUP
-        row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED], row[at.STIFFENED] = -1, 0, -1, -1
-        if isinstance(outer, Node):
-            row[at.PARENT_NODE] = self._put_node(outer)
-            row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1])
-        n = body.n_modes
-        row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
-        if isinstance(body, FlexibleBody) and n:
-            self.factors[body.name] = R(n)
-            nq, nv = nq + n, nv + n
-            row[at.MODAL] = self._put_shared(_modal_data(body, self.tree.fidelity == FULL))
-            row[at.FLEX] = self._reserve(at.PFF * n + n * n)
-            matrices = (np.asarray(body.K), np.asarray(body.D))
-            C_r1 = np.asarray(body.C_r1)
-            second = (np.asarray(body.C_t1), 0.5 * (C_r1 + C_r1.transpose(0, 2, 1)))
-            if any(np.any(part) for part in second):
-                row[at.STIFFENED] = self._put_shared([x for part in second for x in part.ravel()])
-            row[at.DIAGONAL] = int(all(np.array_equal(m, np.diag(np.diag(m))) for m in matrices))
-        return row, nq, nv
-
-    def _put_node(self, node: Node) -> int:
-        modes = np.asarray(node.modes)
-        pose = np.asarray(node.pose)
-        in_node = _modes_in_node(node)
-        start = self._put_shared([*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel(), *in_node.T.ravel()])
-        second = -1 if node.second is None else self._put_shared(np.asarray(node.second).ravel().tolist())
-        return self._put_ints(start, modes.shape[1], second)
-
-    def _reduce(self, rows: list[list[int]]) -> int:
-        """The constants of reduced.py, for the bodies that it serves; where the scratch begins that they share."""
-        for i, children in self.slots.items():
-            body, inner, n = self.bodies[i], self.inner[i], self.bodies[i].n_modes
-            assert isinstance(body, FlexibleBody)
-            Pi_d = np.zeros((6, n))
-            if isinstance(inner, Node):
-                modes, p = np.asarray(inner.modes), np.asarray(inner.pose)[:3, 3]
-                Pi_d = np.concatenate([modes[:3], modes[3:] - np.cross(modes[:3].T, p).T])
-            c = SO3.hat(body.moment)
-            M_rr = np.block([[body.inertia_at_origin, c], [-c, body.mass * np.eye(3)]])
-            M_rf = np.concatenate([np.asarray(body.C_r0), np.asarray(body.C_t)])
-            mu = M_rf - M_rr @ Pi_d
-            D_f = np.asarray(body.M_e) - M_rf.T @ Pi_d - Pi_d.T @ mu
-            if np.linalg.eigvalsh(D_f)[0] <= 0.0:
-                raise ModelError(
-                    f"flexible body '{body.name}': the mass of its modes is not positive when its joint is held "
-                    f"(smallest eigenvalue {np.linalg.eigvalsh(D_f)[0]:.3g}).\n"
-                    "  A combination of its modes moves it as a rigid body, or repeats another one. "
-                    "Leave one of them out."
-                )
-            Lambda = np.linalg.inv(D_f)
-            nodes = [self.outer[k] for k in children]
-            B = np.concatenate([np.zeros((6, 0)), *(SE3.AdT(SE3.inverse(node.pose)) for node in nodes)], axis=1)
-            Pi_N = np.concatenate([np.zeros((0, n)), *(_modes_in_node(node) for node in nodes)])
-            zeta = Pi_N.T - Pi_d.T @ B
-            Upsilon = Lambda @ zeta
-            Omega = zeta.T @ Upsilon
-            values, vectors = np.linalg.eigh(Omega)
-            root = vectors @ np.diag(np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-            square = mu @ Lambda @ mu.T
-            rows[i][at.REDUCED] = self._put_shared(
-                [
-                    *Lambda[np.tril_indices(n)],
-                    *(Lambda @ mu.T).ravel(),
-                    *Upsilon.ravel(),
-                    *root.ravel(),
-                    *(B - mu @ Upsilon).ravel(),
-                    *_six(square[:3, :3]),
-                    *square[:3, 3:].ravel(),
-                    *_six(square[3:, 3:]),
-                ]
-            )
-            rows[i][at.REDUCED_W] = self._reserve(scratch_size(len(children)))
-            rows[i][at.N_SLOTS] = len(children)
-            for slot, k in enumerate(children):
-                rows[k][at.SLOT] = slot
-        return self._reserve(max((shared_size(len(children)) for children in self.slots.values()), default=0))
-
-    def _forces(self, header: list[int], rows: list[list[int]], nv: int) -> dict[str, slice]:
-        """Rows of frames, elements and actuators; where each one's inputs stand."""
-        frames: list[int] = []
-        elements: list[int] = []
-        actuators: list[int] = []
-        waiting: list[tuple[int, Place, str]] = []
-        inputs: dict[str, slice] = {}
-        n_inputs = 0
-        for force in self.tree.forces:
-            if force.n_inputs:
-                inputs[force.name] = slice(n_inputs, n_inputs + force.n_inputs)
-            if isinstance(force, Actuator):
-                speed = rows[[joint.name for joint in self.joints].index(force.joint)][at.JV] + force.speed
-                actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
-            else:
-                places = force.places()
-                elements += [force.kind(), len(waiting), len(waiting) + len(places) - 1]
-                elements += [self._put(*force.data()), nv + n_inputs]
-                waiting += [(len(waiting), place, force.who) for place in places]
-            n_inputs += force.n_inputs
-        for _, place, who in waiting:
-            frames += self._frame(place, who)
-        header[at.N_FRAMES], header[at.FRAMES] = len(waiting), self._put_ints(*frames)
-        for k in range(0, len(elements), at.ELEMENT_SIZE):
-            for column in (at.FRAME_A, at.FRAME_B):
-                elements[k + column] = header[at.FRAMES] + elements[k + column] * at.FRAME_SIZE
-        header[at.N_ELEMENTS] = len(elements) // at.ELEMENT_SIZE
-        header[at.ELEMENTS] = self._put_ints(*elements)
-        header[at.N_ACTUATORS] = len(actuators) // at.ACTUATOR_SIZE
-        header[at.ACTUATORS] = self._put_ints(*actuators)
-        header[at.WORLD] = self._reserve(12 * (len(self.bodies) + 1)) if elements else 0
-        return inputs
-
-    def _frame(self, place: Place, who: str) -> list[int]:
-        """The row of a frame that a force element uses."""
-        if isinstance(place, str):
-            owner, _, rest = place.partition(".")
-            where: str | ArrayLike | None = rest or None
-        else:
-            owner, where = place
-        if owner != WORLD and owner not in self.index:
-            known = [body.name for body in self.tree.bodies]
-            raise ModelError(f"{who}: '{owner}' is not a body of the tree.{suggest(owner, [*known, WORLD])}")
-        i = -1 if owner == WORLD else self.index[owner]
-        body = None if i < 0 else self.bodies[i]
-        found = place_on(body, where, f"{who}: place")
-        n = body.n_modes if body is not None else 0
-        node = self._put_node(found) if isinstance(found, Node) else -1
-        pose = found.pose if isinstance(found, Node) else found
-        return [i, node, self._put(*_flat_pose(np.asarray(pose))), self._reserve(at.PI_F + 6 * n)]
-
-
-def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
-    """A property of the joint's speeds, in six places."""
-    n, values = len(joint.screws()), np.zeros(6)
-    given = np.asarray(getattr(joint, name), dtype=np.float64)
-    if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
-        raise ModelError(f"{joint.who}: {name} has shape {given.shape}, expected one number or {n}.")
-    values[:n] = given
-    if not np.isfinite(values).all() or (values < 0.0).any():
-        raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, must be ≥ 0.")
-    return values
-
-
-def _rest(joint: Joint) -> NDArray[np.float64]:
-    """Where the joint's springs are slack, in seven places: a position as in q, or 0 for the zero position."""
-    group, composed = joint.group(), joint.kind in _COMPOSED
-    given, values = np.asarray(joint.rest, dtype=np.float64), np.zeros(7)
-    n = group.element_shape[0] if group is not None else 0
-    one = "0" if composed else "one number"
-    if given.shape != (n,) and (given.ndim > 0 or (composed and given != 0.0)):
-        raise ModelError(f"{joint.who}: rest has shape {given.shape}, expected {one}, or {n} coordinates as in q.")
-    if not np.isfinite(given).all():
-        raise ModelError(f"{joint.who}: rest is {joint.rest!r}, expected finite numbers.")
-    values[:n] = group.identity() if group is not None and composed and given.ndim == 0 else given
-    if joint.kind in (at.SPHERICAL, at.FREE):
-        length = float(np.linalg.norm(values[:4]))
-        if abs(length - 1.0) > 1e-6:
-            raise ModelError(f"{joint.who}: rest has a quaternion of norm {length:.6g}, expected 1.")
-        values[:4] /= length
-    return values
-
-
-def _modes_in_node(node: Node) -> NDArray[np.float64]:
-    """Π_N of the undeformed node, 6 × n."""
-    R_BN, modes = np.asarray(node.pose)[:3, :3], np.asarray(node.modes)
-    return np.concatenate([R_BN.T @ modes[:3], R_BN.T @ modes[3:]])
-
-
-def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
-    J_1 = [x for J in np.asarray(body.J_1) for x in _six(J)]
-    parts = [body.C_t, J_1, np.diag(np.asarray(body.K)), np.diag(np.asarray(body.D)), body.C_r0]
-    if full:
-        C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
-        half = [x for k, row in enumerate(J_2) for J in row[: k + 1] for x in _six(J)]
-        parts += [0.5 * (C_r1 - C_r1.transpose(0, 2, 1)), half]
-    parts += [body.M_e, body.K, body.D]
-    return [float(x) for part in parts for x in np.asarray(part).ravel()]
+        return Compiler(self).model()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from liegeo import dynamics
 from liegeo.errors import DynamicsError
-from liegeo.kernels import articulated, inertia, inverse, kinematics, observe
+from liegeo.kernels import articulated, inertia, inverse, kinematics, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.lie import SO3Q
 from liegeo.model.model import Model, State
@@ -80,8 +80,9 @@ class Observer:
         """v̇ of every sample."""
         model, work = self.model, self.model.workspace()
         out, a = np.empty((len(self.t), model.nv)), np.empty(model.nv)
+        forward_dynamics = loops.forward_dynamics if model.rows else articulated.forward_dynamics
         for k, (q, v, u) in enumerate(self._samples()):
-            status = articulated.forward_dynamics(model.ints, model.floats, q, v, u, work, a)
+            status = forward_dynamics(model.ints, model.floats, q, v, u, work, a)
             if status:
                 why = model.singular((status - 1) // 2, modes=status % 2 == 0)
                 raise DynamicsError(f"result, at t = {self.t[k]:.6g} s: {why}")

@@ -1,0 +1,321 @@
+"""Trees with constraints, O(N) for each of their m rows: the operational inertia without the mass matrix.
+
+    M v̇ = f + Jᵀλ,        J v̇ + γ = 0.                                                                          (1)
+
+With the innovations factors [JR90, (6.6)], M⁻¹ = (I − ℋΨK)ᵀ D⁻¹ (I − ℋΨK), the rows e_k = (I − ℋΨK) J_kᵀ are one pass
+of `gather` each, from the bodies that the row holds to the base and no further, and [JR90, section 9]
+
+    A = J M⁻¹ Jᵀ,   A_kl = e_kᵀ D⁻¹ e_l;        A λ = −(J v̇₀ + γ),   M v̇₀ = f;                                   (2)
+    v̇ = v̇₀ + M⁻¹Jᵀλ: `scatter` with Σ λ_k e_k added to what `gather` left.                                      (3)
+
+The same with M + αD + βK in place of M: the saddle-point systems of implicit methods.
+
+A is positive semi-definite; where rows depend on each other it is factorised with pivots, A = L Lᵀ, L m × r, the row
+with the largest share left of its own A_kk first, until no row has more than _ROUND_OFF left.  The rows that are left
+are redundant: they get no multiplier, and what the others do holds them too.                                     (4)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from liegeo._jit import index, kernel
+from liegeo.kernels import articulated, constraints
+from liegeo.kernels import layout as at
+from liegeo.kernels.elements import apply_elements
+from liegeo.kernels.inertia import biases, inertias
+from liegeo.kernels.inverse import accelerations, forces
+from liegeo.kernels.kinematics import poses, velocities
+from liegeo.kernels.spatial import dot, plus, six, sum_columns, times, wrench_inward
+
+# A row of which no more than this share is left by the others is redundant: the square of a sine of 3e-6.
+_ROUND_OFF = 1e-11
+
+
+@kernel(forceinline=False)
+def forward_dynamics(I, F, q, v, u, W, out):
+    """out = v̇ of (1); multipliers at LAMBDA.  Returns as articulated.forward_dynamics."""
+    status = articulated.forward_dynamics(I, F, q, v, u, W, out)
+    if status == 0 and I[at.N_ROWS] > 0:
+        constraints.evaluate(I, F, q, v, u, W)
+        constraints.accelerated(I, F, q, v, out, W)
+        operational_inertia(I, F, W)
+        m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+        for k in range(m):
+            W[o + at.RIGHT * m + k] *= -1.0
+        multipliers(I, W)
+        _add_rows(I, W)
+        articulated.scatter(I, F, 1.0, False, W, out)
+    return status
+
+
+@kernel(forceinline=False)
+def inverse_dynamics(I, F, q, v, a, W, out):
+    """inverse.inverse_dynamics, less Jᵀλ with the multipliers that stand at LAMBDA; residuals at PHI."""
+    poses(I, F, q, W)
+    velocities(I, F, q, v, W)
+    inertias(I, F, q, False, W)
+    biases(I, F, q, v, W)
+    if I[at.N_ELEMENTS] > 0:
+        apply_elements(I, F, q, v, a, W)
+    constraints.evaluate(I, F, q, v, a, W)
+    constraints.push_rows(I, W)
+    accelerations(I, F, a, 1.0, W)
+    forces(I, F, q, v, a, W, out)
+    constraints.add_rows(I, F, -1.0, W, out)
+
+
+@kernel(forceinline=False)
+def closing(I, F, q, v, u, beta, W, dq, dv):
+    """What q and v lack to obey the constraints, in the metric of M + βK: dq = −M⁻¹Jᵀ A⁻¹ φ, dv = −M⁻¹Jᵀ A⁻¹ φ̇.
+
+    φ and φ̇ stay at PHI and RATE.  Returns as articulated.forward_dynamics.
+    """
+    poses(I, F, q, W)
+    velocities(I, F, q, v, W)
+    constraints.evaluate(I, F, q, v, u, W)
+    inertias(I, F, q, False, W)
+    for i in range(I[at.N_BODIES] - 1, -1, -1):
+        status = articulated.articulate(I, F, i, 0.0, beta, False, W)
+        if status != 0:
+            return status
+    operational_inertia(I, F, W)
+    correction(I, F, at.PHI, -1.0, W, dq)
+    correction(I, F, at.RATE, -1.0, W, dv)
+    return 0
+
+
+@kernel(forceinline=False)
+def correction(I, F, what, scale, W, out):
+    """out = M⁻¹Jᵀ A⁻¹ b, b being `scale` times the numbers at `what`; after `operational_inertia`."""
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    for k in range(m):
+        W[o + at.RIGHT * m + k] = scale * W[o + index(what) * m + k]
+    multipliers(I, W)
+    articulated.clear(I, W)
+    for i in range(I[at.N_BODIES]):
+        b, _, w = at.rows(i)
+        for k in range(I[b + at.NV]):
+            W[w + at.RES + k] = 0.0
+        for k in range(I[b + at.NM]):
+            W[index(I[b + at.FLEX]) + at.EPS * I[b + at.NM] + k] = 0.0
+    _add_rows(I, W)
+    articulated.scatter(I, F, 0.0, False, W, out)
+
+
+@kernel(forceinline=False)
+def _add_rows(I, W):
+    """(3): Σ λ_k e_k to RES, Σ λ_k D⁻¹e_k to EPS."""
+    m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
+    _, _, e, g, _, _ = at.constraint_parts(I)
+    for k in range(m):
+        factor = W[o + at.LAMBDA * m + k]
+        if factor == 0.0:
+            continue
+        for i in range(I[at.N_BODIES]):
+            b, _, w = at.rows(i)
+            n, x, y = I[b + at.NM], e + nv * k + index(I[b + at.JV]), g + nv * k + index(I[b + at.EV])
+            for j in range(I[b + at.NV]):
+                W[w + at.RES + j] += factor * W[x + j]
+            for j in range(n):
+                W[index(I[b + at.FLEX]) + at.EPS * n + j] += factor * W[y + j]
+
+
+@kernel(forceinline=False)
+def operational_inertia(I, F, W):
+    """e, D⁻¹e, A of (2) and L of (4), after `articulate` of every body and `evaluate`."""
+    m, nv = I[at.N_ROWS], I[at.N_V]
+    a, _, e, g, _, scratch = at.constraint_parts(I)
+    for i in range(I[at.N_CONSTRAINTS]):
+        c = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
+        for k in range(I[c + at.C_N]):
+            row = index(I[c + at.C_ROW]) + k
+            for j in range(nv):
+                W[e + nv * row + j] = W[g + nv * row + j] = 0.0
+            _begin(I, F, c, k, row, e + nv * row, scratch, W)
+            _gather_row(I, e + nv * row, g + nv * row, W)
+    for k in range(m):
+        for l in range(k + 1):
+            total = 0.0 * W[e]
+            x, y = e + nv * k, g + nv * l
+            for j in range(nv):
+                total += W[x + j] * W[y + j]
+            W[a + m * k + l] = W[a + m * l + k] = total
+    _factorise(I, W)
+
+
+@kernel(forceinline=False)
+def _begin(I, F, c, k, row, e, scratch, W):
+    """J_kᵀ: forces on speeds and modes into the row at e, forces on bodies as biases at FOR; marks where it begins."""
+    c, row, e, scratch = index(c), index(row), index(e), index(scratch)
+    m, o, kind = I[at.N_ROWS], index(I[at.ROWS_W]), I[c + at.C_KIND]
+    marks = at.constraint_parts(I)[4]
+    for i in range(I[at.N_BODIES]):
+        W[marks + i] = 0.0
+    if kind == at.USER:
+        n, nv = I[c + at.C_N], I[at.N_V]
+        s = scratch + index(I[c + at.C_F]) + 2 * n + k * nv
+        for j in range(nv):
+            W[e + j] = W[s + j]
+        for i in range(I[at.N_BODIES]):
+            _mark(W, marks, i)
+    elif kind == at.MOTION:
+        b = index(I[c + at.C_A])
+        W[e + index(I[b + at.JV]) + index(I[c + at.C_MORE]) + k] = 1.0
+        _mark(W, marks, (b - at.HEADER) // at.BODY_I_SIZE)
+    elif kind == at.COUPLING:
+        terms, f = index(I[c + at.C_MORE]), index(I[c + at.C_F])
+        for j in range(I[terms]):
+            W[e + index(I[terms + 2 + 2 * j])] += F[f + 1 + j]
+        for i in range(I[at.N_BODIES]):
+            b, _, _ = at.rows(i)
+            for j in range(I[b + at.NV]):
+                if W[e + index(I[b + at.JV]) + j] != 0.0:
+                    _mark(W, marks, i)
+                    break
+    else:
+        _hold(I, index(I[c + at.C_A]), o + at.ON_A * m + 6 * row, e, marks, W)
+        _hold(I, index(I[c + at.C_B]), o + 6 * row, e, marks, W)
+
+
+@kernel
+def _mark(W, marks, i):
+    """Body i takes part: its bias begins at zero."""
+    _, _, w = at.rows(i)
+    if W[marks + index(i)] == 0.0:
+        W[marks + index(i)] = 1.0
+        for j in range(6):
+            W[w + at.FOR + j] = 0.0
+
+
+@kernel
+def _hold(I, r, wrench, e, marks, W):
+    """The wrench at W[wrench] on the frame with row r."""
+    body, x = I[r + at.FRAME_BODY], index(I[r + at.FRAME_W])
+    if body < 0:
+        return
+    b, _, w = at.rows(body)
+    _mark(W, marks, body)
+    force = six(W, wrench)
+    inward = wrench_inward(W, x + at.X_BF, force)
+    for j in range(6):
+        W[w + at.FOR + j] -= inward[j]
+    if I[r + at.FRAME_NODE] >= 0:
+        for j in range(I[b + at.NM]):
+            W[e + index(I[b + at.EV]) + j] += dot(six(W, x + at.PI_F + 6 * j), force)
+
+
+@kernel(forceinline=False)
+def _gather_row(I, e, g, W):
+    """(2), (3) of articulated.py for one row, over the marked bodies and what carries them."""
+    e, g = index(e), index(g)
+    marks = at.constraint_parts(I)[4]
+    for i in range(I[at.N_BODIES] - 1, -1, -1):
+        if W[marks + i] == 0.0:
+            continue
+        b, _, w = at.rows(i)
+        z = six(W, w + at.FOR)
+        if I[b + at.NM] > 0:
+            z = _gather_modes(I, b, z, e, g, W)
+        jv = index(I[b + at.JV])
+        for k in range(I[b + at.NV]):
+            residual = W[e + jv + k] - dot(six(W, w + at.SUB + 6 * k), z)
+            scaled = residual * W[w + at.FAC + k]
+            W[e + jv + k] = residual
+            W[g + jv + k] = scaled
+            z = plus(z, times(scaled, six(W, w + at.PSU + 6 * k)))
+        parent = I[b + at.PARENT]
+        if parent < 0:
+            continue
+        _mark(W, marks, parent)
+        z = wrench_inward(W, w + at.R_NB, z)
+        pb, _, p = at.rows(parent)
+        if I[b + at.PARENT_NODE] >= 0:
+            carrier = index(I[b + at.CARRIER])
+            for j in range(I[pb + at.NM]):
+                W[e + index(I[pb + at.EV]) + j] -= dot(six(W, carrier + at.CARRIER_PI + 6 * j), z)
+            z = wrench_inward(W, carrier, z)
+        for j in range(6):
+            W[p + at.FOR + j] += z[j]
+
+
+@kernel(forceinline=False)
+def _gather_modes(I, b, z, e, g, W):
+    """(2) of articulated.py: ε_f in the row at e, D_f⁻¹ ε_f in that at g; returns the new z."""
+    b, e, g = index(b), index(e), index(g)
+    n, ev, y = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.FLEX])
+    if I[b + at.OFFSET] == at.DEFORMING:
+        for k in range(n):
+            W[e + ev + k] += dot(six(W, y + at.PID * n + 6 * k), z)
+    for k in range(n):
+        W[g + ev + k] = W[e + ev + k]
+    articulated.solve_modes(W, y + at.PFF * n, n, g + ev)
+    return plus(z, sum_columns(W, y + at.GAIN * n, n, W, e + ev))
+
+
+@kernel(forceinline=False)
+def _factorise(I, W):
+    """(4): L in the rows of A, by the order of elimination; that order at ORDER, −1 behind the last."""
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    a, l, _, _, _, _ = at.constraint_parts(I)
+    left, order = o + at.PIVOT * m, o + at.ORDER * m
+    for k in range(m):
+        W[left + k] = W[a + m * k + k]
+        W[order + k] = -1.0
+        for r in range(m):
+            W[l + m * k + r] = 0.0
+    for r in range(m):
+        best, share = -1, _ROUND_OFF
+        for k in range(m):
+            whole = W[a + m * k + k].real
+            if whole > 0.0 and W[left + k].real > share * whole:
+                best, share = k, W[left + k].real / whole
+        if best < 0:
+            return
+        best = index(best)
+        pivot = np.sqrt(W[left + best])
+        W[order + r] = best
+        for k in range(m):
+            # a row that was chosen has nothing left
+            if W[left + k].real <= 0.0 and k != best:
+                continue
+            s = W[a + m * k + best]
+            for j in range(r):
+                s -= W[l + m * k + j] * W[l + m * best + j]
+            W[l + m * k + r] = s / pivot
+            W[left + k] -= W[l + m * k + r] * W[l + m * k + r]
+        W[left + best] = 0.0
+
+
+@kernel
+def chosen(I, W, r):
+    """The row that was eliminated r-th, or −1."""
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    return int(W[o + at.ORDER * m + r].real)
+
+
+@kernel(forceinline=False)
+def multipliers(I, W):
+    """A λ = b for b at RIGHT, λ at LAMBDA; redundant rows get none."""
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    _, l, _, _, _, _ = at.constraint_parts(I)
+    x, y = o + at.LAMBDA * m, o + at.PIVOT * m
+    rank = 0
+    for k in range(m):
+        W[x + k] = 0.0
+    for r in range(m):
+        k = chosen(I, W, r)
+        if k < 0:
+            break
+        s = W[o + at.RIGHT * m + index(k)]
+        for j in range(r):
+            s -= W[l + m * index(k) + j] * W[y + j]
+        W[y + r] = s / W[l + m * index(k) + r]
+        rank = r + 1
+    for r in range(rank - 1, -1, -1):
+        k = index(chosen(I, W, r))
+        s = W[y + r]
+        for j in range(r + 1, rank):
+            i = index(chosen(I, W, j))
+            s -= W[l + m * i + r] * W[x + i]
+        W[x + k] = s / W[l + m * k + r]
