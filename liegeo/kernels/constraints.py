@@ -58,7 +58,8 @@ _ITERATIONS = 30
 @kernel(forceinline=False)
 def evaluate(I, F, q, v, u, W):
     """Wrenches, residuals, rates and d of every row, after `velocities`; frames are placed."""
-    place_frames(I, F, q, v, W)
+    if I[at.N_FRAMES] > 0:
+        place_frames(I, F, q, v, W)
     m, o, scratch = I[at.N_ROWS], index(I[at.ROWS_W]), at.constraint_parts(I)[5]
     for i in range(I[at.N_CONSTRAINTS]):
         c = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
