@@ -112,7 +112,8 @@ def check_closed(model: Model, state: State, inputs: Any) -> None:
     for values, unit, what in ((residuals, "", "positions"), (closer.rates, "/s", "speeds")):
         if not np.abs(values).max(initial=0.0) <= OPEN:
             raise InputError(
-                f"the {what} of the state do not obey the loops of '{model.tree.name}': {_worst(model, values, unit)}.\n"
+                f"the {what} of the state do not obey the loops of '{model.tree.name}': "
+                f"{_worst(model, values, unit)}.\n"
                 "  Take lg.assemble(model, state, keep=[…]), which gives the nearest state that does."
             )
 

@@ -325,11 +325,10 @@ class Compiler:
                 names = self._coupling(loop, row, rows)
             elif isinstance(loop, Motion):
                 names = self._motion(loop, row, rows, nv, inputs)
-            elif isinstance(loop, Custom):
-                row[at.C_KIND], row[at.C_F], names = at.USER, user, loop.rows
-                user += loop.n * (nv + 2)
             else:
-                raise ModelError(f"tree '{self.tree.name}': loops has {loop!r}, expected joints and constraints.")
+                names = loop.rows
+                row[at.C_KIND], row[at.C_F] = at.USER, user
+                user += len(names) * (nv + 2)
             row[at.C_N] = len(names)
             named += [Row(loop.name, name) for name in names]
             table.append(row)

@@ -47,7 +47,9 @@ class Tree:
         object.__setattr__(self, "forces", tuple(self.forces))
         object.__setattr__(self, "loops", tuple(self.loops))
         object.__setattr__(self, "gravity", as_array("gravity", self.gravity, (3,)))
-        problems = self._problems()
+        strange = [loop for loop in self.loops if not isinstance(loop, Joint | Constraint)]
+        problems = self._problems() if not strange else []
+        problems += [f"tree '{self.name}': loops has {loop!r}, expected joints and constraints." for loop in strange]
         if problems:
             raise ModelError("\n".join(problems))
         object.__setattr__(self, "_order", self._sorted())

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from liegeo.errors import InputError
-from liegeo.model import forces, joints
+from liegeo.model import constraints, forces, joints
 from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model
 
@@ -285,6 +285,10 @@ class Names:
                 k = self.model.nv + self.model.inputs[force.name].start
                 for part in self._inputs(force):
                     k = out.add(force.name, part, ("u",), k)
+        for name, places in self.model.inputs.items():
+            if any(loop.name == name for loop in self.model.tree.loops):
+                part = _counted("input", "input", places.stop - places.start)
+                out.add(name, part, ("u",), self.model.nv + places.start)
         return out
 
     def _inputs(self, force: forces.Force) -> tuple[Part, ...]:
@@ -304,6 +308,8 @@ class Names:
                 _add_rates(out, joint.name, "acceleration", kinds, speeds[joint.name].start, counted=len(kinds) > 1)
             for k, part in enumerate(REACTION):
                 out.add(joint.name, part, ("joint", joint.name), 3 * k)
+        for loop in self.model.tree.loops:
+            self._add_loop(out, loop)
         for name in self._flexible():
             kinds = ["modal speed"] * (speeds[name].stop - speeds[name].start)
             _add_rates(out, name, "etadd", kinds, speeds[name].start, counted=True)
@@ -314,6 +320,20 @@ class Names:
                 for part in FRAMES:
                     out.add(owner, part, ("frame", owner, part.name))
         return out
+
+    def _add_loop(self, out: _Columns, loop: joints.Joint | constraints.Constraint) -> None:
+        """What a loop exerts: a wrench, what a motion takes, or its multipliers."""
+        source = ("loop", loop.name)
+        if isinstance(loop, joints.Joint | constraints.FrameConstraint):
+            for k, part in enumerate(REACTION):
+                out.add(loop.name, part, source, 3 * k)
+        elif isinstance(loop, constraints.Motion):
+            speeds = _speed_kinds(next(joint for joint in self._joints() if joint.name == loop.joint))
+            kinds = [_DUAL[kind][1] for kind in (speeds if loop.coordinate is None else [speeds[loop.coordinate]])]
+            part = _counted("tau", kinds[0], len(kinds)) if len(kinds) > 1 else Part("tau", kinds[0])
+            out.add(loop.name, part, source, 0, kinds)
+        else:
+            out.add(loop.name, _counted("multiplier", "generalised force", len(loop.rows)), source)
 
 
 def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, counted: bool) -> None:

@@ -67,6 +67,8 @@ class Observer:
             return self._frame_part(*rest)
         if what == "joint":
             return self._wrenches[rest[0]]
+        if what == "loop":
+            return self._loops[rest[0]]
         if what == "balance":
             if rest[0] == "energy":
                 return self._balance[:, :3].sum(axis=1, keepdims=True)
@@ -75,11 +77,22 @@ class Observer:
             return self.accelerations
         return self.t[:, np.newaxis] if what == "t" else {"q": self.q, "v": self.v, "u": self.u}[what]
 
-    @functools.cached_property
+    @property
     def accelerations(self) -> Array:
         """v̇ of every sample."""
+        return self._solved[0]
+
+    @property
+    def _loops(self) -> dict[str, Array]:
+        """By loop: what it exerts, as dynamics.loop_forces has it."""
+        return self._solved[2]
+
+    @functools.cached_property
+    def _solved(self) -> tuple[Array, Array, dict[str, Array]]:
+        """v̇ and multipliers of every sample, and what the loops exert."""
         model, work = self.model, self.model.workspace()
         out, a = np.empty((len(self.t), model.nv)), np.empty(model.nv)
+        multipliers, exerted = np.zeros((len(self.t), len(model.rows))), []
         forward_dynamics = loops.forward_dynamics if model.rows else articulated.forward_dynamics
         for k, (q, v, u) in enumerate(self._samples()):
             status = forward_dynamics(model.ints, model.floats, q, v, u, work, a)
@@ -87,7 +100,11 @@ class Observer:
                 why = model.singular((status - 1) // 2, modes=status % 2 == 0)
                 raise DynamicsError(f"result, at t = {self.t[k]:.6g} s: {why}")
             out[k] = a
-        return out
+            if model.rows:
+                multipliers[k] = dynamics._smallest_multipliers(model, work)
+                exerted.append(dynamics._loop_forces(model, work, multipliers[k]))
+        names = [loop.name for loop in model.tree.loops]
+        return out, multipliers, {name: np.stack([forces[name] for forces in exerted]) for name in names}
 
     @functools.cached_property
     def _balance(self) -> Array:
@@ -112,9 +129,11 @@ class Observer:
         places = _rows([model.joints.index(name) for name in missing], at.FOR)
         out, forces = np.empty((len(self.t), len(missing), 6)), np.empty(model.nv)
         given = np.empty(self.u.shape[1])
+        inverse_dynamics = loops.inverse_dynamics if model.rows else inverse.inverse_dynamics
         for k, (q, v, u) in enumerate(self._samples()):
             given[: model.nv], given[model.nv :] = self.accelerations[k], u[model.nv :]
-            inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, forces)
+            work[model.row_slice(at.LAMBDA)] = self._solved[1][k]
+            inverse_dynamics(model.ints, model.floats, q, v, given, work, forces)
             out[k] = work[places]
         self._wrenches.update((name, out[:, j]) for j, name in enumerate(missing))
 

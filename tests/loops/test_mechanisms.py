@@ -1,0 +1,221 @@
+"""Mechanisms that close: assembly, simulation, reactions, redundant and singular constraints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_simpson
+from scipy.interpolate import CubicSpline
+
+import liegeo as lg
+from liegeo import dynamics
+from liegeo import model as lm
+from liegeo.errors import AssemblyError, InputError, ModelError
+
+
+def rod(name, length, mass=None):
+    """A thin rod along x from its frame to `end`, of one kilogram a metre."""
+    m = length if mass is None else mass
+    J = m * length**2 / 12
+    return lg.Body(name, mass=m, com=(length / 2, 0, 0), inertia=(1e-4, J, J), frames={"end": (length, 0, 0)})
+
+
+def four_bar(**more):
+    """In the plane z = 0, modelled in space: the hinge that closes it says three things that are known already."""
+    joints = [
+        lm.Revolute(name="crank", parent="world", child="a"),
+        lm.Revolute(name="knee", parent="a", child="b", at="end"),
+        lm.Revolute(name="rocker", parent="world", child="c", at=(2.0, 0, 0)),
+    ]
+    cut = lm.Revolute(name="cut", parent="b", child="c", at="end", child_at="end")
+    options = {"loops": [cut], "gravity": (0, -9.81, 0), "name": "four-bar"} | more
+    return lm.Tree([rod("a", 1.0), rod("b", 2.0), rod("c", 1.5)], joints, **options).compile()
+
+
+GUESS = {"crank": 1.2, "knee": -1.0, "rocker": 1.5}
+
+
+@pytest.fixture(scope="module")
+def mechanism():
+    model = four_bar()
+    return model, lg.assemble(model, model.state(q=GUESS, v={"crank": 2.0}), keep=["crank"])
+
+
+def test_assembly_keeps_what_it_is_told(mechanism):
+    model, state = mechanism
+    assert state.q[0] == 1.2
+    assert state.v[0] == 2.0
+    values = dynamics.constraint_values(model, state)
+    assert np.abs(values.residual).max() < 1e-14
+    assert np.abs(values.rate).max() < 1e-14
+    # the law of cosines at the knee and at the rocker's end
+    crank, diagonal = np.array([np.cos(1.2), np.sin(1.2)]), np.array([2.0, 0.0])
+    end = diagonal + 1.5 * np.array([np.cos(state.q[2]), np.sin(state.q[2])])
+    assert np.linalg.norm(end - crank) == pytest.approx(2.0)
+
+
+def test_what_cannot_be_assembled_says_which_loop_and_by_how_much():
+    model = four_bar()
+    with pytest.raises(
+        AssemblyError, match=r"(?s)'four-bar' cannot be assembled while crank, knee stay: loop 'cut' is"
+    ):
+        lg.assemble(model, model.state(q={"crank": 3.0}), keep=["crank", "knee"])
+    far = lm.Distance(name="rope", a="a.end", b="world", length=7.0)
+    with pytest.raises(AssemblyError, match="loop 'rope' is off by 6"):
+        lg.assemble(four_bar(loops=[far]))
+
+
+def test_redundant_constraints_are_named(mechanism):
+    model, state = mechanism
+    found = dynamics.redundant_rows(model, state)
+    assert {row.what for row in found} == {"rotation x", "rotation y", "translation z"}
+    assert {row.loop for row in found} == {"cut"}
+
+
+def test_reactions_agree_with_a_dense_saddle_point(mechanism):
+    model, state = mechanism
+    J, M = dynamics.constraint_jacobian(model, state), dynamics.mass_matrix(model, state)
+    bias = dynamics.inverse_dynamics(model, state)
+    gamma = dynamics.constraint_values(model, state).acceleration
+    saddle = np.block([[M, -J.T], [J, np.zeros((5, 5))]])
+    solution = np.linalg.lstsq(saddle, np.concatenate([-bias, -gamma]), rcond=1e-12)[0]
+    assert dynamics.forward_dynamics(model, state) == pytest.approx(solution[:3], abs=1e-10)
+    assert dynamics.forward_dynamics(model, state, method="composite") == pytest.approx(solution[:3], abs=1e-10)
+    # least squares gives the smallest multipliers; the rows of the cut are unit vectors
+    named = dict(zip([row.what for row in model.rows], solution[3:], strict=True))
+    force = dynamics.loop_forces(model, state)["cut"]
+    assert force[3:] == pytest.approx([named["translation x"], named["translation y"], 0.0], abs=1e-10)
+
+
+def test_reactions_hold_the_weight_and_the_momentum(mechanism):
+    """What joints and the ground exert on the whole mechanism is the rate of its momentum, less the weight."""
+    model, state = mechanism
+    a = dynamics.forward_dynamics(model, state)
+    forces = dynamics.joint_forces(model, state)
+    motions = dynamics.body_motions(model, state, a)
+    total = np.zeros(3)
+    for body, joint in (("a", "crank"), ("c", "rocker")):
+        total += motions[body].pose[:3, :3] @ forces[joint][3:]
+    moved = np.zeros(3)
+    for name, length in (("a", 1.0), ("b", 2.0), ("c", 1.5)):
+        R, w, rate = motions[name].pose[:3, :3], motions[name].twist[:3], motions[name].rate
+        arm = np.array([length / 2, 0, 0])
+        center = motions[name].acceleration + R @ (np.cross(rate[:3], arm) + np.cross(w, np.cross(w, arm)))
+        moved += length * (center - np.array([0, -9.81, 0]))
+    assert total == pytest.approx(moved, abs=1e-10)
+
+
+@pytest.mark.parametrize("options", [{"method": "rkmk-4", "step": 0.005}, {"rtol": 1e-8, "atol": 1e-9}])
+def test_energy_and_loops_are_kept(mechanism, options):
+    model, state = mechanism
+    run = lg.simulate(model, state, t_end=2.0, output=0.1, **options)
+    assert np.abs(run["energy"] - run["energy"][0]).max() < 1e-5
+    for q, v in zip(run.q, run.v, strict=True):
+        values = dynamics.constraint_values(model, lm.State(np.array(q), np.array(v)))
+        assert np.abs(values.residual).max() < 1e-12
+        assert np.abs(values.rate).max() < 1e-11
+
+
+def test_the_same_motion_as_with_another_cut(mechanism):
+    """Cut at the knee in place of the rocker's end: the same mechanism, another tree."""
+    model, state = mechanism
+    joints = [
+        lm.Revolute(name="crank", parent="world", child="a"),
+        lm.Revolute(name="rocker", parent="world", child="c", at=(2.0, 0, 0)),
+        lm.Revolute(name="pin", parent="c", child="b", at="end", child_at="end"),
+    ]
+    cut = lm.Revolute(name="knee", parent="a", child="b", at="end")
+    other = lm.Tree([rod("a", 1.0), rod("b", 2.0), rod("c", 1.5)], joints, loops=[cut], gravity=(0, -9.81, 0)).compile()
+    angle = state.q[0] + state.q[1] - state.q[2]
+    start = lg.assemble(
+        other, other.state(q={"crank": 1.2, "rocker": state.q[2], "pin": angle}, v={"crank": 2.0}), keep=["crank"]
+    )
+    runs = [
+        lg.simulate(m, s, t_end=1.0, rtol=1e-10, atol=1e-11, output=0.25) for m, s in ((model, state), (other, start))
+    ]
+    assert runs[0]["crank.angle"] == pytest.approx(runs[1]["crank.angle"], abs=1e-8)
+    # the force in the knee: what the tree's joint exerts on b, and what the cut does
+    assert runs[0]["knee.reaction.force"] == pytest.approx(runs[1]["knee.reaction.force"], abs=1e-6)
+
+
+def test_prescribed_motion_and_its_torque():
+    """The crank turns as told; the power of what that takes is the rate of the energy."""
+
+    def law(t):
+        return 1.2 + 2.0 * t + 0.3 * t**2, 2.0 + 0.6 * t, 0.6
+
+    plain = four_bar()
+    model = four_bar(loops=[*plain.tree.loops, lm.Motion(name="drive", joint="crank", law=law)])
+    state = lg.assemble(model, model.state(q=GUESS))
+    assert state.v[0] == pytest.approx(2.0)
+    times = np.linspace(0.0, 1.5, 91)
+    run = lg.simulate(model, state, t_end=1.5, rtol=1e-9, atol=1e-10, output=times)
+    assert run["crank.angle"] == pytest.approx([law(t)[0] for t in times], abs=1e-12)
+    assert run["crank.acceleration"] == pytest.approx(0.6, abs=1e-10)
+    work = cumulative_simpson(run["drive.tau"] * run["crank.speed"], x=times)
+    assert work == pytest.approx(run["energy"][1:] - run["energy"][0], abs=2e-3)
+    # a spline through the same law drives it the same way
+    spline = CubicSpline(times, [law(t)[0] for t in times])
+    same = lg.simulate(model, state, t_end=1.5, rtol=1e-9, atol=1e-10, output=times, inputs={"drive": spline})
+    assert same["rocker.angle"] == pytest.approx(run["rocker.angle"], abs=1e-8)
+
+
+def test_a_state_that_is_not_closed_is_refused(mechanism):
+    model, state = mechanism
+    with pytest.raises(
+        InputError, match=r"(?s)positions .* do not obey the loops of 'four-bar': loop 'cut' .*lg.assemble"
+    ):
+        lg.simulate(model, model.state(q=GUESS), t_end=1.0)
+    with pytest.raises(InputError, match=r"speeds .* loop 'cut' is off by .* m/s"):
+        lg.simulate(model, lm.State(state.q, np.array([1.0, 0.0, 0.0])), t_end=1.0)
+
+
+def test_methods_that_know_no_constraints_say_so(mechanism):
+    model, state = mechanism
+    with pytest.raises(InputError, match="variational-exp does not know constraints"):
+        lg.simulate(model, state, t_end=1.0, method="variational-exp", step=0.01)
+
+
+BAD = {
+    "a spring in a cut": (
+        lambda: lm.Revolute(name="cut", parent="b", child="c", stiffness=3.0),
+        "closes a loop and has stiffness",
+    ),
+    "a cut that holds nothing": (lambda: lm.Free(name="cut", parent="b", child="c"), "leaves everything free"),
+    "no such body": (lambda: lm.Fixed(name="cut", parent="bb", child="c"), "'bb' is not a body of the tree.*'b'"),
+    "no such joint": (lambda: lm.Gear(name="g", a="crnk", b="knee", ratio=2.0), "'crnk' is not a joint.*'crank'"),
+    "no such coordinate": (
+        lambda: lm.Motion(name="m", joint="crank", coordinate=1),
+        "no coordinate 1, expected 0 to 0",
+    ),
+    "something else": (lambda: "cut", "expected joints and constraints"),
+    "the same name": (lambda: lm.Fixed(name="crank", parent="b", child="c"), "'crank' is used 2 times"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_loops(case):
+    make, message = BAD[case]
+    with pytest.raises((ModelError, AttributeError), match=f"(?s){message}"):
+        four_bar(loops=[make()])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: lm.Distance(name="d", a="a", b="b", length=0.0), "length is 0.0, must be > 0"),
+        (lambda: lm.Rolling(name="r", a="a", b="b", radius=-1.0), "radius is -1.0, must be > 0"),
+        (
+            lambda: lm.Rolling(name="r", a="a", b="b", radius=1.0, shape="egg"),
+            "shape is 'egg', expected 'disc' or 'ball'",
+        ),
+        (lambda: lm.Gear(name="g", a="a", b="b", ratio=0.0), "factor of 'a' is -0.0"),
+        (lambda: lm.Coupling(name="g", terms={}), "has no terms"),
+        (lambda: lm.Custom(name="c", function=3), "function is 3, expected a function"),
+        (lambda: lm.Custom(name="c", function=len, n=0), "n is 0, expected a whole number"),
+        (lambda: lm.Constraint(name="c").rows, "is abstract; use one of Distance"),
+    ],
+)
+def test_bad_constraints(make, message):
+    with pytest.raises(ModelError, match=message):
+        make()
