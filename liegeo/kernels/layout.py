@@ -103,9 +103,9 @@ CONSTRAINT_SIZE = 8
 CUT, DISTANCE, POINT, ROLLING, COUPLING, MOTION, USER = range(7)
 
 # ---- W: of the constraints, from ROWS_W, m = N_ROWS: wrenches on B and on A, six a row | then in units of m: residual
-# φ, its rate, its acceleration without v̇, right-hand side, multipliers, pivots, order of elimination | A mm | L mm |
-# then e and D⁻¹e, nv a row | a mark a body | scratch.  loops.py
-ON_B, ON_A, PHI, RATE, CURVE, RIGHT, LAMBDA, PIVOT, ORDER, R_END = 0, 6, 12, 13, 14, 15, 16, 17, 18, 19
+# φ, its rate, its acceleration without v̇, right-hand side, multipliers, pivots, order of elimination, first speed that
+# a row touches and the one behind the last | A mm | L mm | then e and D⁻¹e, nv a row | a mark a body | scratch.
+ON_B, ON_A, PHI, RATE, CURVE, RIGHT, LAMBDA, PIVOT, ORDER, LOW, HIGH, R_END = 0, 6, *range(12, 22)
 # of the scratch: what a cut joint uses; behind it what functions of a user's own wrote, each from its C_F
 CUT_SCRATCH = 120
 

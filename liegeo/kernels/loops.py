@@ -86,6 +86,59 @@ def closing(I, F, q, v, u, beta, W, dq, dv):
 
 
 @kernel(forceinline=False)
+def factorise(I, F, q, alpha, beta, W):
+    """articulated.factorise, and the rows of the constraints at q: prepares W for `correct`."""
+    status = articulated.factorise(I, F, q, alpha, beta, W)
+    if status == 0:
+        # what rows hold does not depend on speeds and inputs: any numbers serve
+        constraints.evaluate(I, F, q, W, W, W)
+        operational_inertia(I, F, W)
+    return status
+
+
+@kernel(forceinline=False)
+def correct(I, F, r, a, b, adding, W, B, out):
+    """out = x with S x = r + Jᵀμ, J x = a φ + b φ̇: S and J factorised in B, φ and φ̇ at PHI and RATE of W.
+
+    If `adding`, μ is added to the multipliers at LAMBDA of W.
+    """
+    m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
+    e = at.constraint_parts(I)[2]
+    articulated.clear(I, B)
+    for k in range(nv):
+        out[k] = r[k]
+    for i in range(I[at.N_BODIES] - 1, -1, -1):
+        articulated.gather(I, F, i, out, False, False, B)
+    for k in range(m):
+        # J S⁻¹ r = e_kᵀ D⁻¹ ε
+        right = a * W[o + at.PHI * m + k] + b * W[o + at.RATE * m + k]
+        for i in range(I[at.N_BODIES]):
+            c, _, w = at.rows(i)
+            n, x, y = I[c + at.NM], e + nv * k + index(I[c + at.JV]), e + nv * k + index(I[c + at.EV])
+            for j in range(I[c + at.NV]):
+                right -= B[x + j] * B[w + at.RES + j] * B[w + at.FAC + j]
+            for j in range(n):
+                right -= B[y + j] * B[index(I[c + at.FLEX]) + at.EPS * n + j]
+        B[o + at.RIGHT * m + k] = right
+    multipliers(I, B)
+    _add_rows(I, B)
+    articulated.scatter(I, F, 0.0, False, B, out)
+    if adding:
+        for k in range(m):
+            W[o + at.LAMBDA * m + k] += B[o + at.LAMBDA * m + k]
+    return 0
+
+
+@kernel(forceinline=False)
+def release(I, W):
+    """No multipliers."""
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    for k in range(m):
+        W[o + at.LAMBDA * m + k] = 0.0
+    return 0
+
+
+@kernel(forceinline=False)
 def correction(I, F, what, scale, W, out):
     """out = M⁻¹Jᵀ A⁻¹ b, b being `scale` times the numbers at `what`; after `operational_inertia`."""
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
@@ -124,7 +177,7 @@ def _add_rows(I, W):
 @kernel(forceinline=False)
 def operational_inertia(I, F, W):
     """e, D⁻¹e, A of (2) and L of (4), after `articulate` of every body and `evaluate`."""
-    m, nv = I[at.N_ROWS], I[at.N_V]
+    m, nv, o = I[at.N_ROWS], I[at.N_V], index(I[at.ROWS_W])
     a, _, e, g, _, scratch = at.constraint_parts(I)
     for i in range(I[at.N_CONSTRAINTS]):
         c = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
@@ -133,12 +186,15 @@ def operational_inertia(I, F, W):
             for j in range(nv):
                 W[e + nv * row + j] = W[g + nv * row + j] = 0.0
             _begin(I, F, c, k, row, e + nv * row, scratch, W)
-            _gather_row(I, e + nv * row, g + nv * row, W)
+            W[o + at.LOW * m + row], W[o + at.HIGH * m + row] = _gather_row(I, e + nv * row, g + nv * row, W)
     for k in range(m):
+        # the rows of distant loops have no speeds in common
+        low, high = int(W[o + at.LOW * m + k].real), int(W[o + at.HIGH * m + k].real)
         for l in range(k + 1):
             total = 0.0 * W[e]
             x, y = e + nv * k, g + nv * l
-            for j in range(nv):
+            first, last = max(low, int(W[o + at.LOW * m + l].real)), min(high, int(W[o + at.HIGH * m + l].real))
+            for j in range(index(first), last):
                 total += W[x + j] * W[y + j]
             W[a + m * k + l] = W[a + m * l + k] = total
     _factorise(I, W)
@@ -207,15 +263,22 @@ def _hold(I, r, wrench, e, marks, W):
 
 @kernel(forceinline=False)
 def _gather_row(I, e, g, W):
-    """(2), (3) of articulated.py for one row, over the marked bodies and what carries them."""
+    """(2), (3) of articulated.py for one row, over the marked bodies and what carries them.
+
+    Returns the first of their speeds and the one behind the last.
+    """
     e, g = index(e), index(g)
     marks = at.constraint_parts(I)[4]
+    low, high = I[at.N_V], 0
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         if W[marks + i] == 0.0:
             continue
         b, _, w = at.rows(i)
         z = six(W, w + at.FOR)
+        if I[b + at.NV] > 0:
+            low, high = min(low, I[b + at.JV]), max(high, I[b + at.JV] + I[b + at.NV])
         if I[b + at.NM] > 0:
+            low, high = min(low, I[b + at.EV]), max(high, I[b + at.EV] + I[b + at.NM])
             z = _gather_modes(I, b, z, e, g, W)
         jv = index(I[b + at.JV])
         for k in range(I[b + at.NV]):
@@ -237,6 +300,7 @@ def _gather_row(I, e, g, W):
             z = wrench_inward(W, carrier, z)
         for j in range(6):
             W[p + at.FOR + j] += z[j]
+    return low, high
 
 
 @kernel(forceinline=False)
@@ -276,14 +340,15 @@ def _factorise(I, W):
         pivot = np.sqrt(W[left + best])
         W[order + r] = best
         for k in range(m):
-            # a row that was chosen has nothing left
-            if W[left + k].real <= 0.0 and k != best:
+            # nothing is left of rows that were chosen, or that hold nothing that could move
+            if W[left + k].real <= 0.0:
                 continue
             s = W[a + m * k + best]
             for j in range(r):
                 s -= W[l + m * k + j] * W[l + m * best + j]
             W[l + m * k + r] = s / pivot
-            W[left + k] -= W[l + m * k + r] * W[l + m * k + r]
+            if k != best:
+                W[left + k] -= W[l + m * k + r] * W[l + m * k + r]
         W[left + best] = 0.0
 
 

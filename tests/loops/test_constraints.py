@@ -9,6 +9,8 @@ from oracles import dense_tree
 
 from liegeo import dynamics
 from liegeo import model as lm
+from liegeo.kernels import layout as at
+from liegeo.kernels import loops as loops_kernels
 
 GRAVITY = (0.3, -0.5, -9.0)
 
@@ -245,3 +247,36 @@ def test_a_constraint_of_ones_own():
     closed = with_loops(bodies, [lm.Custom(name="own", function=parabola)])
     moving, _, _ = check(closed, bodies, state)
     assert order_of_contact(closed, moving)[0] > 2.7
+
+
+# ---- saddle points of implicit methods
+
+
+@pytest.mark.parametrize("seed", [71, 72])
+def test_the_saddle_point_with_damping_and_stiffness(seed):
+    """S x = r + Jᵀμ, J x = a φ + b φ̇ with S = M + αD + βK, against a dense solve."""
+    rng, bodies, model, state = random_tree(seed, 7)
+    loops = [cut(rng, bodies, model, state, "Revolute", 2, 6, "first"), lm.Motion(name="second", joint="j0")]
+    if bodies[0]["joint"]["name"] == "Fixed":
+        loops.pop()
+    closed = with_loops(bodies, loops)
+    alpha, beta, m, nv = 0.3, 0.7, len(closed.rows), closed.nv
+    S = np.linalg.inv(np.stack([dynamics.solve(closed, state, e, alpha, beta) for e in np.eye(nv)], axis=1))
+    J = dynamics.constraint_jacobian(closed, state)
+    W, B = closed.workspace(), closed.workspace()
+    assert loops_kernels.factorise(closed.ints, closed.floats, state.q, alpha, beta, B) == 0
+    phi, rate, r = rng.normal(size=m), rng.normal(size=m), rng.normal(size=nv)
+    W[closed.row_slice(at.PHI)], W[closed.row_slice(at.RATE)] = phi, rate
+    before = rng.normal(size=m)
+    W[closed.row_slice(at.LAMBDA)] = before
+    x = np.empty(nv)
+    loops_kernels.correct(closed.ints, closed.floats, r, 1.5, -0.4, True, W, B, x)
+    saddle = np.block([[S, -J.T], [J, np.zeros((m, m))]])
+    wanted = np.linalg.solve(saddle, np.concatenate([r, 1.5 * phi - 0.4 * rate]))
+    assert x == pytest.approx(wanted[:nv], abs=1e-9 * np.abs(wanted).max())
+    multipliers = W[closed.row_slice(at.LAMBDA)] - before
+    assert multipliers == pytest.approx(wanted[nv:], abs=1e-9 * np.abs(wanted).max())
+    # and once more without touching the multipliers
+    loops_kernels.correct(closed.ints, closed.floats, 0 * r, 1.5, -0.4, False, W, B, x)
+    assert J @ x == pytest.approx(1.5 * phi - 0.4 * rate, abs=1e-10)
+    assert W[closed.row_slice(at.LAMBDA)] - before == pytest.approx(multipliers)
