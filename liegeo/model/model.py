@@ -82,7 +82,8 @@ class Model:
         modes = sum(body.n_modes for body in self.tree.bodies)
         bodies = "1 body" if len(self.bodies) == 1 else f"{len(self.bodies)} bodies"
         of_them = f" ({modes} of them modes, {self.tree.fidelity})" if modes else ""
-        held = f", {len(self.tree.loops)} loops with {len(self.rows)} constraints" if self.rows else ""
+        loops = "1 loop" if len(self.tree.loops) == 1 else f"{len(self.tree.loops)} loops"
+        held = f", {loops} with {len(self.rows)} constraint{'s' * (len(self.rows) > 1)}" if self.rows else ""
         return f"<model '{self.tree.name}': {bodies}, {self.nv} degrees of freedom{of_them}{held}>"
 
     def body(self, i: int) -> Body | FlexibleBody:
