@@ -100,7 +100,7 @@ def factorise(I, F, q, alpha, beta, W):
 def correct(I, F, r, a, b, adding, W, B, out):
     """out = x with S x = r + Jᵀμ, J x = a φ + b φ̇: S and J factorised in B, φ and φ̇ at PHI and RATE of W.
 
-    If `adding`, μ is added to the multipliers at LAMBDA of W.
+    `adding` times μ is added to the multipliers at LAMBDA of W.
     """
     m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
     e = at.constraint_parts(I)[2]
@@ -123,9 +123,9 @@ def correct(I, F, r, a, b, adding, W, B, out):
     multipliers(I, B)
     _add_rows(I, B)
     articulated.scatter(I, F, 0.0, False, B, out)
-    if adding:
+    if adding != 0.0:
         for k in range(m):
-            W[o + at.LAMBDA * m + k] += B[o + at.LAMBDA * m + k]
+            W[o + at.LAMBDA * m + k] += adding * B[o + at.LAMBDA * m + k]
     return 0
 
 

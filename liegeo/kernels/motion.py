@@ -111,24 +111,28 @@ def closing(I, F, t, q, v, W, dq, dv):
     return loops.closing(I, F, q, v, W[index(I[at.N_WORK]) :], 0.0, W, dq, dv)
 
 
-@kernel(forceinline=False)
-def residual(I, F, t, q, v, a, W, out):
-    """Inverse dynamics less what drives the tree: zero in the true motion, and at locked speeds."""
-    status = drive(I, F, t, q, v, W)
-    if status != 0:
-        return status
-    o, nv = index(I[at.N_WORK]), I[at.N_V]
-    # Inverse dynamics takes accelerations where forward dynamics takes forces, the inputs behind them.
-    copy = _parts(I)[0]
-    for k in range(nv):
-        W[copy + k] = W[o + k]
-        W[o + k] = a[k]
-    inverse.inverse_dynamics(I, F, q, v, W[o:], W, out)
-    for k in range(nv):
-        out[k] -= W[copy + k]
-        W[o + k] = W[copy + k]
-    clear_locked(I, out)
-    return 0
+def _residual(inverse_dynamics, name):
+    """(I, F, t, q, v, a, W, out): inverse dynamics less what drives the tree; zero at locked speeds."""
+
+    @kernel(forceinline=False, name=name)
+    def residual(I, F, t, q, v, a, W, out):
+        status = drive(I, F, t, q, v, W)
+        if status != 0:
+            return status
+        o, nv = index(I[at.N_WORK]), I[at.N_V]
+        # Inverse dynamics takes accelerations where forward dynamics takes forces, the inputs behind them.
+        copy = _parts(I)[0]
+        for k in range(nv):
+            W[copy + k] = W[o + k]
+            W[o + k] = a[k]
+        inverse_dynamics(I, F, q, v, W[o:], W, out)
+        for k in range(nv):
+            out[k] -= W[copy + k]
+            W[o + k] = W[copy + k]
+        clear_locked(I, out)
+        return 0
+
+    return residual
 
 
 @kernel
@@ -140,6 +144,10 @@ def clear_locked(I, x):
             for k in range(I[b + at.NV]):
                 if I[b + at.LOCKED] >> k & 1:
                     x[index(I[b + at.JV]) + k] = 0.0
+
+
+residual = _residual(inverse.inverse_dynamics, "motion.residual")
+constrained_residual = _residual(loops.inverse_dynamics, "motion.constrained_residual")
 
 
 @kernel(forceinline=False)

@@ -1,0 +1,109 @@
+"""Generalised-α for mechanical systems with constraints φ(t, q) = 0 (or φ̇ = J v + … = 0, if not integrable).
+
+    M(q) v̇ = f(t, q, v) + Jᵀλ,        J v = the rate of φ at fixed time.                                            (1)
+
+Unknowns of a step are x = v̇₁ and λ₁, in the notation of stiff.py (1): v₁ = … + c_v x, Δ = … + c_q x.  With S = M + c_v D +
+c_q K and the residual r = M v̇ − f − Jᵀλ, a correction of Newton's method is
+
+    S dx = −r + Jᵀ dλ,      J dx = −φ/c_q                                              index 3 [BCA12]              (2)
+    S dx = −r + Jᵀ dλ,      J dx = −φ̇/c_v                                              index 2, stabilised:         (3)
+    S dΔ = Jᵀ dη,           J dΔ = −φ − c_q J dx,    Δ = … + c_q x + dΔ.
+
+(2) leaves speeds off the constraints by O(h²).  In (3), after Gear, Gupta and Leimkuhler, a second set of multipliers
+η moves positions onto theirs, so that both levels hold at the end of the step.  Saddle points are solved by the system
+(`correct`): for trees in O(N) a row.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from liegeo._jit import kernel
+from liegeo.integrate import stiff
+from liegeo.integrate.explicit import NO_CONVERGENCE, Operations, projected
+
+Kernel = Callable[..., Any]
+
+# Corrections with one matrix, and in all: the matrix is that of the first guess, until it is too slow.
+_PATIENCE, _ITERATIONS = 12, 40
+
+
+def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """What stiff._newton makes, for (2) or (3): solves for x from a first guess in its row, out is the new state."""
+    retract = group.retract
+    residual, factorise = dynamics.residual, dynamics.factorise
+    correct, release = dynamics.correct, dynamics.release
+
+    def place(layout, cv, cq, y, K, u, out):
+        """The state that belongs to x."""
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        x, base, _, _ = stiff.scratch_rows(nv)
+        for k in range(nv):
+            u[0, k] = K[base, k] + cq * K[x, k]
+            u[0, nv + k] = K[x, nv + k] + cv * K[x, k] - y[nq + k]
+        retract(layout, y, u[0], out)
+
+    if compiled:
+        place = kernel(place, name="integrate.place_closed", forceinline=False)
+
+    def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out):
+        nv = K.shape[1] // 2
+        nq, half = y.shape[0] - nv, W.shape[0] // 2
+        A, B = W[:half], W[half:]
+        x, base, r, _ = stiff.scratch_rows(nv)
+        release(I, A)
+        ready, before, since = False, 0.0, 0
+        for _ in range(_ITERATIONS):
+            place(layout, cv, cq, y, K, u, out)
+            status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], A, K[r, :nv])
+            if status == 0 and not ready:
+                status = factorise(I, F, out[:nq], cv, cq, B)
+                ready, since = True, 0
+            if status != 0:
+                return status
+            for k in range(nv):
+                K[r, k] *= -1.0
+                u[1, k] = u[1, nv + k] = 0.0
+            if stabilised:
+                correct(I, F, K[r, :nv], 0.0, -1.0 / cv, 1.0, A, B, K[r, nv:])
+                # −φ − c_q J dx, with J dx = −φ̇/c_v
+                correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, A, B, u[1, :nv])
+            else:
+                correct(I, F, K[r, :nv], -1.0 / cq, 0.0, 1.0, A, B, K[r, nv:])
+            size = 0.0
+            for k in range(nv):
+                K[x, k] += K[r, nv + k]
+                K[base, k] += u[1, k]
+                size = max(size, abs(cq * K[r, nv + k] + u[1, k]), abs(h * cv * K[r, nv + k]))
+            if not size < 1e100:
+                return NO_CONVERGENCE
+            done, slow = stiff.judge(size, before, since, tolerance)
+            before, since = size, since + 1
+            if done:
+                place(layout, cv, cq, y, K, u, out)
+                return 0
+            if slow or since > _PATIENCE:
+                ready = False
+        return NO_CONVERGENCE
+
+    return kernel(solve, name="integrate.newton_closed", forceinline=False) if compiled else solve
+
+
+def generalised_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """stiff.generalised_alpha by (3)."""
+    step = stiff.generalised_alpha(group, dynamics, compiled, functools.partial(_newton, True))
+    return projected(step, group, dynamics, compiled)
+
+
+def index_3(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """stiff.generalised_alpha by (2)."""
+    return stiff.generalised_alpha(group, dynamics, compiled, functools.partial(_newton, False))
+
+
+def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """stiff.adaptive_alpha by (3)."""
+    step = stiff.adaptive_alpha(group, dynamics, compiled, functools.partial(_newton, True))
+    return projected(step, group, dynamics, compiled)
