@@ -46,6 +46,7 @@ DYNAMICS = Dynamics(
     articulated.substitute,
     motion.resistance,
     motion.energy,
+    factorise_next=articulated.factorise_next,
 )
 
 CONSTRAINED = DYNAMICS._replace(acceleration=motion.constrained_acceleration, closing=motion.closing)

@@ -59,8 +59,8 @@ _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
-# A piece of a run should take so many seconds, and has at most so many steps.
-_PIECE, _LARGEST_PIECE = 0.1, 4096
+# A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer.
+_PIECE, _FIRST_PIECE, _LARGEST_PIECE = 0.1, 64, 4096
 
 
 def simulate(
@@ -127,11 +127,28 @@ class _Samples:
         times = times[times <= piece.t[-1] + 1e-9 * abs(piece.t[-1] - piece.t[0])]
         if len(times):
             self.t.append(times)
-            self.y.append(piece(np.clip(times, piece.t[0], piece.t[-1])))
+            self.y.append(_at(piece, np.clip(times, piece.t[0], piece.t[-1])))
             self.taken += len(times)
 
     def arrays(self) -> tuple[Array, Array]:
         return np.concatenate(self.t), np.concatenate(self.y)
+
+
+def _steps(t: Array, times: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """By time: the index of the end of a step that is there but for round-off, or comes next; whether it comes next."""
+    k = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
+    slack = 1e-9 * (t[k] - t[k - 1])
+    k = np.where(times - t[k - 1] <= slack, k - 1, k)
+    return k, np.abs(times - t[k]) > slack
+
+
+def _at(piece: AdaptiveTrajectory, times: Array) -> Array:
+    """Elements at these times: where a step ends its own end, between steps what the trajectory says."""
+    k, between = _steps(piece.t, times)
+    y = piece.y[k]
+    if between.any():
+        y[between] = piece(times[between])
+    return y
 
 
 class _Run:
@@ -269,12 +286,12 @@ class _Run:
         with Progress(self.end - self.start, self.model.tree.name, progress) as bar, _CtrlC() as ctrl_c:
             try:
                 more = self.end > self.start and self.last.t[-1] < self.end
-                n = 16
+                n = _FIRST_PIECE
                 while more and not ctrl_c.pressed:
                     before = time.perf_counter()
                     more = self._advance(n)
                     took = max(time.perf_counter() - before, 1e-6)
-                    n = max(1, min(_LARGEST_PIECE, 2 * n, int(n * _PIECE / took)))
+                    n = max(1, min(_LARGEST_PIECE, 8 * n, int(n * _PIECE / took)))
                     bar.update(float(self.last.t[-1]) - self.start, self.samples.steps)
                     if saved is not None and more and saved.is_due():
                         saved.write(self._content(spent + time.perf_counter() - began))
@@ -333,7 +350,9 @@ class _Run:
 
     def _fixed_piece(self, before: int, ends: Array) -> AdaptiveTrajectory:
         """Steps of fixed size as a trajectory; fields only where something will be asked between them."""
-        t = np.array([self._time(before + k) for k in range(len(ends) + 1)])
+        t = self.start + self.step * np.arange(before, before + len(ends) + 1, dtype=np.float64)
+        if before + len(ends) == self.n_steps(self.step):
+            t[-1] = self.end
         y = np.concatenate([self.last.y, ends])
         f = np.zeros((len(t), self.problem.group.dim))
         wanted = self.samples.wanted
@@ -343,10 +362,8 @@ class _Run:
         elif wanted is None:
             needed = range(0)
         else:
-            times = wanted[(wanted > t[0]) & (wanted <= t[-1])]
-            k = np.searchsorted(t, times)
-            between = np.abs(times - t[k]) > 1e-9 * abs(self.step)
-            needed = sorted({*k[between], *(k[between] - 1)})
+            ends_at, between = _steps(t, wanted[(wanted > t[0]) & (wanted <= t[-1])])
+            needed = sorted({*ends_at[between], *(ends_at[between] - 1)})
         for k in needed:
             f[k] = self._field(t[k], y[k])
         return AdaptiveTrajectory(self.problem.group, t, y, f, 0, ())

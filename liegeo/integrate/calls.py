@@ -36,6 +36,7 @@ _ARGUMENTS = {
     "resistance": (_I, _F, _T, _T, _V, _V),
     "energy": (_I, _F, _T, _V, _V, _V),
     "closing": (_I, _F, _T, _V, _V, _V, _V, _V),
+    "factorise_next": (_I, _F, _V, _T, _T, _V),
 }
 _SIZE = len(_ARGUMENTS)
 
@@ -85,7 +86,15 @@ def _closing(I, F, t, q, v, W, dq, dv):
     return invoke(I[I.shape[0] - _SIZE + 8], (I, F, t, q, v, W, dq, dv))
 
 
-STUBS = Dynamics(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing)
+@kernel
+def _factorise_next(I, F, q, alpha, beta, W):
+    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, q, alpha, beta, W))
+
+
+STUBS = Dynamics(
+    *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
+    factorise_next=_factorise_next,
+)
 
 
 class Recorder:

@@ -46,6 +46,7 @@ class Dynamics(NamedTuple):
     resistance: Kernel | None = None  # (I, F, alpha, beta, x, out): (αD + βK) x
     energy: Kernel | None = None  # (I, F, t, q, v, W): kinetic and potential energy, a number
     closing: Kernel | None = None  # (I, F, t, q, v, W, dq, dv): what q (along the group) and v lack to obey constraints
+    factorise_next: Kernel | None = None  # as `factorise`, if `residual` came just before with this q and W
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class System:
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):
             raise InputError(f"system: group is {self.group!r}, expected a Product.\n  Write Product({{'q': group}}).")
+        if self.dynamics.factorise_next is None:
+            # what prepares W from nothing does so from anything
+            object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=self.dynamics.factorise))
 
     @property
     def compiled(self) -> bool:

@@ -18,8 +18,10 @@ Lie–BDF2: BDF2 in the coordinates u of q = q₀ exp(u), where q₋₁ is at w 
 the second by fixed point.  The first step is trapezoidal.
 
 Newton's method with the matrix above leaves out what the geometry adds (gravity, gyroscopic forces, springs between
-frames), so it converges linearly, fast if those are slow.  When it does not (rate above _SLOW), the derivative of the
-residual is formed column by column by differences, factorised as a dense matrix, and used until it grows stale.
+frames), so it converges linearly, fast if those are slow.  When it does not (rate above _SLOW), it begins again from a
+better guess (5), with the matrix from there: that of a long chain changes much within a step.  If that is no help, the
+derivative of the residual is formed column by column by differences, factorised as a dense matrix, and used until it
+grows stale.
 
 Linearly implicit (Rosenbrock, a W-method, so that any matrix will do without loss of order): on y = (u, v) with
 f = (dexp_right(u)⁻¹ v, v̇) and A = [0 I; −M⁻¹K −M⁻¹D] at the start of the step,
@@ -48,6 +50,9 @@ _SLOW = 0.4
 _ROUND_OFF = 1e-9
 # Steps with one matrix, and in all.
 _PATIENCE, _ITERATIONS = 10, 40
+
+# What an iteration finds out about itself.
+_GO_ON, _DONE, _TOO_SLOW = range(3)
 
 # Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; the dense matrix with its
 # pivots.  Scratch: (x | base of v), (base of Δ | w), (residual | correction), and two rows more.
@@ -78,7 +83,8 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     v₁ = base + cv x; Δ = base + cq x, or (2).  `out` becomes the new state.  Returns a status.
     """
     retract, dexp = group.retract, group.dexp_right_apply
-    residual, factorise, substitute = dynamics.residual, dynamics.factorise, dynamics.substitute
+    residual, factorise_next, substitute = dynamics.residual, dynamics.factorise_next, dynamics.substitute
+    resistance = dynamics.resistance
 
     def place(layout, h, cv, cq, two_step, y, K, u, out):
         """The state that belongs to x."""
@@ -133,6 +139,28 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     if compiled:
         differentiate = kernel(differentiate, name="integrate.differentiate", forceinline=False)
 
+    def regain(layout, I, F, h, cv, cq, two_step, y, B, K, u, out):
+        """A better guess.  With v̇ at the start as x, v₁ and Δ as they belong to it, and only Dv + Kq in motion,
+
+        x ← x − (M + αD + βK)⁻¹ (D (v₁ − v₀) + K Δ):                                                              (5)
+        stiff modes are then where they will be, and the matrix from there is near the true derivative.
+        """
+        nv = K.shape[1] // 2
+        x, _, r, _ = _scratch(nv)
+        for k in range(nv):
+            K[x, k] = K[K.shape[0] - 1, k]
+        place(layout, h, cv, cq, two_step, y, K, u, out)
+        resistance(I, F, 0.0, 1.0, u[0, :nv], K[r, :nv])
+        resistance(I, F, 1.0, 0.0, u[0, nv:], K[r, nv:])
+        for k in range(nv):
+            K[r, k] += K[r, nv + k]
+        substitute(I, F, K[r, :nv], B, K[r, nv:])
+        for k in range(nv):
+            K[x, k] -= K[r, nv + k]
+
+    if compiled:
+        regain = kernel(regain, name="integrate.regain", forceinline=False)
+
     def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out):
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
@@ -140,23 +168,25 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         A, B = W[:half], W[half:]
         M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
         x, _, r, _ = _scratch(nv)
-        dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
         guess = K.shape[0] - 1
         for k in range(nv):
             K[guess, k] = K[x, k]
+        dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
+        # a matrix that was dense before will be so again: no second attempt without it
+        renewed = dense
         for _ in range(_ITERATIONS):
             place(layout, h, cv, cq, two_step, y, K, u, out)
-            status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], A, K[r, :nv])
+            # the first residual leaves in B what the matrix begins with
+            first = not (dense or ready)
+            status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], B if first else A, K[r, :nv])
+            if status == 0 and first:
+                status = factorise_next(I, F, out[:nq], cv, cq, B)
+                ready = True
             if status != 0:
                 return status
             if dense:
                 substitute_dense(M, nv, K[r, :nv], K[r, nv:])
             else:
-                if not ready:
-                    status = factorise(I, F, out[:nq], cv, cq, B)
-                    if status != 0:
-                        return status
-                    ready = True
                 substitute(I, F, K[r, :nv], B, K[r, nv:])
             size = 0.0
             for k in range(nv):
@@ -164,16 +194,15 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 size = max(size, abs(cq * K[r, nv + k]), abs(h * cv * K[r, nv + k]))
             if not size < 1e100:
                 return NO_CONVERGENCE
-            rate, since = size / before if since > 0 else 0.0, since + 1
-            before = size
-            # What is left after a step that shrinks the error by `rate`; the first step does not know its rate.
-            if size <= 1e-3 * tolerance or (since > 1 and rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
+            verdict, rate = _judge(size, before, since, tolerance)
+            before, since = size, since + 1
+            if verdict == _DONE:
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 return 0
-            if since > 1 and rate > _SLOW and size <= _ROUND_OFF:
-                place(layout, h, cv, cq, two_step, y, K, u, out)
-                return 0
-            if (since > 1 and rate > _SLOW) or since > _PATIENCE:
+            if verdict == _TOO_SLOW and not renewed:
+                regain(layout, I, F, h, cv, cq, two_step, y, B, K, u, out)
+                renewed, ready, since = True, False, 0
+            elif verdict == _TOO_SLOW:
                 if fresh and rate > 0.9:
                     return NO_CONVERGENCE
                 if rate > 0.9:
@@ -188,6 +217,21 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         return NO_CONVERGENCE
 
     return kernel(solve, name="integrate.newton", forceinline=False) if compiled else solve
+
+
+@kernel
+def _judge(size, before, since, tolerance):
+    """A word on a correction of this size, after `since` others with one matrix, the last `before`; and the rate."""
+    if since == 0:
+        # it does not know its rate
+        return _DONE if size <= 1e-3 * tolerance else _GO_ON, 0.0
+    rate = size / before
+    # what is left after a step that shrinks the error by `rate`
+    if size <= 1e-3 * tolerance or (rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
+        return _DONE, rate
+    if rate > _SLOW:
+        return _DONE if size <= _ROUND_OFF else _TOO_SLOW, rate
+    return _TOO_SLOW if since >= _PATIENCE else _GO_ON, rate
 
 
 @kernel(forceinline=False)
@@ -280,10 +324,14 @@ def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     """(1) as a trial step (explicit.adaptive); coefficients as those of `generalised_alpha`.
 
     a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
-    Δ, (β − ⅙) h² (a₁ − a₀) to leading order, goes through (M + αD + βK)⁻¹M, which leaves of a stiff oscillation its
-    amplitude.  Speeds are not weighed: those of stiff modes are large and mean little.
+    Δ, to leading order e = (β − ⅙) h² (a₁ − a₀), goes through what leaves of a stiff oscillation its amplitude,
+
+        (M + αD + βK)⁻¹ M e = e − (M + αD + βK)⁻¹ (αD + βK) e.                                                    (6)
+
+    Speeds are not weighed: those of stiff modes are large and mean little.
     """
-    newton, momentum, substitute = _newton(group, dynamics, compiled), dynamics.momentum, dynamics.substitute
+    newton, substitute = _newton(group, dynamics, compiled), dynamics.substitute
+    momentum, resistance = dynamics.momentum, dynamics.resistance
 
     def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nv = K.shape[1] // 2
@@ -313,17 +361,20 @@ def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
             K[last + 1, k] = share * L[x, k] + (af * old - am * a) / (1.0 - am)
             u[0, k] = (beta - 1.0 / 6.0) * h * h * (K[last + 1, k] - a)
         K[last + 1, nv] = h
-        status = momentum(I, F, out[:nq], u[0, :nv], W[:half], L[r, :nv])
-        if status != 0:
-            return status
         if L[_FLAGS, _DENSE] == 1.0:
+            # the left side of (6): of this matrix nobody knows the parts
+            status = momentum(I, F, out[:nq], u[0, :nv], W[:half], L[r, :nv])
             M = L[_MATRIX:].reshape((L.shape[0] - _MATRIX) * L.shape[1])
             substitute_dense(M, nv, L[r, :nv], u[1, :nv])
         else:
+            # the right side, which costs no pass over the tree
+            status = resistance(I, F, cv, cq, u[0, :nv], L[r, :nv])
             substitute(I, F, L[r, :nv], W[half:], u[1, :nv])
+            for k in range(nv):
+                u[1, k] = u[0, k] - u[1, k]
         for k in range(nv):
             u[1, nv + k] = 0.0
-        return 0
+        return status
 
     return kernel(trial, name="integrate.adaptive_alpha") if compiled else trial
 
@@ -377,7 +428,7 @@ def rosenbrock(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
     Rows of K: the field at the start, k_1 … k_s, sums, the field at the end.  With k = (k_u, k_v) and g = Σ γ_ij k_j,
 
-    k_u = f_u + h g_v + γh k_v,    (M + γhD + γ²h²K) k_v = M f_v − h (D g_v + K g_u) − γhK (f_u + h g_v).            (5)
+    k_u = f_u + h g_v + γh k_v,    (M + γhD + γ²h²K) k_v = M f_v − h (D g_v + K g_u) − γhK (f_u + h g_v).            (7)
     """
     retract, dexpinv = group.retract, group.dexpinv_right_apply
     acceleration, momentum, resistance = dynamics.acceleration, dynamics.momentum, dynamics.resistance
@@ -415,7 +466,7 @@ def rosenbrock(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 status = acceleration(I, F, t + alpha * h, Y[:nq], Y[nq:], A, u[1, nv:])
                 if status != 0:
                     return status
-            # (5): K[1 + i] as scratch for the right-hand side
+            # (7): K[1 + i] as scratch for the right-hand side
             status = momentum(I, F, y[:nq], u[1, nv:], A, u[0, nv:])
             if status != 0:
                 return status

@@ -32,8 +32,8 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import apply_elements, load
-from liegeo.kernels.inertia import body_bias, body_inertia, inertias
-from liegeo.kernels.kinematics import body_pose, body_velocity, poses, through_node
+from liegeo.kernels.inertia import body_bias, body_inertia
+from liegeo.kernels.kinematics import body_pose, body_velocity, through_node
 from liegeo.kernels.reduced import gather_reduced, receive_force, receive_inertia, reduce, scatter_reduced
 from liegeo.kernels.spatial import (
     add,
@@ -82,8 +82,15 @@ def forward_dynamics(I, F, q, v, u, W, out):
 @kernel(forceinline=False)
 def factorise(I, F, q, alpha, beta, W):
     """Prepare W for `substitute`; returns as forward_dynamics."""
-    poses(I, F, q, W)
-    inertias(I, F, q, False, W)
+    for i in range(I[at.N_BODIES]):
+        body_pose(I, F, i, q, False, W)
+        body_inertia(I, F, i, q, False, W)
+    return factorise_next(I, F, q, alpha, beta, W)
+
+
+@kernel(forceinline=False)
+def factorise_next(I, F, q, alpha, beta, W):
+    """The same where inverse dynamics with this q has left poses and inertias in W."""
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         status = articulate(I, F, i, alpha, beta, False, W)
         if status != 0:

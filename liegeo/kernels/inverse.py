@@ -1,8 +1,11 @@
 """Inverse dynamics, O(N): [JR90, (4.2)], [SY16, (12)–(17)] on trees.
 
-Base to tip A from (3) of kinematics.py; tip to base, at each body with the forces of its children added,
+Base to tip A from (3) of kinematics.py, and with it what moves each body alone,
 
-    f_r = M_rr A + M_rf η̈ + b_r,      f_f = M_rfᵀ A + M_e η̈ + b_f,                                (1)
+    f_r = M_rr A + M_rf η̈ + b_r,      f_f = M_rfᵀ A + M_e η̈ + b_f;                                (1)
+
+tip to base, at each body with the forces of its children added,
+
     τ = Sᵀ f_r + armature v̇ + what spring, damper and friction oppose,      T_f = f_f − Π_dᵀ f_r,   (2)
     to the parent: AdT(X_BN) f_r, and through a deforming node [Π_Nᵀ; AdT(X_NP)] of it.            (3)
 
@@ -15,42 +18,41 @@ from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.articulated import clear, from_parent, give_force
 from liegeo.kernels.elements import actuator_force, add_resistance, apply_elements
-from liegeo.kernels.inertia import biases, inertias
-from liegeo.kernels.kinematics import poses, velocities
+from liegeo.kernels.inertia import body_bias, body_inertia
+from liegeo.kernels.kinematics import body_pose, body_velocity
 from liegeo.kernels.spatial import add, dot, inertia_apply, plus, put, six, sum_columns, times, wrench_inward
 
 
 @kernel(forceinline=False)
 def inverse_dynamics(I, F, q, v, a, W, out):
-    """out = the generalised forces that give the accelerations a, beside the inputs, which stand behind them in a."""
-    poses(I, F, q, W)
-    velocities(I, F, q, v, W)
-    inertias(I, F, q, False, W)
-    biases(I, F, q, v, W)
+    """out = the generalised forces that give the accelerations a, beside the inputs, which stand behind them in a.
+
+    The inertia of each body by itself stays in W, for articulated.factorise_next.
+    """
+    # Body by body, not pass by pass: what is read of a body is still in the cache for what follows.
+    for i in range(I[at.N_BODIES]):
+        body_pose(I, F, i, q, False, W)
+        body_velocity(I, F, i, q, v, W)
+        body_inertia(I, F, i, q, False, W)
+        body_bias(I, F, i, q, v, W)
+        body_acceleration(I, F, i, a, 1.0, W)
+        _move_body(I, i, a, W)
     if I[at.N_ELEMENTS] > 0:
         apply_elements(I, F, q, v, a, W)
-    accelerations(I, F, a, 1.0, W)
-    forces(I, F, q, v, a, W, out)
-
-
-@kernel(forceinline=False)
-def accelerations(I, F, a, gravity, W):
-    """A at ACC for given v̇; gravity is an acceleration of the base, `gravity` (0 or 1) times."""
-    for i in range(I[at.N_BODIES]):
-        b, _, w = at.rows(i)
-        A = plus(from_parent(I, F, b, w, a, gravity, W), six(W, w + at.BIAS))
-        jv = index(I[b + at.JV])
-        for k in range(I[b + at.NV]):
-            A = plus(A, times(a[jv + k], six(W, w + at.SUB + 6 * k)))
-        if I[b + at.OFFSET] == at.DEFORMING:
-            n, ev = I[b + at.NM], index(I[b + at.EV])
-            A = plus(A, times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, a, ev)))
-        put(W, w + at.ACC, A)
+    _balance(I, F, q, v, a, W, out)
 
 
 @kernel(forceinline=False)
 def forces(I, F, q, v, a, W, out):
     """(1)–(3), after `accelerations` and `biases`."""
+    for i in range(I[at.N_BODIES]):
+        _move_body(I, i, a, W)
+    _balance(I, F, q, v, a, W, out)
+
+
+@kernel(forceinline=False)
+def _balance(I, F, q, v, a, W, out):
+    """(2) and (3)."""
     _collect(I, F, a, W, out)
     for i in range(I[at.N_BODIES]):
         b, f, _ = at.rows(i)
@@ -62,24 +64,69 @@ def forces(I, F, q, v, a, W, out):
 
 
 @kernel(forceinline=False)
+def accelerations(I, F, a, gravity, W):
+    """`body_acceleration` of every body, after `poses` and `velocities`."""
+    for i in range(I[at.N_BODIES]):
+        body_acceleration(I, F, i, a, gravity, W)
+
+
+@kernel
+def body_acceleration(I, F, i, a, gravity, W):
+    """A at ACC for given v̇; gravity is an acceleration of the base, `gravity` (0 or 1) times."""
+    b, _, w = at.rows(i)
+    A = plus(from_parent(I, F, b, w, a, gravity, W), six(W, w + at.BIAS))
+    jv = index(I[b + at.JV])
+    for k in range(I[b + at.NV]):
+        A = plus(A, times(a[jv + k], six(W, w + at.SUB + 6 * k)))
+    if I[b + at.OFFSET] == at.DEFORMING:
+        n, ev = I[b + at.NM], index(I[b + at.EV])
+        A = plus(A, times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, a, ev)))
+    put(W, w + at.ACC, A)
+
+
+@kernel(forceinline=False)
 def momentum(I, F, q, v, W, out):
     """out = M(q) v: (1)–(3) with v for v̇ and no bias."""
-    poses(I, F, q, W)
-    inertias(I, F, q, False, W)
+    for i in range(I[at.N_BODIES]):
+        body_pose(I, F, i, q, False, W)
+        body_inertia(I, F, i, q, False, W)
     clear(I, W)
-    accelerations(I, F, v, 0.0, W)
+    for i in range(I[at.N_BODIES]):
+        body_acceleration(I, F, i, v, 0.0, W)
+        _move_body(I, i, v, W)
     _collect(I, F, v, W, out)
+
+
+@kernel
+def _move_body(I, i, a, W):
+    """(1), added to the biases at FOR and ZF."""
+    b, _, w = at.rows(i)
+    A = six(W, w + at.ACC)
+    z = plus(six(W, w + at.FOR), inertia_apply(W, w + at.INE, A))
+    n = I[b + at.NM]
+    if n > 0:
+        x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
+        z = plus(z, sum_columns(W, x + at.PRF * n, n, a, ev))
+        for k in range(n):
+            t = W[x + at.ZF * n + k] + dot(six(W, x + at.PRF * n + 6 * k), A)
+            for l in range(n):
+                t += W[x + at.PFF * n + n * k + l] * a[ev + l]
+            W[x + at.ZF * n + k] = t
+    put(W, w + at.FOR, z)
 
 
 @kernel(forceinline=False)
 def _collect(I, F, a, W, out):
-    """(1)–(3) without the joints' own resistance."""
+    """(2) and (3) without the joints' own resistance."""
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, f, w = at.rows(i)
-        z = plus(six(W, w + at.FOR), inertia_apply(W, w + at.INE, six(W, w + at.ACC)))
-        if I[b + at.NM] > 0:
-            z = _modal_forces(I, b, w, z, a, W, out)
-        put(W, w + at.FOR, z)
+        z = six(W, w + at.FOR)
+        n, x, ev = I[b + at.NM], index(I[b + at.FLEX]), index(I[b + at.EV])
+        for k in range(n):
+            out[ev + k] = W[x + at.ZF * n + k]
+        if I[b + at.OFFSET] == at.DEFORMING:
+            for k in range(n):
+                out[ev + k] -= dot(six(W, x + at.PID * n + 6 * k), z)
         jv = index(I[b + at.JV])
         for k in range(I[b + at.NV]):
             out[jv + k] = dot(six(W, w + at.SUB + 6 * k), z) + F[f + at.ARMATURE + k] * a[jv + k]
@@ -91,20 +138,3 @@ def _collect(I, F, a, W, out):
                 give_force(I, b, p, z, W)
             else:
                 add(W, p + at.FOR, z)
-
-
-@kernel(forceinline=False)
-def _modal_forces(I, b, w, z, a, W, out):
-    """f_r with the share of η̈; T_f of (2) into `out`."""
-    b, w = index(b), index(w)
-    n, x, ev = I[b + at.NM], index(I[b + at.FLEX]), index(I[b + at.EV])
-    A = six(W, w + at.ACC)
-    z = plus(z, sum_columns(W, x + at.PRF * n, n, a, ev))
-    for k in range(n):
-        t = W[x + at.ZF * n + k] + dot(six(W, x + at.PRF * n + 6 * k), A)
-        for l in range(n):
-            t += W[x + at.PFF * n + n * k + l] * a[ev + l]
-        if I[b + at.OFFSET] == at.DEFORMING:
-            t -= dot(six(W, x + at.PID * n + 6 * k), z)
-        out[ev + k] = t
-    return z

@@ -97,7 +97,7 @@ _SIGNATURES = {operation: _signature(operation) for operation in OPERATIONS}
 TOLERANCE = 1e-6
 
 # Algebra vectors with larger entries have no finite square.
-_LARGEST = 1e150
+LARGEST = 1e150
 
 # Cayley vectors of this size stand for rotations that are a half turn to within rounding.
 _HALF_TURN = 1e15
@@ -526,7 +526,7 @@ class Group:
             inside = tuple(int(i) for i in np.argwhere(~np.isfinite(element))[0]) if element.ndim else ()
             index = _at(place + tuple(start + i for i in inside))
             raise InputError(f"{who}{index}{note} is {element[inside]}, expected a finite number.")
-        if letter == "v" and self.family != "R" and not float(np.abs(element).max()) < _LARGEST:
+        if letter == "v" and self.family != "R" and not float(np.abs(element).max()) < LARGEST:
             raise InputError(f"{who}{_at(place)}{note} is too large: its square is not a finite number.")
         if letter in "vps":
             return

@@ -20,7 +20,7 @@ from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.lie import quaternion, rn, s1, se2, se3, se3q, so3
 from liegeo.lie.batch import make_loop
-from liegeo.lie.group import OPERATIONS, TOLERANCE, Array, Group, anything, as_shape, collect
+from liegeo.lie.group import LARGEST, OPERATIONS, TOLERANCE, Array, Group, anything, as_shape, collect
 
 # Columns of a layout: which factor, then where its element, algebra vector, point and matrix begin and end.
 KIND, ELEMENT, VECTOR, POINT, MATRIX = 0, 1, 3, 5, 7
@@ -219,11 +219,18 @@ class Product(Group):
             self._check_factors_of(operation, name, letter, array)
         return array
 
+    def _is_plain(self, letter: str) -> bool:
+        """Whether any numbers will do that are finite and have a finite square."""
+        return letter in "vp" or (letter == "g" and all(g.family in ("R", "S1") for g in self.factors.values()))
+
     def _check_factors_of(self, operation: str, name: str, letter: str, array: Array) -> None:
         """Let each factor judge its own piece, so that the message names the factor."""
         who = f"{self.name}.{operation}: argument {name}"
         if letter == "s":
             self._check_batch(who, letter, array)
+            return
+        if self._is_plain(letter) and (np.abs(array) < LARGEST).all():
+            # every factor would say yes, one after the other
             return
         column = _COLUMN[letter]
         rest = array.copy() if letter in "hH" else None

@@ -336,6 +336,12 @@ class Names:
             out.add(loop.name, _counted("multiplier", "generalised force", len(loop.rows)), source)
 
 
+@functools.lru_cache(maxsize=16)
+def names_of(model: Model) -> Names:
+    """The columns of a model, listed once: a short run takes no longer than listing hundreds of names."""
+    return Names(model)
+
+
 def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, counted: bool) -> None:
     """Accelerations and generalised forces of the owner's speeds: one number, or counted in their order."""
     for what, source, k in ((name, "a", 0), ("tau", "u", 1)):

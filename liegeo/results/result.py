@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from liegeo.errors import InputError
 from liegeo.model.model import Model, State
 from liegeo.results import tables
-from liegeo.results.names import Column, Names
+from liegeo.results.names import Column, Names, names_of
 from liegeo.results.quantities import Observer
 from liegeo.results.tables import read_table
 
@@ -86,9 +86,9 @@ class Result:
 
     # ---- columns
 
-    @functools.cached_property
+    @property
     def _names(self) -> Names:
-        return Names(self.model)
+        return names_of(self.model)
 
     @functools.cached_property
     def _observer(self) -> Observer:

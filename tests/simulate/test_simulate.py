@@ -229,3 +229,23 @@ def test_messages_about_models(swinging):
         lg.simulate(swinging.tree, t_end=1.0)
     with pytest.raises(InputError, match="3 coordinates and 3 speeds, expected 1 and 1: it is of another model"):
         lg.simulate(swinging, crane().state(), t_end=1.0)
+
+
+@pytest.mark.parametrize(("rho", "step"), [(0.8, 8e-3), (0.9, 5e-3), (0.95, 5e-3)])
+def test_long_chains_take_long_steps(rho, step):
+    """With the matrix of the first guess Newton's method diverges here; from the better guess it does not."""
+    chain, end = flexible_chain(16), {"t_end": 0.3, "output": [0.3]}
+    run, fine = (
+        lg.simulate(chain, method=li.generalised_alpha(*how), step=h, **end)
+        for how, h in (((rho,), step), ((0.8,), 1e-3))
+    )
+    x, z = 0, 2
+    error = (run["link15.8.position"] - fine["link15.8.position"])[-1, [x, z]]
+    assert np.abs(error).max() < 1e-3 * (step / 5e-3) ** 2
+
+
+def test_samples_at_the_ends_of_steps_are_those_ends():
+    """Not what a polynomial makes of them; round-off in the times does not matter."""
+    every = lg.simulate(crane(), t_end=0.3, step=0.01, output="steps")
+    some = lg.simulate(crane(), t_end=0.3, step=0.01, output=[0.01 * 3, 0.1 + 0.2 - 0.1, 0.25, 0.3])
+    assert (some.q == every.q[[3, 20, 25, 30]]).all()
