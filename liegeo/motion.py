@@ -29,7 +29,7 @@ from scipy.interpolate import BSpline, CubicSpline, PPoly
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
-from liegeo.kernels import articulated, motion
+from liegeo.kernels import articulated, loops, motion
 from liegeo.kernels import layout as at
 from liegeo.model.body import suggest
 from liegeo.model.constraints import Motion
@@ -49,7 +49,14 @@ DYNAMICS = Dynamics(
     factorise_next=articulated.factorise_next,
 )
 
-CONSTRAINED = DYNAMICS._replace(acceleration=motion.constrained_acceleration, closing=motion.closing)
+CONSTRAINED = DYNAMICS._replace(
+    acceleration=motion.constrained_acceleration,
+    residual=motion.constrained_residual,
+    factorise=loops.factorise,
+    closing=motion.closing,
+    correct=loops.correct,
+    release=loops.release,
+)
 
 _ENDINGS = (".torque", ".force", ".input")
 

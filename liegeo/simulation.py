@@ -215,8 +215,8 @@ class _Run:
         if method is not None:
             raise InputError(f"simulate: method is {method!r}, expected a method of liegeo.integrate or its name.")
         if step is not None:
-            return GeneralisedAlpha if _is_elastic(self.model) and not self.model.rows else RKMK4
-        if not _is_elastic(self.model) or self.end == self.start or self.model.rows:
+            return GeneralisedAlpha if _is_elastic(self.model) else RKMK4
+        if not _is_elastic(self.model) or self.end == self.start:
             return DormandPrince54
         return AdaptiveAlpha if self._is_stiff() else DormandPrince54
 

@@ -48,6 +48,7 @@ from liegeo.integrate.methods import (
     Verlet4,
     composition,
     generalised_alpha,
+    index_3_alpha,
     solve,
 )
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
@@ -99,6 +100,7 @@ __all__ = [
     "adaptive_alpha",
     "composition",
     "generalised_alpha",
+    "index_3_alpha",
     "solve",
     "solve_adaptive",
 ]

@@ -34,10 +34,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import explicit, stiff
+from liegeo.integrate import constrained, explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of
-from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made
+from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made, maker
 from liegeo.integrate.problems import Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
@@ -68,6 +68,7 @@ class AdaptiveMethod:
     mechanical: bool = False
     workspaces: int = 1
     properties: frozenset[str] = frozenset()
+    make_closed: Callable[[explicit.Operations, Any, bool], Any] | None = None
 
     def coefficients(self, tolerance: float) -> Array:
         if isinstance(self.table, tb.Pair | tb.Rosenbrock):
@@ -123,6 +124,7 @@ def adaptive_alpha(rho: float = 0.8) -> AdaptiveMethod:
         mechanical=True,
         workspaces=2,
         properties=frozenset({"stiff"}),
+        make_closed=constrained.adaptive_alpha,
     )
 
 
@@ -391,7 +393,8 @@ def compile_adaptive(problem: Problem, method: AdaptiveMethod) -> Made:
     """The loop, compiled if the field is; one for all mechanical systems."""
     check_method(problem, method)
     given = given_to(problem, method.mechanical)
-    return _compile(explicit.operations(problem.group), method.make, given, problem.compiled, closed_by(problem))
+    make, closed = maker(problem, method), closed_by(problem, method)
+    return _compile(explicit.operations(problem.group), make, given, problem.compiled, closed)
 
 
 @functools.lru_cache(maxsize=256)

@@ -36,6 +36,8 @@ _ARGUMENTS = {
     "resistance": (_I, _F, _T, _T, _V, _V),
     "energy": (_I, _F, _T, _V, _V, _V),
     "closing": (_I, _F, _T, _V, _V, _V, _V, _V),
+    "correct": (_I, _F, _V, _T, _T, _T, _V, _V, _V),
+    "release": (_I, _V),
     "factorise_next": (_I, _F, _V, _T, _T, _V),
 }
 _SIZE = len(_ARGUMENTS)
@@ -87,13 +89,23 @@ def _closing(I, F, t, q, v, W, dq, dv):
 
 
 @kernel
+def _correct(I, F, r, a, b, adding, W, B, out):
+    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, r, a, b, adding, W, B, out))
+
+
+@kernel
+def _release(I, W):
+    return invoke(I[I.shape[0] - _SIZE + 10], (I, W))
+
+
+@kernel
 def _factorise_next(I, F, q, alpha, beta, W):
-    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, q, alpha, beta, W))
+    return invoke(I[I.shape[0] - _SIZE + 11], (I, F, q, alpha, beta, W))
 
 
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    factorise_next=_factorise_next,
+    *(_correct, _release, _factorise_next),
 )
 
 

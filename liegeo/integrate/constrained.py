@@ -2,8 +2,8 @@
 
     M(q) v̇ = f(t, q, v) + Jᵀλ,        J v = the rate of φ at fixed time.                                            (1)
 
-Unknowns of a step are x = v̇₁ and λ₁, in the notation of stiff.py (1): v₁ = … + c_v x, Δ = … + c_q x.  With S = M + c_v D +
-c_q K and the residual r = M v̇ − f − Jᵀλ, a correction of Newton's method is
+Unknowns of a step are x = v̇₁ and λ₁, in the notation of stiff.py (1): v₁ = … + c_v x, Δ = … + c_q x.  With
+S = M + c_v D + c_q K and the residual r = M v̇ − f − Jᵀλ, a correction of Newton's method is
 
     S dx = −r + Jᵀ dλ,      J dx = −φ/c_q                                              index 3 [BCA12]              (2)
     S dx = −r + Jᵀ dλ,      J dx = −φ̇/c_v                                              index 2, stabilised:         (3)
@@ -26,8 +26,8 @@ from liegeo.integrate.explicit import NO_CONVERGENCE, Operations, projected
 
 Kernel = Callable[..., Any]
 
-# Corrections with one matrix, and in all: the matrix is that of the first guess, until it is too slow.
-_PATIENCE, _ITERATIONS = 12, 40
+# Corrections in all; the matrix is that of the first guess, until it is too slow.
+_ITERATIONS = 40
 
 
 def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
@@ -80,12 +80,13 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
                 size = max(size, abs(cq * K[r, nv + k] + u[1, k]), abs(h * cv * K[r, nv + k]))
             if not size < 1e100:
                 return NO_CONVERGENCE
-            done, slow = stiff.judge(size, before, since, tolerance)
+            verdict, _ = stiff.judge(size, before, since, tolerance)
             before, since = size, since + 1
-            if done:
+            if verdict == stiff.DONE:
                 place(layout, cv, cq, y, K, u, out)
                 return 0
-            if slow or since > _PATIENCE:
+            if verdict == stiff.TOO_SLOW:
+                # the matrix from here
                 ready = False
         return NO_CONVERGENCE
 

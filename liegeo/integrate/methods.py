@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import calls, conserving, explicit, magnus, stiff, symmetric, variational
+from liegeo.integrate import calls, conserving, constrained, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of
 from liegeo.integrate.checks import check_conservative, check_linear
@@ -43,8 +43,9 @@ class Method:
     method that is `mechanical` gets the kernels of a system (problems.Dynamics) in place of the field.  `table` is a
     tableau or plain numbers.  A step may use `rows` of K (a tableau's stages, if not given); the first `memory` of them
     stay from step to step, all zero before the first; both are numbers or functions of the number of speeds.
-    `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  A method of
-    one's own needs no more.
+    `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
+    is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
+    are projected.  A method of one's own needs no more.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Method:
     mechanical: bool = False
     workspaces: int = 1
     properties: frozenset[str] = frozenset()
+    make_closed: Callable[[Operations, Any, bool], Any] | None = None
 
     def __post_init__(self) -> None:
         unknown = self.properties - PROPERTIES
@@ -151,7 +153,14 @@ EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-moment
 def generalised_alpha(rho: float = 0.8, tolerance: float = 1e-9) -> Method:
     """Generalised-α whose step leaves the share `rho` of an infinitely stiff oscillation."""
     name, make = f"generalised-alpha-{rho:g}", stiff.generalised_alpha
-    return Method(name, 2, make, stiff.spectral(rho, tolerance), **_IMPLICIT)
+    closed = constrained.generalised_alpha
+    return Method(name, 2, make, stiff.spectral(rho, tolerance), make_closed=closed, **_IMPLICIT)
+
+
+def index_3_alpha(rho: float = 0.8, tolerance: float = 1e-9) -> Method:
+    """The same, but with constraints on positions alone: speeds then miss theirs by O(h²).  For studies."""
+    plain = generalised_alpha(rho, tolerance)
+    return replace(plain, name=f"index-3-alpha-{rho:g}", make_closed=constrained.index_3)
 
 
 _IMPLICIT: dict[str, Any] = {
@@ -191,10 +200,11 @@ def check_method(problem: Problem, method: Any) -> None:
         )
     if "linear" in method.properties:
         check_linear(problem, method.name)
-    if problem.system is not None and problem.system.constrained and method.mechanical:
+    closed = problem.system is not None and problem.system.constrained
+    if closed and method.mechanical and method.make_closed is None:
         raise InputError(
             f"problem '{problem.name}': method {method.name} does not know constraints.\n"
-            "  Take one for fields, which is projected onto them: rkmk-4, rkmk-54 (adaptive), midpoint."
+            "  Take generalised-α, or one for fields, which is projected: rkmk-4, rkmk-54 (adaptive), midpoint."
         )
     if "energy" in method.properties and problem.system is not None:
         check_conservative(problem, problem.system, method.name)
@@ -294,7 +304,9 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
 def compile_loop(problem: Problem, method: Method) -> Made:
     """The loop of a method on a problem, compiled if the field is; one for all mechanical systems."""
     given = given_to(problem, method.mechanical)
-    return _compile(operations(problem.group), method.make, given, problem.compiled, closed_by(problem))
+    return _compile(
+        operations(problem.group), maker(problem, method), given, problem.compiled, closed_by(problem, method)
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -331,9 +343,15 @@ def made(
     return Made(loop(step, compiled), frozenset({*used, "acceleration"}))
 
 
-def closed_by(problem: Problem) -> Dynamics | None:
-    """The kernels that bring a problem back to its constraints, if it has any."""
-    if problem.system is None or not problem.system.constrained:
+def maker(problem: Problem, method: Any) -> Callable[..., Any]:
+    """What makes the step of a method on a problem."""
+    known = method.mechanical and problem.system is not None and problem.system.constrained
+    return method.make_closed if known else method.make
+
+
+def closed_by(problem: Problem, method: Any) -> Dynamics | None:
+    """The kernels that bring a problem back to its constraints, if it has any and the method does not know them."""
+    if problem.system is None or not problem.system.constrained or method.mechanical:
         return None
     return calls.STUBS if problem.compiled else problem.system.dynamics
 

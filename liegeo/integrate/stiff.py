@@ -52,7 +52,7 @@ _ROUND_OFF = 1e-9
 _PATIENCE, _ITERATIONS = 10, 40
 
 # What an iteration finds out about itself.
-_GO_ON, _DONE, _TOO_SLOW = range(3)
+GO_ON, DONE, TOO_SLOW = range(3)
 
 # Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; the dense matrix with its
 # pivots.  Scratch: (x | base of v), (base of Δ | w), (residual | correction), and two rows more.
@@ -71,7 +71,7 @@ def rows(nv: int) -> int:
 
 
 @kernel
-def _scratch(nv):
+def scratch_rows(nv):
     """Rows of the scratch."""
     x = _MATRIX + (nv + 2) // 2
     return x, x + 1, x + 2, x + 3
@@ -90,7 +90,7 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         """The state that belongs to x."""
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
-        x, base, _, extra = _scratch(nv)
+        x, base, _, extra = scratch_rows(nv)
         for k in range(nv):
             v = K[x, nv + k] + cv * K[x, k]
             u[0, nv + k] = v - y[nq + k]
@@ -119,7 +119,7 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         """The derivative of the residual by x, by differences, factorised; a status."""
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
-        x, _, r, _ = _scratch(nv)
+        x, _, r, _ = scratch_rows(nv)
         M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
         e = 1e-6 / (h * cv + cq)
         for j in range(nv):
@@ -146,7 +146,7 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         stiff modes are then where they will be, and the matrix from there is near the true derivative.
         """
         nv = K.shape[1] // 2
-        x, _, r, _ = _scratch(nv)
+        x, _, r, _ = scratch_rows(nv)
         for k in range(nv):
             K[x, k] = K[K.shape[0] - 1, k]
         place(layout, h, cv, cq, two_step, y, K, u, out)
@@ -167,7 +167,7 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         half = W.shape[0] // 2
         A, B = W[:half], W[half:]
         M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
-        x, _, r, _ = _scratch(nv)
+        x, _, r, _ = scratch_rows(nv)
         guess = K.shape[0] - 1
         for k in range(nv):
             K[guess, k] = K[x, k]
@@ -194,15 +194,15 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 size = max(size, abs(cq * K[r, nv + k]), abs(h * cv * K[r, nv + k]))
             if not size < 1e100:
                 return NO_CONVERGENCE
-            verdict, rate = _judge(size, before, since, tolerance)
+            verdict, rate = judge(size, before, since, tolerance)
             before, since = size, since + 1
-            if verdict == _DONE:
+            if verdict == DONE:
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 return 0
-            if verdict == _TOO_SLOW and not renewed:
+            if verdict == TOO_SLOW and not renewed:
                 regain(layout, I, F, h, cv, cq, two_step, y, B, K, u, out)
                 renewed, ready, since = True, False, 0
-            elif verdict == _TOO_SLOW:
+            elif verdict == TOO_SLOW:
                 if fresh and rate > 0.9:
                     return NO_CONVERGENCE
                 if rate > 0.9:
@@ -220,18 +220,18 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 @kernel
-def _judge(size, before, since, tolerance):
+def judge(size, before, since, tolerance):
     """A word on a correction of this size, after `since` others with one matrix, the last `before`; and the rate."""
     if since == 0:
         # it does not know its rate
-        return _DONE if size <= 1e-3 * tolerance else _GO_ON, 0.0
+        return DONE if size <= 1e-3 * tolerance else GO_ON, 0.0
     rate = size / before
     # what is left after a step that shrinks the error by `rate`
     if size <= 1e-3 * tolerance or (rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
-        return _DONE, rate
+        return DONE, rate
     if rate > _SLOW:
-        return _DONE if size <= _ROUND_OFF else _TOO_SLOW, rate
-    return _TOO_SLOW if since >= _PATIENCE else _GO_ON, rate
+        return DONE if size <= _ROUND_OFF else TOO_SLOW, rate
+    return TOO_SLOW if since >= _PATIENCE else GO_ON, rate
 
 
 @kernel(forceinline=False)
@@ -280,9 +280,11 @@ def substitute_dense(M, n, r, out):
         out[i] /= M[n * i + i]
 
 
-def generalised_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """(1); coefficients: α_m, α_f, γ, β, tolerance.  Memory: v̇ and a."""
-    newton, acceleration = _newton(group, dynamics, compiled), dynamics.acceleration
+def generalised_alpha(
+    group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = _newton
+) -> Kernel:
+    """(1); coefficients: α_m, α_f, γ, β, tolerance.  Memory: v̇ and a.  constrained.py makes its own `newton`."""
+    newton, acceleration = make_newton(group, dynamics, compiled), dynamics.acceleration
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nv = K.shape[1] // 2
@@ -296,7 +298,7 @@ def generalised_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kerne
             for k in range(nv):
                 K[_PAST, nv + k] = K[_PAST, k]
             K[_FLAGS, _STARTED] = 1.0
-        x, base, _, _ = _scratch(nv)
+        x, base, _, _ = scratch_rows(nv)
         share = (1.0 - af) / (1.0 - am)
         for k in range(nv):
             old, a = K[_PAST, k], K[_PAST, nv + k]
@@ -320,7 +322,9 @@ def adaptive_rows(nv: int) -> int:
     return rows(nv) + 4
 
 
-def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+def adaptive_alpha(
+    group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = _newton
+) -> Kernel:
     """(1) as a trial step (explicit.adaptive); coefficients as those of `generalised_alpha`.
 
     a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
@@ -330,7 +334,7 @@ def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
     Speeds are not weighed: those of stiff modes are large and mean little.
     """
-    newton, substitute = _newton(group, dynamics, compiled), dynamics.substitute
+    newton, substitute = make_newton(group, dynamics, compiled), dynamics.substitute
     momentum, resistance = dynamics.momentum, dynamics.resistance
 
     def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
@@ -338,7 +342,7 @@ def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         nq, half, last = y.shape[0] - nv, W.shape[0] // 2, K.shape[0] - 2
         L, c = K[2:last], coefficients[0, 0]
         am, af, gamma, beta = c[0], c[1], c[2], c[3]
-        x, base, r, _ = _scratch(nv)
+        x, base, r, _ = scratch_rows(nv)
         ratio = h / K[1, nv] if K[1, nv] != 0.0 else 0.0
         share = (1.0 - af) / (1.0 - am)
         cv, cq = h * gamma * share, h * h * beta * share
@@ -395,7 +399,7 @@ def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
-        x, base, _, _ = _scratch(nv)
+        x, base, _, _ = scratch_rows(nv)
         two_step = K[_FLAGS, _STARTED] == 1.0
         # v̇ at the start: the trapezoidal step needs it, and it is a good first guess
         status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[x, :nv])
