@@ -90,6 +90,7 @@ class Closer:
         u = self._drive.values(float(t), q, v)
         model = self.model
         status = loops.closing(model.ints, model.floats, q, v, u, self._beta, self._work, self.dq, self.dv)
+        model.check_custom()
         if status:
             raise AssemblyError(model.singular((status - 1) // 2, modes=status % 2 == 0))
         self.rates = self._work[model.row_slice(at.RATE)].copy()

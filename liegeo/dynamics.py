@@ -34,6 +34,8 @@ def forward_dynamics(
     to read and to check: liegeo/operators.py) or "composite" (mass matrix and dense solve, O(N³)).
     """
     if method == "direct":
+        if model.rows:
+            raise InputError('method "direct" knows no loops; use "articulated" or "composite".')
         return operators.forward_dynamics(model, state, tau, inputs)
     if method == "composite":
         return _composite(model, state, tau, inputs)
@@ -128,6 +130,7 @@ def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = N
     kinematics.velocities(I, F, q, v, work)
     inverse.accelerations(I, F, u[: model.nv], 1.0, work)
     constraints.evaluate(I, F, q, v, u, work)
+    model.check_custom()
     constraints.accelerated(I, F, q, v, u[: model.nv], work)
     return ConstraintValues(*(work[model.row_slice(column)].copy() for column in (at.PHI, at.RATE, at.RIGHT)))
 
@@ -331,13 +334,17 @@ def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Arr
     """q, v and what else there is as arrays of one type, a workspace and a vector for the result."""
     given = (state.q, state.v, *more)
     dtype = np.result_type(*given, np.float64)
+    if model.custom and dtype.kind == "c":
+        raise InputError(f"{model!r} has a Custom constraint: its functions are real, so there is no complex step.")
     return [np.ascontiguousarray(x, dtype) for x in given], model.workspace(dtype), np.empty(model.nv, dtype)
 
 
 def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Array) -> None:
     # models without loops need not wait until those are compiled
     kernel = loops.forward_dynamics if model.rows else articulated.forward_dynamics
-    _check(model, kernel(model.ints, model.floats, q, v, u, work, out))
+    status = kernel(model.ints, model.floats, q, v, u, work, out)
+    model.check_custom()
+    _check(model, status)
 
 
 def _check(model: Model, status: int) -> None:

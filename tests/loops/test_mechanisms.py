@@ -8,7 +8,8 @@ from scipy.integrate import cumulative_simpson
 from scipy.interpolate import CubicSpline
 
 import liegeo as lg
-from liegeo import dynamics
+from liegeo import dynamics, flex
+from liegeo import integrate as li
 from liegeo import model as lm
 from liegeo.errors import AssemblyError, InputError, ModelError
 
@@ -174,6 +175,120 @@ def test_methods_that_know_no_constraints_say_so(mechanism):
     model, state = mechanism
     with pytest.raises(InputError, match="variational-exp does not know constraints"):
         lg.simulate(model, state, t_end=1.0, method="variational-exp", step=0.01)
+
+
+# ---- implicit methods
+
+
+def flexible_four_bar():
+    """The same with a coupler that bends: steel, 2 m, 40 × 8 mm, the thin side in the plane."""
+    steel = flex.Material(E=2.1e11, rho=7850.0, nu=0.3)
+    fe = flex.beam(2.0, flex.rectangle(0.008, 0.04), steel, 10)
+    coupler = flex.flexible_body(flex.reduce(fe, ["0", "10"], root="0", n_modes=2), "b", ["10"])
+    joints = [
+        lm.Revolute(name="crank", parent="world", child="a"),
+        lm.Revolute(name="knee", parent="a", child="b", at="end", child_at="0"),
+        lm.Revolute(name="rocker", parent="world", child="c", at=(2.0, 0, 0)),
+    ]
+    cut = lm.Revolute(name="cut", parent="b", child="c", at="10", child_at="end")
+    return lm.Tree(
+        [rod("a", 1.0, 5.0), coupler, rod("c", 1.5, 5.0)], joints, loops=[cut], gravity=(0, -9.81, 0), name="flexible"
+    ).compile()
+
+
+@pytest.fixture(scope="module")
+def flexible():
+    model = flexible_four_bar()
+    return model, lg.assemble(model, model.state(q=GUESS), keep=["crank"])
+
+
+@pytest.mark.parametrize("method", [li.GeneralisedAlpha, li.index_3_alpha(), li.generalised_alpha(1.0)], ids=repr)
+def test_the_order_of_generalised_alpha_with_a_loop(mechanism, method):
+    model, state = mechanism
+    exact = lg.simulate(model, state, t_end=0.5, method="rkmk-5", step=1e-3, output=[0.5])
+    errors = []
+    for step in (0.01, 0.005):
+        run = lg.simulate(model, state, t_end=0.5, method=method, step=step, output="steps")
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
+        values = dynamics.constraint_values(model, lm.State(np.array(run.q[-1]), np.array(run.v[-1])))
+        assert np.abs(values.residual).max() < 1e-11
+        if method.name.startswith("index-3"):
+            # speeds miss theirs by O(h²)
+            assert 1e-6 < np.abs(values.rate).max() < 3e-4
+        else:
+            assert np.abs(values.rate).max() < 1e-11
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
+
+
+def test_modes_stay_where_they_are_while_a_mechanism_is_assembled(flexible):
+    model, state = flexible
+    modes = model.group.q["b"]
+    assert np.abs(dynamics.constraint_values(model, state).residual).max() < 1e-12
+    assert np.abs(state.q[modes]).max() < 1e-6 * np.abs(state.q[: modes.start]).max()
+
+
+def test_a_stiff_mechanism_is_simulated_by_the_implicit_method(flexible):
+    """Chosen by itself; the same motion as by an explicit method with a hundred times as many steps."""
+    model, state = flexible
+    run = lg.simulate(model, state, t_end=0.3, output=0.05)
+    assert run.info.method == "adaptive-alpha-0.8"
+    explicit = lg.simulate(model, state, t_end=0.3, method="rkmk-54", output=0.05)
+    assert run["crank.angle"] == pytest.approx(explicit["crank.angle"], abs=2e-3)
+    assert run["rocker.angle"] == pytest.approx(explicit["rocker.angle"], abs=2e-3)
+    assert explicit.info.steps > 20 * run.info.steps
+    for q, v in zip(run.q, run.v, strict=True):
+        values = dynamics.constraint_values(model, lm.State(np.array(q), np.array(v)))
+        assert np.abs(values.residual).max() < 1e-11
+        assert np.abs(values.rate).max() < 1e-9
+
+
+def test_a_run_with_loops_goes_on_from_a_checkpoint(mechanism, tmp_path):
+    """Cut short by an event that raises, then resumed: the same bits."""
+    model, state = mechanism
+    options = {"t_end": 1.0, "method": li.AdaptiveAlpha, "rtol": 1e-5, "output": 0.1, "checkpoint_every": 0.0}
+    whole = lg.simulate(model, state, **options | {"checkpoint_every": 30.0})
+    seen = []
+
+    def stop(t, here):
+        seen.append(t)
+        if t > 0.5 and not resumed:
+            raise KeyboardInterrupt
+        return 1.0
+
+    resumed = False
+    file = tmp_path / "run.npz"
+    first = lg.simulate(model, state, **options, events=[li.Event(stop)], checkpoint=file)
+    assert not first.info.finished
+    resumed = True
+    again = lg.simulate(model, state, **options, events=[li.Event(stop)], checkpoint=file)
+    assert again.info.finished
+    assert np.array_equal(again.q, whole.q)
+    assert np.array_equal(again.v, whole.v)
+
+
+def test_what_a_function_of_ones_own_raises_reaches_the_caller():
+    def wrong(model, state):
+        raise RuntimeError("no idea")
+
+    model = four_bar(loops=[lm.Custom(name="own", function=wrong)])
+    with pytest.raises(RuntimeError, match="no idea"):
+        dynamics.forward_dynamics(model, model.state())
+    with pytest.raises(RuntimeError, match="no idea"):
+        lg.assemble(model)
+    many = four_bar(loops=[lm.Custom(name="own", function=lambda model, state: state.q[:2])])
+    with pytest.raises(InputError, match="Custom 'own': its function returned 2 residuals, expected 1"):
+        lg.assemble(many)
+    with pytest.raises(InputError, match="there is no complex step"):
+        dynamics.forward_derivatives(many, many.state())
+
+
+def test_derivatives_of_a_mechanism(mechanism):
+    """Exact, by complex step through the loop, against differences."""
+    model, state = mechanism
+    exact = dynamics.forward_derivatives(model, state).v
+    for k, e in enumerate(1e-6 * np.eye(3)):
+        forth, back = (dynamics.forward_dynamics(model, lm.State(state.q, state.v + s * e)) for s in (1, -1))
+        assert exact[:, k] == pytest.approx((forth - back) / 2e-6, abs=1e-6)
 
 
 BAD = {
