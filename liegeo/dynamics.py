@@ -125,6 +125,7 @@ class ConstraintValues(NamedTuple):
 def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
     (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs))
+    _check_real(model, work)
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
@@ -334,17 +335,21 @@ def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Arr
     """q, v and what else there is as arrays of one type, a workspace and a vector for the result."""
     given = (state.q, state.v, *more)
     dtype = np.result_type(*given, np.float64)
-    if model.custom and dtype.kind == "c":
-        raise InputError(f"{model!r} has a Custom constraint: its functions are real, so there is no complex step.")
     return [np.ascontiguousarray(x, dtype) for x in given], model.workspace(dtype), np.empty(model.nv, dtype)
 
 
 def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Array) -> None:
+    _check_real(model, work)
     # models without loops need not wait until those are compiled
     kernel = loops.forward_dynamics if model.rows else articulated.forward_dynamics
     status = kernel(model.ints, model.floats, q, v, u, work, out)
     model.check_custom()
     _check(model, status)
+
+
+def _check_real(model: Model, work: Array) -> None:
+    if model.custom and work.dtype.kind == "c":
+        raise InputError(f"{model!r} has a Custom constraint, which kernels cannot call with complex numbers.")
 
 
 def _check(model: Model, status: int) -> None:

@@ -9,7 +9,7 @@ S = M + c_v D + c_q K and the residual r = M v̇ − f − Jᵀλ, a correction 
     S dx = −r + Jᵀ dλ,      J dx = −φ̇/c_v                                              index 2, stabilised:         (3)
     S dΔ = Jᵀ dη,           J dΔ = −φ − c_q J dx,    Δ = … + c_q x + dΔ.
 
-(2) leaves speeds off the constraints by O(h²).  In (3), after Gear, Gupta and Leimkuhler, a second set of multipliers
+(2) leaves speeds off the constraints by O(h²).  In (3) [GGL85] a second set of multipliers
 η moves positions onto theirs, so that both levels hold at the end of the step.  Saddle points are solved by the system
 (`correct`): for trees in O(N) a row.
 """
