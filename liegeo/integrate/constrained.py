@@ -28,6 +28,8 @@ Kernel = Callable[..., Any]
 
 # Corrections in all; the matrix is that of the first guess, until it is too slow.
 _ITERATIONS = 40
+# Corrections of Δ and h v after all those that are good enough.
+_NEARLY = 1e-6
 
 
 def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
@@ -88,6 +90,10 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
             if verdict == stiff.TOO_SLOW:
                 # the matrix from here
                 ready = False
+        # next to a singular position corrections are round-off times a large number, and the projection cleans up
+        if before <= _NEARLY:
+            place(layout, cv, cq, y, K, u, out)
+            return 0
         return NO_CONVERGENCE
 
     return kernel(solve, name="integrate.newton_closed", forceinline=False) if compiled else solve
