@@ -5,7 +5,7 @@
 Unknowns of a step are x = v̇₁ and λ₁, in the notation of stiff.py (1): v₁ = … + c_v x, Δ = … + c_q x.  With
 S = M + c_v D + c_q K and the residual r = M v̇ − f − Jᵀλ, a correction of Newton's method is
 
-    S dx = −r + Jᵀ dλ,      J dx = −φ/c_q                                              index 3 [BCA12]              (2)
+    S dx = −r + Jᵀ dλ,      J dx = −φ/c_q (if there is a φ; −φ̇/c_v)                     index 3 [BCA12]              (2)
     S dx = −r + Jᵀ dλ,      J dx = −φ̇/c_v                                              index 2, stabilised:         (3)
     S dΔ = Jᵀ dη,           J dΔ = −φ − c_q J dx,    Δ = … + c_q x + dΔ.
 
@@ -70,11 +70,11 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
                 K[r, k] *= -1.0
                 u[1, k] = u[1, nv + k] = 0.0
             if stabilised:
-                correct(I, F, K[r, :nv], 0.0, -1.0 / cv, 1.0, A, B, K[r, nv:])
-                # −φ − c_q J dx, with J dx = −φ̇/c_v
-                correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, A, B, u[1, :nv])
+                correct(I, F, K[r, :nv], 0.0, -1.0 / cv, -1.0 / cv, 1.0, A, B, K[r, nv:])
+                # −φ − c_q J dx, with J dx = −φ̇/c_v; what has no φ has no say in positions
+                correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, 0.0, A, B, u[1, :nv])
             else:
-                correct(I, F, K[r, :nv], -1.0 / cq, 0.0, 1.0, A, B, K[r, nv:])
+                correct(I, F, K[r, :nv], -1.0 / cq, 0.0, -1.0 / cv, 1.0, A, B, K[r, nv:])
             size = 0.0
             for k in range(nv):
                 K[x, k] += K[r, nv + k]

@@ -97,9 +97,10 @@ def factorise(I, F, q, alpha, beta, W):
 
 
 @kernel(forceinline=False)
-def correct(I, F, r, a, b, adding, W, B, out):
+def correct(I, F, r, a, b, c, adding, W, B, out):
     """out = x with S x = r + Jᵀμ, J x = a φ + b φ̇: S and J factorised in B, φ and φ̇ at PHI and RATE of W.
 
+    Of rows that are not integrable, which have no φ, J x = c φ̇.
     `adding` times μ is added to the multipliers at LAMBDA of W.
     """
     m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
@@ -109,17 +110,13 @@ def correct(I, F, r, a, b, adding, W, B, out):
         out[k] = r[k]
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         articulated.gather(I, F, i, out, False, False, B)
-    for k in range(m):
-        # J S⁻¹ r = e_kᵀ D⁻¹ ε
-        right = a * W[o + at.PHI * m + k] + b * W[o + at.RATE * m + k]
-        for i in range(I[at.N_BODIES]):
-            c, _, w = at.rows(i)
-            n, x, y = I[c + at.NM], e + nv * k + index(I[c + at.JV]), e + nv * k + index(I[c + at.EV])
-            for j in range(I[c + at.NV]):
-                right -= B[x + j] * B[w + at.RES + j] * B[w + at.FAC + j]
-            for j in range(n):
-                right -= B[y + j] * B[index(I[c + at.FLEX]) + at.EPS * n + j]
-        B[o + at.RIGHT * m + k] = right
+    for i in range(I[at.N_CONSTRAINTS]):
+        row = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
+        first = index(I[row + at.C_ROW])
+        for k in range(first, first + I[row + at.C_N]):
+            phi, rate = W[o + at.PHI * m + k], W[o + at.RATE * m + k]
+            right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
+            B[o + at.RIGHT * m + k] = right - _solved_along(I, e + nv * k, B)
     multipliers(I, B)
     _add_rows(I, B)
     articulated.scatter(I, F, 0.0, False, B, out)
@@ -127,6 +124,20 @@ def correct(I, F, r, a, b, adding, W, B, out):
         for k in range(m):
             W[o + at.LAMBDA * m + k] += adding * B[o + at.LAMBDA * m + k]
     return 0
+
+
+@kernel
+def _solved_along(I, e, B):
+    """J S⁻¹ r of a row: e_kᵀ D⁻¹ ε, the row being at B[e] and ε what `gather` left."""
+    total = 0.0 * B[e]
+    for i in range(I[at.N_BODIES]):
+        b, _, w = at.rows(i)
+        n, x, y = I[b + at.NM], e + index(I[b + at.JV]), e + index(I[b + at.EV])
+        for j in range(I[b + at.NV]):
+            total += B[x + j] * B[w + at.RES + j] * B[w + at.FAC + j]
+        for j in range(n):
+            total += B[y + j] * B[index(I[b + at.FLEX]) + at.EPS * n + j]
+    return total
 
 
 @kernel(forceinline=False)

@@ -270,13 +270,13 @@ def test_the_saddle_point_with_damping_and_stiffness(seed):
     before = rng.normal(size=m)
     W[closed.row_slice(at.LAMBDA)] = before
     x = np.empty(nv)
-    loops_kernels.correct(closed.ints, closed.floats, r, 1.5, -0.4, 1.0, W, B, x)
+    loops_kernels.correct(closed.ints, closed.floats, r, 1.5, -0.4, 9.0, 1.0, W, B, x)
     saddle = np.block([[S, -J.T], [J, np.zeros((m, m))]])
     wanted = np.linalg.solve(saddle, np.concatenate([r, 1.5 * phi - 0.4 * rate]))
     assert x == pytest.approx(wanted[:nv], abs=1e-9 * np.abs(wanted).max())
     multipliers = W[closed.row_slice(at.LAMBDA)] - before
     assert multipliers == pytest.approx(wanted[nv:], abs=1e-9 * np.abs(wanted).max())
     # and once more without touching the multipliers
-    loops_kernels.correct(closed.ints, closed.floats, 0 * r, 1.5, -0.4, 0.0, W, B, x)
+    loops_kernels.correct(closed.ints, closed.floats, 0 * r, 1.5, -0.4, 9.0, 0.0, W, B, x)
     assert J @ x == pytest.approx(1.5 * phi - 0.4 * rate, abs=1e-10)
     assert W[closed.row_slice(at.LAMBDA)] - before == pytest.approx(multipliers)
