@@ -47,6 +47,7 @@ def check(model, bodies, state, integrable=None):
     return moving, J, multipliers
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("name", CUTS)
 @pytest.mark.parametrize("seed", [3, 4])
 def test_cut_joints_of_every_kind(name, seed):
@@ -252,6 +253,7 @@ def test_a_constraint_of_ones_own():
 # ---- saddle points of implicit methods
 
 
+@pytest.mark.kernels
 @pytest.mark.parametrize("seed", [71, 72])
 def test_the_saddle_point_with_damping_and_stiffness(seed):
     """S x = r + Jᵀμ, J x = a φ + b φ̇ with S = M + αD + βK, against a dense solve."""
