@@ -11,7 +11,7 @@ import liegeo as lg
 from liegeo import dynamics, flex
 from liegeo import integrate as li
 from liegeo import model as lm
-from liegeo.errors import AssemblyError, InputError, ModelError
+from liegeo.errors import AssemblyError, InputError
 
 
 def rod(name, length, mass=None):
@@ -297,11 +297,6 @@ def test_what_a_function_of_ones_own_raises_reaches_the_caller():
         dynamics.forward_dynamics(model, model.state())
     with pytest.raises(RuntimeError, match="no idea"):
         lg.assemble(model)
-    many = four_bar(loops=[lm.Custom(name="own", function=lambda model, state: state.q[:2])])
-    with pytest.raises(InputError, match="Custom 'own': its function returned 2 residuals, expected 1"):
-        lg.assemble(many)
-    with pytest.raises(InputError, match="kernels cannot call with complex numbers"):
-        dynamics.forward_derivatives(many, many.state())
 
 
 def test_derivatives_of_a_mechanism(mechanism):
@@ -311,48 +306,3 @@ def test_derivatives_of_a_mechanism(mechanism):
     for k, e in enumerate(1e-6 * np.eye(3)):
         forth, back = (dynamics.forward_dynamics(model, lm.State(state.q, state.v + s * e)) for s in (1, -1))
         assert exact[:, k] == pytest.approx((forth - back) / 2e-6, abs=1e-6)
-
-
-BAD = {
-    "a spring in a cut": (
-        lambda: lm.Revolute(name="cut", parent="b", child="c", stiffness=3.0),
-        "closes a loop and has stiffness",
-    ),
-    "a cut that holds nothing": (lambda: lm.Free(name="cut", parent="b", child="c"), "leaves everything free"),
-    "no such body": (lambda: lm.Fixed(name="cut", parent="bb", child="c"), "'bb' is not a body of the tree.*'b'"),
-    "no such joint": (lambda: lm.Gear(name="g", a="crnk", b="knee", ratio=2.0), "'crnk' is not a joint.*'crank'"),
-    "no such coordinate": (
-        lambda: lm.Motion(name="m", joint="crank", coordinate=1),
-        "no coordinate 1, expected 0 to 0",
-    ),
-    "something else": (lambda: "cut", "expected joints and constraints"),
-    "the same name": (lambda: lm.Fixed(name="crank", parent="b", child="c"), "'crank' is used 2 times"),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_loops(case):
-    make, message = BAD[case]
-    with pytest.raises((ModelError, AttributeError), match=f"(?s){message}"):
-        four_bar(loops=[make()])
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lm.Distance(name="d", a="a", b="b", length=0.0), "length is 0.0, must be > 0"),
-        (lambda: lm.Rolling(name="r", a="a", b="b", radius=-1.0), "radius is -1.0, must be > 0"),
-        (
-            lambda: lm.Rolling(name="r", a="a", b="b", radius=1.0, shape="egg"),
-            "shape is 'egg', expected 'disc' or 'ball'",
-        ),
-        (lambda: lm.Gear(name="g", a="a", b="b", ratio=0.0), "factor of 'a' is -0.0"),
-        (lambda: lm.Coupling(name="g", terms={}), "has no terms"),
-        (lambda: lm.Custom(name="c", function=3), "function is 3, expected a function"),
-        (lambda: lm.Custom(name="c", function=len, n=0), "n is 0, expected a whole number"),
-        (lambda: lm.Constraint(name="c").rows, "is abstract; use one of Distance"),
-    ],
-)
-def test_bad_constraints(make, message):
-    with pytest.raises(ModelError, match=message):
-        make()
