@@ -12,6 +12,7 @@ from liegeo import dynamics, flex
 from liegeo import integrate as li
 from liegeo import model as lm
 from liegeo.errors import AssemblyError, InputError
+from liegeo.motion import Drive
 
 
 def rod(name, length, mass=None):
@@ -306,3 +307,49 @@ def test_derivatives_of_a_mechanism(mechanism):
     for k, e in enumerate(1e-6 * np.eye(3)):
         forth, back = (dynamics.forward_dynamics(model, lm.State(state.q, state.v + s * e)) for s in (1, -1))
         assert exact[:, k] == pytest.approx((forth - back) / 2e-6, abs=1e-6)
+
+
+# ---- laws of motion that cannot be followed
+
+LAWS = {
+    "two of three": (lambda t: (1.0, 2.0), r"inputs\['drive'\] returned \(1.0, 2.0\), expected value, rate and"),
+    "too many numbers": (lambda t: ([1, 2], 3, 4), "returned 2, 1 and 1 numbers, expected 1, 1 and 1"),
+    "two curves": (CubicSpline([0, 1, 2], np.zeros((3, 2))), "is a spline with 2 components, expected 1"),
+    "no samples": (([0.0], [1.0]), "has 1 times and values of shape"),
+    "not finite": (np.nan, "expected finite numbers"),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_laws_that_cannot_be_followed(law):
+    model = four_bar(loops=[lm.Motion(name="drive", joint="crank", law=LAWS[law][0])])
+    with pytest.raises(InputError, match=LAWS[law][1]):
+        lg.assemble(model)
+
+
+def test_a_rotation_cannot_follow_a_spline():
+    ball = lm.Spherical(name="ball", parent="world", child="a")
+    spline = CubicSpline([0, 1, 2], np.zeros((3, 3)))
+    tree = lm.Tree([rod("a", 1.0)], [ball], loops=[lm.Motion(name="turn", joint="ball", law=spline)])
+    with pytest.raises(InputError, match="coordinates of joint 'ball' are an element of a group"):
+        lg.assemble(tree.compile())
+
+
+def test_a_law_of_samples_is_held_at_its_ends():
+    """At rest there, where the derivative of the spline is not."""
+    times = np.array([0.0, 0.5, 1.0])
+    model = four_bar(loops=[lm.Motion(name="drive", joint="crank", law=(times, np.array([0.0, 0.1, 0.4])))])
+    drive = Drive(model)
+    q, v = model.state().q, model.state().v
+    place = slice(model.nv, model.nv + 3)
+    assert drive.values(0.5, q, v)[place][0] == pytest.approx(0.1)
+    assert drive.values(2.0, q, v)[place] == pytest.approx([0.4, 0.0, 0.0], abs=1e-14)
+    spline = CubicSpline(times, [0.0, 0.1, 0.4])
+    assert drive.values(0.7, q, v)[place] == pytest.approx([float(spline(0.7, k)) for k in range(3)])
+
+
+def test_speeds_that_cannot_obey(mechanism):
+    model, state = mechanism
+    fast = lm.State(state.q, np.array([1.0, 5.0, 0.0]))
+    with pytest.raises(AssemblyError, match="the speeds of 'four-bar' cannot obey its loops: loop 'cut' is off by"):
+        lg.assemble(model, fast, keep=["crank", "knee"])
