@@ -63,7 +63,9 @@ class Beam:
 PLANAR, NO_TWIST = (0, 1, 5), (0,)
 
 
-def pieces(name, beam, n_bodies=1, n_elements=4, n_modes=0, stiffening=False, root="0", held=PLANAR, rotary=False):
+def pieces(
+    name, beam, n_bodies=1, n_elements=4, n_modes=0, stiffening=False, root="0", held=PLANAR, rotary=False, damping=None
+):
     """A beam along x as n bodies `name_1`, … with nodes "0" to "n", and the fixed joints between them.
 
     Each has the static shapes of its ends and `n_modes` normal modes, without the directions that are held.
@@ -74,7 +76,9 @@ def pieces(name, beam, n_bodies=1, n_elements=4, n_modes=0, stiffening=False, ro
     reduction = flex.reduce(fe, {"0": free, end: free}, n_modes=n_modes, root=root, fixed=boundary)
     nodes = dict.fromkeys(["0", str(n_elements // 2), end])
     names = [f"{name}_{k + 1}" for k in range(n_bodies)]
-    bodies = [flex.flexible_body(reduction, each, list(nodes), stiffening=stiffening) for each in names]
+    bodies = [
+        flex.flexible_body(reduction, each, list(nodes), stiffening=stiffening, damping=damping) for each in names
+    ]
     joints = [lm.Fixed(name=f"{a}-{b}", parent=a, child=b, at=end, child_at="0") for a, b in pairwise(names)]
     return bodies, joints
 
@@ -146,14 +150,35 @@ def slider_crank(reading, rod=None, crank=None):
         *rod_joints,
     ]
     slider = lm.PointOnPlane(name="slider", a="world", b=f"{rod_bodies[-1].name}.{ends[1]}", normal=(0, 1, 0))
-    tree = lm.Tree(crank_bodies + rod_bodies, joints, loops=[slider], gravity=(0, 0, 0), name=f"slider-crank, {reading}")
+    tree = lm.Tree(
+        crank_bodies + rod_bodies, joints, loops=[slider], gravity=(0, 0, 0), name=f"slider-crank, {reading}"
+    )
     return tree.compile()
+
+
+def one_body_each(n_modes=6):
+    """Both links as one body of second order; their frames follow the middles."""
+    one = {"n_elements": 12, "n_modes": n_modes, "stiffening": True, "root": "6"}
+    return {"rod": one, "crank": one}
+
+
+def _bodies(n_bodies):
+    return {"n_bodies": n_bodies, "n_elements": 4, "n_modes": 1, "stiffening": True}
+
+
+# By reading: links, step, and how far the rod's bending may be from the reference after the torque's end.
+SLIDER_CRANKS = {
+    "printed": ({"rod": _bodies(4), "crank": _bodies(6)}, 1.25e-5, 3e-2),
+    "literature": (one_body_each(), 2e-5, 1e-2),
+}
 
 
 def slider_crank_runs(model, times, t_end=1.6, **options):
     """Two runs, the second without torque: steps end where it stops."""
     early = times[times < TORQUE_ENDS + 1e-9]
-    first = lg.simulate(model, t_end=TORQUE_ENDS, inputs={"hinge": torque}, output=np.append(early[:-1], TORQUE_ENDS), **options)
+    first = lg.simulate(
+        model, t_end=TORQUE_ENDS, inputs={"hinge": torque}, output=np.append(early[:-1], TORQUE_ENDS), **options
+    )
     second = lg.simulate(model, first.end, t_end=t_end, output=np.append(TORQUE_ENDS, times[len(early) :]), **options)
     return first, second
 
@@ -166,9 +191,13 @@ def slider_crank_curves(runs):
         n = len(rods)
         middle = f"{rods[0]}.{last_node(run.model, 'rod_1') // 2}" if n == 1 else f"{rods[n // 2]}.0"
         joint, end = run["rod_1.0.position"], run[f"{rods[-1]}.{last_node(run.model, rods[-1])}.position"]
-        parts.append(np.stack([end[:, 0], left_of(end - joint, run[f"{middle}.position"] - joint), angle(run, "crank_1.0")]))
-    both = np.concatenate([parts[0], parts[1][:, 1:]], axis=1)
-    both[2, len(parts[0].T) :] += 2 * np.pi * np.round((parts[0][2, -1] - parts[1][2, 0]) / (2 * np.pi))
+        parts.append(
+            np.stack([end[:, 0], left_of(end - joint, run[f"{middle}.position"] - joint), angle(run, "crank_1.0")])
+        )
+    if len(parts) == 2:
+        parts[1][2] += 2 * np.pi * np.round((parts[0][2, -1] - parts[1][2, 0]) / (2 * np.pi))
+        parts[1] = parts[1][:, 1:]
+    both = np.concatenate(parts, axis=1)
     return dict(zip(("slider", "rod_midpoint", "crank_angle"), both, strict=True))
 
 
@@ -245,7 +274,14 @@ LINK_2 = Beam(0.75, 1e-4, 200e9, 7600.0, I=1e-8 / 12)
 LINK_3 = (0.5, np.array([5.0e-5, 5.5e-3, 5.5e-3]))
 LINK_4 = (9.028, np.array([1.8e-3, 0.678, 0.678]))
 GROUND = 0.7
-START = np.radians(100.0)
+# Link 4 at the start; the torque on link 2, and when it ends; a ratio of critical for the modes of link 2.
+START = np.radians(115.0)
+DRIVE_ENDS, FOUR_BAR_ENDS = 1.0, 1.5
+LINK_DAMPING = 0.005
+
+
+def drive(t):
+    return 5.0 * np.sin(2 * np.pi * t)
 
 
 def rod(name, mass, inertia):
@@ -255,20 +291,28 @@ def rod(name, mass, inertia):
     return lg.Body(name, mass=mass, com=(length / 2, 0, 0), inertia=inertia, frames=frames)
 
 
-def four_bar(flexible=True, n_elements=16, n_modes=6):
-    """Links 2, 3 and 4 on a ground of 0.7 m, in the plane x, y, under gravity; the hinge between 3 and 4 is the loop.
+def four_bar(flexible=True, n_elements=12, n_modes=3):
+    """Links 2, 3 and 4 on a ground of 0.7 m, in a level plane x, y; the hinge between 3 and 4 is the loop.
 
-    With it an assembled state at rest.  Link 2 swings about its node "0".
+    With it an assembled state at rest.
     """
     if flexible:
-        ((link_2,), _) = pieces("link2", LINK_2, 1, n_elements, n_modes, root=str(n_elements // 2), rotary=True)
+        ((link_2,), _) = pieces(
+            "link2", LINK_2, 1, n_elements, n_modes, root=str(n_elements // 2), rotary=True, damping=LINK_DAMPING
+        )
         first, start, end = link_2.name, "0", str(n_elements)
     else:
         mass = LINK_2.rho * LINK_2.A * LINK_2.length
         J = mass * LINK_2.length**2 / 12
         # as slender as the beam, whose sections have moments of inertia too
         spin = LINK_2.rho * LINK_2.length * LINK_2.section.Iz
-        link_2 = lg.Body("link2_1", mass=mass, com=(0.375, 0, 0), inertia=(2 * spin, J + spin, J + spin), frames={"end": (0.75, 0, 0)})
+        link_2 = lg.Body(
+            "link2_1",
+            mass=mass,
+            com=(0.375, 0, 0),
+            inertia=(2 * spin, J + spin, J + spin),
+            frames={"end": (0.75, 0, 0)},
+        )
         first, start, end = link_2.name, (0, 0, 0), "end"
     joints = [
         lm.Revolute(name="A", parent="world", child=first, child_at=start),
@@ -278,9 +322,34 @@ def four_bar(flexible=True, n_elements=16, n_modes=6):
     cut = lm.Revolute(name="C", parent="link3", child="link4", at="end", child_at="end")
     bodies = [link_2, rod("link3", *LINK_3), rod("link4", *LINK_4)]
     name = f"four-bar, {'flexible' if flexible else 'rigid'}"
-    model = lm.Tree(bodies, joints, loops=[cut], gravity=(0, -G, 0), name=name).compile()
-    guess = model.state(q={"A": START, "B": -1.5, "D": 2.0})
-    return model, lg.assemble(model, guess, keep=["A", *([first] if flexible else [])])
+    model = lm.Tree(bodies, joints, loops=[cut], gravity=(0, 0, 0), name=name).compile()
+    if not flexible:
+        return model, lg.assemble(model, model.state(q={"A": 1.4, "B": -1.0, "D": START}), keep=["D"])
+    # straight, in the same posture
+    _, start = four_bar(flexible=False)
+    return model, model.state(q=dict(zip("ABD", start.q, strict=True)))
+
+
+def four_bar_runs(model, state, spacing, **options):
+    """Two runs: driven, and left alone."""
+    first = lg.simulate(model, state, t_end=DRIVE_ENDS, inputs={"A": drive}, output=spacing, **options)
+    return first, lg.simulate(model, first.end, t_end=FOUR_BAR_ENDS, output=spacing, **options)
+
+
+def four_bar_curves(runs):
+    """Time, and of the centre of link 3 in the plane position, velocity and acceleration."""
+    first, second = runs
+    out = {"t": np.concatenate([first.t[:-1], second.t])}
+    for what in ("position", "velocity", "acceleration"):
+        name = f"link3.center.{what}"
+        out[what] = np.concatenate([first[name][:-1, :2], second[name][:, :2]])
+    return out
+
+
+def spectrum(t, x):
+    """Hz and amplitudes, with a Hann window: a sine on one of the frequencies shows its amplitude."""
+    window = np.hanning(len(t) + 1)[:-1]
+    return np.fft.rfftfreq(len(t), t[1] - t[0]), 2 * np.abs(np.fft.rfft(x * window)) / window.sum()
 
 
 def pinned_frequencies(beam, count):
@@ -296,10 +365,10 @@ RING_RADIUS = 1.0
 RING = Beam(2 * np.pi * RING_RADIUS, np.pi * 0.01**2, 7e10, 2700.0, nu=0.3)
 
 
-def ring(n_bodies=8, n_elements=4, n_modes=0, free=True):
+def ring(n_bodies=8, n_elements=4, n_modes=0, held=(), damping=None):
     """Arcs about the origin, each of straight elements with nodes on the circle, and a fixed joint that closes the ring.
 
-    Its first body is free, or fixed where it begins.
+    Its first body is free in space; `held` are directions in which nothing bends.
     """
     frame = flex.Frame(RING.material, name="arc")
     nodes = [str(k) for k in range(n_elements + 1)]
@@ -308,9 +377,11 @@ def ring(n_bodies=8, n_elements=4, n_modes=0, free=True):
         frame.node(node, (RING_RADIUS * np.sin(phi), RING_RADIUS * (1 - np.cos(phi)), 0.0))
     for a, b in pairwise(nodes):
         frame.beam(a, b, RING.section)
-    reduction = flex.reduce(frame.model(), ["0", nodes[-1]], n_modes=n_modes, root="0")
+    free = tuple(d for d in range(6) if d not in held)
+    ends, boundary = dict.fromkeys(["0", nodes[-1]], free), dict.fromkeys(nodes, held)
+    reduction = flex.reduce(frame.model(), ends, n_modes=n_modes, root="0", fixed=boundary)
     names = [f"arc_{k + 1}" for k in range(n_bodies)]
-    bodies = [flex.flexible_body(reduction, name, [nodes[-1]]) for name in names]
+    bodies = [flex.flexible_body(reduction, name, nodes[1:], damping=damping) for name in names]
     # a body's frame is along the tangent where it begins, and nodes keep its axes
     X = np.eye(4)
     X[:2, :2] = [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
@@ -318,7 +389,7 @@ def ring(n_bodies=8, n_elements=4, n_modes=0, free=True):
         {"name": f"{a}-{b}", "parent": a, "child": b, "at": nodes[-1], "child_at": X}
         for a, b in zip(names, [*names[1:], names[0]], strict=True)
     ]
-    base = (lm.Free if free else lm.Fixed)(name="base", parent="world", child=names[0], at=(0, -RING_RADIUS, 0))
+    base = lm.Free(name="base", parent="world", child=names[0], at=(0, -RING_RADIUS, 0))
     joints, loops = [base, *(lm.Fixed(**link) for link in links[:-1])], [lm.Fixed(**links[-1])]
     return lm.Tree(bodies, joints, loops=loops, gravity=(0, 0, 0), name="ring").compile()
 
@@ -332,3 +403,21 @@ def ring_frequencies(model):
     d = dynamics.inverse_derivatives(model, state)
     K, M = N.T @ d.q @ N, N.T @ dynamics.mass_matrix(model, state) @ N
     return np.sort(np.sqrt(np.maximum(np.linalg.eigvals(np.linalg.solve(M, K)).real, 0.0)))
+
+
+def spun(model, speed):
+    """The state of a free ring that turns about its axis, undeformed."""
+    return model.state(v={"base": (0, 0, speed, speed * RING_RADIUS, 0, 0)})
+
+
+def growth(run):
+    """How much larger than at the start the mean distance of all nodes from the centre is."""
+    model, center = run.model, run["center"]
+    places = [f"{name}.{k + 1}" for name in model.bodies for k in range(last_node(model, name))]
+    radius = np.mean([np.linalg.norm(run[f"{place}.position"] - center, axis=1) for place in places], axis=0)
+    return radius - radius[0]
+
+
+def tension(run):
+    """What the joint that closes the ring carries."""
+    return np.linalg.norm(run[f"{run.model.tree.loops[0].name}.reaction.force"], axis=1)
