@@ -1,7 +1,8 @@
 """The mechanisms of [FLS13, section 5] and [SY16, section 3], and a ring: models, how they are run, and their curves.
 
-Definitions of the three cases of [FLS13], and of what is reported, are in tools/references/fls13.py.  All beams are thin
-there: no shear, no rotary inertia.  docs/mechanisms.md tells the choices; tests and tools/figures/mechanisms.py use this.
+Definitions of the three cases of [FLS13], and of what is reported, are in tools/references/fls13.py.  Their beams are
+thin: no shear, no rotary inertia.  What was chosen is told in docs/mechanisms.md, whose figures, made by
+tools/figures/mechanisms.py, come from here as the tests do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
 import liegeo as lg
 from liegeo import dynamics, flex
@@ -135,6 +137,10 @@ def torque(t):
     return 0.01 * (1.0 - np.exp(-t / 0.167))
 
 
+# the same to 1e-13, and faster: a function of Python is called at every stage
+TORQUE = CubicSpline(np.linspace(0.0, TORQUE_ENDS, 701), torque(np.linspace(0.0, TORQUE_ENDS, 701)))
+
+
 def slider_crank(reading, rod=None, crank=None):
     """Crank and rod along x; the loop holds the rod's end on the x axis, and it may turn there."""
     E_rod, E_crank, rho = READINGS[reading]
@@ -177,7 +183,7 @@ def slider_crank_runs(model, times, t_end=1.6, **options):
     """Two runs, the second without torque: steps end where it stops."""
     early = times[times < TORQUE_ENDS + 1e-9]
     first = lg.simulate(
-        model, t_end=TORQUE_ENDS, inputs={"hinge": torque}, output=np.append(early[:-1], TORQUE_ENDS), **options
+        model, t_end=TORQUE_ENDS, inputs={"hinge": TORQUE}, output=np.append(early[:-1], TORQUE_ENDS), **options
     )
     second = lg.simulate(model, first.end, t_end=t_end, output=np.append(TORQUE_ENDS, times[len(early) :]), **options)
     return first, second
@@ -268,8 +274,7 @@ def spinning_curves(run, omega):
 
 # ---- [SY16, section 3]
 
-# Link 2: 0.57 kg of 7600 kg/m³ on 0.75 m leave 1 cm², here a square.  Links 3 and 4: thin rods of the moments of inertia
-# that are given are so long.
+# Link 2: 0.57 kg of 7600 kg/m³ on 0.75 m leave 1 cm², here a square.  Links 3 and 4: mass and moments of inertia.
 LINK_2 = Beam(0.75, 1e-4, 200e9, 7600.0, I=1e-8 / 12)
 LINK_3 = (0.5, np.array([5.0e-5, 5.5e-3, 5.5e-3]))
 LINK_4 = (9.028, np.array([1.8e-3, 0.678, 0.678]))
@@ -285,7 +290,7 @@ def drive(t):
 
 
 def rod(name, mass, inertia):
-    """A rigid rod along x from its frame to `end`."""
+    """A rigid rod along x from its frame to `end`, as long as a thin rod with this moment of inertia."""
     length = np.sqrt(12 * inertia[1] / mass)
     frames = {"end": (length, 0, 0), "center": (length / 2, 0, 0)}
     return lg.Body(name, mass=mass, com=(length / 2, 0, 0), inertia=inertia, frames=frames)
@@ -366,7 +371,7 @@ RING = Beam(2 * np.pi * RING_RADIUS, np.pi * 0.01**2, 7e10, 2700.0, nu=0.3)
 
 
 def ring(n_bodies=8, n_elements=4, n_modes=0, held=(), damping=None):
-    """Arcs about the origin, each of straight elements with nodes on the circle, and a fixed joint that closes the ring.
+    """Arcs about the origin, each of straight elements with nodes on the circle; a fixed joint closes the ring.
 
     Its first body is free in space; `held` are directions in which nothing bends.
     """
