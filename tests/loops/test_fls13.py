@@ -64,7 +64,7 @@ def test_slider_crank_while_it_is_driven(reading):
 @pytest.mark.slow
 @pytest.mark.parametrize("reading", mechanisms.READINGS)
 def test_slider_crank(reading):
-    """When the torque stops it sets off high modes: of the rod's bending the references know 3e-3 (printed) and 1e-3."""
+    """The torque's end sets off high modes: of the rod's bending the references then know 3e-3 (printed) and 1e-3."""
     table = mechanisms.reference(f"fls13_slider_crank_{reading}")
     given, step, late = mechanisms.SLIDER_CRANKS[reading]
     model = mechanisms.slider_crank(reading, **given)
@@ -90,16 +90,16 @@ def spin(omega, gravity=False, **options):
 @pytest.mark.parametrize(("omega", "gravity"), [(2, False), (4, False), (10, False), (2, True), (4, True), (10, True)])
 def test_spin_up_of_several_bodies_with_geometric_terms(omega, gravity):
     curves, table = spin(omega, gravity, how="both", n_bodies=8)
-    bounds = {"lateral": 1.5e-3, "radial": 2e-3}
+    bounds = {"lateral": 6e-4, "radial": 8e-4}
     if gravity:
-        check(curves, table, **bounds, vertical=1.5e-3)
+        check(curves, table, **bounds, vertical=5e-4)
     else:
         vertical = curves.pop("vertical")
         assert np.abs(vertical).max() < 1e-9
         check(curves, table, **bounds)
 
 
-@pytest.mark.parametrize(("omega", "bound"), [(2, 2e-3), (4, 3e-3), (10, 1e-2)])
+@pytest.mark.parametrize(("omega", "bound"), [(2, 8e-4), (4, 2.5e-3), (10, 8e-3)])
 def test_spin_up_of_one_body_with_geometric_terms(omega, bound):
     curves, table = spin(omega, how="stiffening", n_elements=16, n_modes=8)
     curves.pop("vertical")

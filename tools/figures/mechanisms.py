@@ -2,9 +2,10 @@
 
     pip install '.[test]' && python tools/figures/mechanisms.py [case …] [--out FOLDER]
 
-Cases are pendulum, slider_crank, spin_up, four_bar, ring; all without names, in about four minutes.  Models are those of
-the tests (tests/loops/published.py), references those of tests/references.  Printed: for each run its degrees of
-freedom, method, steps and seconds, and the largest difference of each curve as a share of the reference's peak.
+Cases are pendulum, slider_crank, spin_up, four_bar, ring; without names all of them, in some three minutes.  Models
+are those of the tests (tests/loops/published.py), references those of tests/references.  Printed: for each run its
+degrees of freedom, method, steps and seconds, and the largest difference of each curve as a share of the reference's
+peak.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from matplotlib.figure import Figure
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "loops"))
+sys.path.append(str(Path(__file__).parents[2] / "tests" / "loops"))
 
 import published as mechanisms
 
 import liegeo as lg
 
+ROOT = Path(__file__).parents[2]
 # Okabe and Ito's, which the colour-blind can tell apart
 BLUE, ORANGE, GREEN, REFERENCE = "#0072B2", "#D55E00", "#009E73", "#999999"
 LINE = {"linewidth": 0.9}
@@ -79,7 +80,8 @@ def pendulum():
             model = mechanisms.pendulum(n, stiffening=stiffening, **options)
             other = lg.simulate(model, t_end=2.0, output=table["t"], **tight)
             shares = mechanisms.differences(mechanisms.pendulum_curves(other), table)
-            report(f"5.1 pendulum, {n} bodies, {'geometric' if stiffening else 'no geometric'} terms", [other], shares)
+            bodies, terms = ("1 body" if n == 1 else f"{n} bodies"), ("geometric" if stiffening else "no geometric")
+            report(f"5.1 pendulum, {bodies}, {terms} terms", [other], shares)
     figure, axes = panels(3, 1, (7.0, 5.6))
     rows = (("root_angle", "root angle / °"), ("swing_angle", "swing angle / °"), ("tip_offset", "tip offset / mm"))
     for axis, (name, y) in zip(axes[:, 0], rows, strict=True):
