@@ -388,7 +388,7 @@ def cases(n):
 
 def part_a(sizes, seconds, with_pinocchio):
     """Rows of a case, a size, its rows and, by name, seconds; errors of those that are not exact."""
-    rows, in_loop, repeats = [], looped(loops.forward_dynamics), 20
+    rows, every, in_loop, repeats = [], [], looped(loops.forward_dynamics), 20
     for n in sizes:
         for name, (how, held) in (cases(n) | {"weld": ("weld", None)}).items():
             chain = Chain(n, how, held)
@@ -406,15 +406,19 @@ def part_a(sizes, seconds, with_pinocchio):
                 if not errors[label] < (NEARLY if label == "lcaba" else AGREE):
                     raise SystemExit(f"chain of {n}, {name}: {label} differs by {errors[label]:.1e}")
                 calls[label] = function
-            times = dict(zip(calls, best(*calls.values(), seconds=seconds), strict=True))
-            times["in a loop"] /= repeats
-            rows.append({"case": name, "n": n, "rows": len(chain.model.rows), "seconds": times, "errors": errors})
+            rows.append({"case": name, "n": n, "rows": len(chain.model.rows), "errors": errors})
+            every.append(calls)
+    # all sizes in turns, so that a slow spell of the machine does not bend the line
+    times = iter(best(*(function for calls in every for function in calls.values()), seconds=seconds))
+    for row, calls in zip(rows, every, strict=True):
+        row["seconds"] = {label: next(times) for label in calls}
+        row["seconds"]["in a loop"] /= repeats
     return rows
 
 
 def part_b(sizes, rounds, with_exudyn):
     """Rows of a case, a size and, by name, seconds a step and errors; what was the quickest of Exudyn's."""
-    rows = []
+    rows, every = [], []
     for n in sizes:
         for name, (how, held) in cases(n).items():
             chain, runs, quickest = Chain(n, how, held), {}, {}
@@ -438,11 +442,14 @@ def part_b(sizes, rounds, with_exudyn):
                 if not error < SAME_MOTION:
                     raise SystemExit(f"chain of {n}, {name}: {label} ends {error:.1e} of its path elsewhere")
             seconds = dict.fromkeys(runs, np.inf)
-            for _, (label, (go, _)) in itertools.product(range(rounds), runs.items()):
-                # as Exudyn's take longer, ours are given a few attempts
-                for _ in range(1 if label.startswith("Exudyn") else 5):
-                    seconds[label] = min(seconds[label], processor_seconds(go) / STEPS)
             rows.append({"case": name, "n": n, "seconds": seconds, "errors": errors, "quickest": quickest})
+            every.append(runs)
+    # all in turns, as above
+    for _, (row, runs) in itertools.product(range(rounds), list(zip(rows, every, strict=True))):
+        for label, (go, _) in runs.items():
+            # as Exudyn's take longer, ours are given a few attempts
+            for _ in range(1 if label.startswith("Exudyn") else 5):
+                row["seconds"][label] = min(row["seconds"][label], processor_seconds(go) / STEPS)
     return rows
 
 
