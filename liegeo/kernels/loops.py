@@ -396,7 +396,7 @@ def _gather_modes(I, b, z, e, g, W):
 
 @kernel(forceinline=False)
 def _factorise(I, W):
-    """(4): L in the rows of A, by the order of elimination; that order at ORDER, −1 behind the last."""
+    """(4): L in the rows of A, by the order of elimination; that order at ORDER, −1 behind the last.  Uses A up."""
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
     a, l, _, _, _, _ = at.constraint_parts(I)
     left, order = o + at.PIVOT * m, o + at.ORDER * m
