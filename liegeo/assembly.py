@@ -90,6 +90,7 @@ class Closer:
         u = self._drive.values(float(t), q, v)
         model = self.model
         status = loops.closing(model.ints, model.floats, q, v, u, self._beta, self._work, self.dq, self.dv)
+        model.check_custom()
         if status:
             raise AssemblyError(model.singular((status - 1) // 2, modes=status % 2 == 0))
         self.rates = self._work[model.row_slice(at.RATE)].copy()
@@ -137,11 +138,14 @@ def _worst(model: Model, values: Array, unit: str) -> str:
         if value > found.get(loop, (0.0, ""))[0]:
             found[loop] = float(value), what
     order = sorted(found.items(), key=lambda item: -item[1][0])[:3]
-    kind = {True: f" rad{unit}", False: f" m{unit}"}
-    return "; ".join(
-        f"loop '{loop}' is off by {size:.3g}{kind[what.startswith('rotation')] if ' ' in what else ''} ({what})"
-        for loop, (size, what) in order
-    )
+    return "; ".join(f"loop '{loop}' is off by {size:.3g}{_unit(what, unit)} ({what})" for loop, (size, what) in order)
+
+
+def _unit(what: str, per: str) -> str:
+    """Of a row's residual, by its name; of screws, couplings and functions nobody knows."""
+    if what.startswith("rotation"):
+        return f" rad{per}"
+    return f" m{per}" if what.startswith(("translation", "across", "distance", "normal", "slip")) else ""
 
 
 def _cannot(model: Model, residuals: Array, keep: Any) -> str:

@@ -34,6 +34,8 @@ def forward_dynamics(
     to read and to check: liegeo/operators.py) or "composite" (mass matrix and dense solve, O(N³)).
     """
     if method == "direct":
+        if model.rows:
+            raise InputError('method "direct" knows no loops; use "articulated" or "composite".')
         return operators.forward_dynamics(model, state, tau, inputs)
     if method == "composite":
         return _composite(model, state, tau, inputs)
@@ -123,11 +125,13 @@ class ConstraintValues(NamedTuple):
 def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
     (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs))
+    _check_real(model, work)
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
     inverse.accelerations(I, F, u[: model.nv], 1.0, work)
     constraints.evaluate(I, F, q, v, u, work)
+    model.check_custom()
     constraints.accelerated(I, F, q, v, u[: model.nv], work)
     return ConstraintValues(*(work[model.row_slice(column)].copy() for column in (at.PHI, at.RATE, at.RIGHT)))
 
@@ -335,9 +339,17 @@ def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Arr
 
 
 def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Array) -> None:
+    _check_real(model, work)
     # models without loops need not wait until those are compiled
     kernel = loops.forward_dynamics if model.rows else articulated.forward_dynamics
-    _check(model, kernel(model.ints, model.floats, q, v, u, work, out))
+    status = kernel(model.ints, model.floats, q, v, u, work, out)
+    model.check_custom()
+    _check(model, status)
+
+
+def _check_real(model: Model, work: Array) -> None:
+    if model.custom and work.dtype.kind == "c":
+        raise InputError(f"{model!r} has a Custom constraint, which kernels cannot call with complex numbers.")
 
 
 def _check(model: Model, status: int) -> None:

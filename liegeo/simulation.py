@@ -342,6 +342,10 @@ class _Run:
         self.last = AdaptiveTrajectory(whole.group, whole.t[-1:], whole.y[-1:], whole.f[-1:], 0, ())
         if failed:
             self.failed = True
+            try:
+                self.model.check_custom()
+            except Exception as error:
+                self.drive.error = error
             self.why = f"at t = {now:.6g} s: {self.drive.error or why}"
         return more
 
@@ -422,7 +426,7 @@ class _Run:
         """What must be the same for a run to go on from a checkpoint."""
         wanted = self.samples.wanted
         return {
-            "model": checkpoints.digest(self.model.ints, self.model.floats),
+            "model": checkpoints.digest(self.model.fingerprint, self.model.floats),
             "start": checkpoints.digest(np.asarray(self.problem.start), np.array([self.start])),
             "t_end": self.end,
             "inputs": checkpoints.digest(self.drive.constants),

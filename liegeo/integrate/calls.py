@@ -36,7 +36,7 @@ _ARGUMENTS = {
     "resistance": (_I, _F, _T, _T, _V, _V),
     "energy": (_I, _F, _T, _V, _V, _V),
     "closing": (_I, _F, _T, _V, _V, _V, _V, _V),
-    "correct": (_I, _F, _V, _T, _T, _T, _V, _V, _V),
+    "correct": (_I, _F, _V, _T, _T, _T, _T, _V, _V, _V),
     "release": (_I, _V),
     "factorise_next": (_I, _F, _V, _T, _T, _V),
 }
@@ -89,8 +89,8 @@ def _closing(I, F, t, q, v, W, dq, dv):
 
 
 @kernel
-def _correct(I, F, r, a, b, adding, W, B, out):
-    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, r, a, b, adding, W, B, out))
+def _correct(I, F, r, a, b, c, adding, W, B, out):
+    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, r, a, b, c, adding, W, B, out))
 
 
 @kernel

@@ -5,11 +5,11 @@
 Unknowns of a step are x = v̇₁ and λ₁, in the notation of stiff.py (1): v₁ = … + c_v x, Δ = … + c_q x.  With
 S = M + c_v D + c_q K and the residual r = M v̇ − f − Jᵀλ, a correction of Newton's method is
 
-    S dx = −r + Jᵀ dλ,      J dx = −φ/c_q                                              index 3 [BCA12]              (2)
+    S dx = −r + Jᵀ dλ,      J dx = −φ/c_q (if there is a φ; −φ̇/c_v)                     index 3 [BCA12]              (2)
     S dx = −r + Jᵀ dλ,      J dx = −φ̇/c_v                                              index 2, stabilised:         (3)
     S dΔ = Jᵀ dη,           J dΔ = −φ − c_q J dx,    Δ = … + c_q x + dΔ.
 
-(2) leaves speeds off the constraints by O(h²).  In (3), after Gear, Gupta and Leimkuhler, a second set of multipliers
+(2) leaves speeds off the constraints by O(h²).  In (3) [GGL85] a second set of multipliers
 η moves positions onto theirs, so that both levels hold at the end of the step.  Saddle points are solved by the system
 (`correct`): for trees in O(N) a row.
 """
@@ -28,6 +28,8 @@ Kernel = Callable[..., Any]
 
 # Corrections in all; the matrix is that of the first guess, until it is too slow.
 _ITERATIONS = 40
+# Corrections of Δ and h v after all those that are good enough.
+_NEARLY = 1e-6
 
 
 def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
@@ -68,11 +70,11 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
                 K[r, k] *= -1.0
                 u[1, k] = u[1, nv + k] = 0.0
             if stabilised:
-                correct(I, F, K[r, :nv], 0.0, -1.0 / cv, 1.0, A, B, K[r, nv:])
-                # −φ − c_q J dx, with J dx = −φ̇/c_v
-                correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, A, B, u[1, :nv])
+                correct(I, F, K[r, :nv], 0.0, -1.0 / cv, -1.0 / cv, 1.0, A, B, K[r, nv:])
+                # −φ − c_q J dx, with J dx = −φ̇/c_v; what has no φ has no say in positions
+                correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, 0.0, A, B, u[1, :nv])
             else:
-                correct(I, F, K[r, :nv], -1.0 / cq, 0.0, 1.0, A, B, K[r, nv:])
+                correct(I, F, K[r, :nv], -1.0 / cq, 0.0, -1.0 / cv, 1.0, A, B, K[r, nv:])
             size = 0.0
             for k in range(nv):
                 K[x, k] += K[r, nv + k]
@@ -88,6 +90,10 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
             if verdict == stiff.TOO_SLOW:
                 # the matrix from here
                 ready = False
+        # next to a singular position corrections are round-off times a large number, and the projection cleans up
+        if before <= _NEARLY:
+            place(layout, cv, cq, y, K, u, out)
+            return 0
         return NO_CONVERGENCE
 
     return kernel(solve, name="integrate.newton_closed", forceinline=False) if compiled else solve

@@ -46,7 +46,7 @@ class Dynamics(NamedTuple):
     resistance: Kernel | None = None  # (I, F, alpha, beta, x, out): (αD + βK) x
     energy: Kernel | None = None  # (I, F, t, q, v, W): kinetic and potential energy, a number
     closing: Kernel | None = None  # (I, F, t, q, v, W, dq, dv): what q (along the group) and v lack to obey constraints
-    correct: Kernel | None = None  # (I, F, r, a, b, adding, W, B, out): saddle points (constrained.py), S and J in B
+    correct: Kernel | None = None  # (I, F, r, a, b, c, adding, W, B, out): saddle points of constrained.py, S, J in B
     release: Kernel | None = None  # (I, W): multipliers become zero
     factorise_next: Kernel | None = None  # as `factorise`, if `residual` came just before with this q and W
 

@@ -97,9 +97,10 @@ def factorise(I, F, q, alpha, beta, W):
 
 
 @kernel(forceinline=False)
-def correct(I, F, r, a, b, adding, W, B, out):
+def correct(I, F, r, a, b, c, adding, W, B, out):
     """out = x with S x = r + Jᵀμ, J x = a φ + b φ̇: S and J factorised in B, φ and φ̇ at PHI and RATE of W.
 
+    Of rows that are not integrable, which have no φ, J x = c φ̇.
     `adding` times μ is added to the multipliers at LAMBDA of W.
     """
     m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
@@ -111,16 +112,20 @@ def correct(I, F, r, a, b, adding, W, B, out):
         articulated.gather(I, F, i, out, False, False, B)
     # J S⁻¹ r = e_kᵀ D⁻¹ ε; `out` holds D⁻¹ ε until the end
     for i in range(I[at.N_BODIES]):
-        c, _, w = at.rows(i)
-        n, jv, ev = I[c + at.NM], index(I[c + at.JV]), index(I[c + at.EV])
-        for j in range(I[c + at.NV]):
+        d, _, w = at.rows(i)
+        n, jv, ev = I[d + at.NM], index(I[d + at.JV]), index(I[d + at.EV])
+        for j in range(I[d + at.NV]):
             out[jv + j] = B[w + at.RES + j] * B[w + at.FAC + j]
         for j in range(n):
-            out[ev + j] = B[index(I[c + at.FLEX]) + at.EPS * n + j]
-    for k in range(m):
-        low, high = _touched(I, B, k)
-        right = a * W[o + at.PHI * m + k] + b * W[o + at.RATE * m + k]
-        B[o + at.RIGHT * m + k] = right - _dot(B, e + nv * k + low, out, low, max(0, high - low))
+            out[ev + j] = B[index(I[d + at.FLEX]) + at.EPS * n + j]
+    for i in range(I[at.N_CONSTRAINTS]):
+        row = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
+        first = index(I[row + at.C_ROW])
+        for k in range(first, first + I[row + at.C_N]):
+            low, high = _touched(I, B, k)
+            phi, rate = W[o + at.PHI * m + k], W[o + at.RATE * m + k]
+            right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
+            B[o + at.RIGHT * m + k] = right - _dot(B, e + nv * k + low, out, low, max(0, high - low))
     multipliers(I, B)
     _add_rows(I, B, out)
     articulated.scatter(I, F, 0.0, False, B, out)

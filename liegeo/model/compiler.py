@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import ModelError
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
@@ -424,16 +422,16 @@ class Compiler:
 
     def _connect(self, model: Model) -> None:
         """The addresses of a user's functions, which need the model."""
-        start = int(model.ints[at.CONSTRAINTS])
-        for i, loop in enumerate(self.tree.loops):
-            if isinstance(loop, Custom):
-                rows = CustomRows(model, loop)
-                callback = DRIVE_FUNCTION(rows)
-                address = ctypes.cast(callback, ctypes.c_void_p).value or 0
-                model.ints.setflags(write=True)
-                model.ints[start + i * at.CONSTRAINT_SIZE + at.C_MORE] = address
-                model.ints.setflags(write=False)
-                model.callbacks = (*model.callbacks, callback)
+        start = int(model.ints[at.CONSTRAINTS]) + at.C_MORE
+        model.custom = tuple(
+            CustomRows(model, loop, start + i * at.CONSTRAINT_SIZE)
+            for i, loop in enumerate(self.tree.loops)
+            if isinstance(loop, Custom)
+        )
+        model.ints.setflags(write=True)
+        for rows in model.custom:
+            model.ints[rows.place] = rows.address
+        model.ints.setflags(write=False)
 
     def _frame(self, place: Place, who: str) -> int:
         """The number of a frame that a force element or constraint uses."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
 from liegeo.model.constraints import Custom
 from liegeo.model.model import State
@@ -18,23 +20,37 @@ _STEP, _DIFFERENCE = 1e-40, 1e-5
 
 
 class CustomRows:
-    """What the kernels call: φ, its second derivative along v, and ∂φ/∂q, one after another, into `out`."""
+    """What the kernels call at `address`, which stands at `place` in the model's ints.
 
-    def __init__(self, model: Model, constraint: Custom) -> None:
-        self._model, self._constraint = model, constraint
-        self.error: BaseException | None = None
+    It writes φ, its second derivative along v, and ∂φ/∂q.  An exception cannot pass through compiled code: it waits
+    until somebody calls `check`.
+    """
 
-    def __call__(self, t: float, q: Any, v: Any, out: Any) -> int:
+    def __init__(self, model: Model, constraint: Custom, place: int) -> None:
+        self._model, self._constraint, self.place = model, constraint, place
+        self._error: BaseException | None = None
+        self._callback = DRIVE_FUNCTION(self._call)
+        self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
+
+    def check(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+    def _call(self, t: float, q: Any, v: Any, out: Any) -> int:
         model, n = self._model, self._constraint.n
         try:
-            at_q, along = (np.ctypeslib.as_array(x, shape=(k,)).copy() for x, k in ((q, model.nq), (v, model.nv)))
+            here, along = (np.ctypeslib.as_array(x, shape=(k,)).copy() for x, k in ((q, model.nq), (v, model.nv)))
             result = np.ctypeslib.as_array(out, shape=(n * (model.nv + 2),))
-            result[:n] = self._residual(at_q).real
-            forth, back = (self._rate(at_q, sign * _DIFFERENCE, along) for sign in (1.0, -1.0))
-            result[n : 2 * n] = (forth - back) / (2.0 * _DIFFERENCE)
-            result[2 * n :] = np.stack([self._rate(at_q, 0.0, e) for e in np.eye(model.nv)], axis=1).ravel()
+            result[:n] = self._residual(here).real
+            result[n : 2 * n] = 0.0
+            # where only the rows are wanted the kernels give any numbers as speeds
+            if np.isfinite(along).all() and np.abs(along).max(initial=0.0) < 1e6:
+                forth, back = (self._rate(here, sign * _DIFFERENCE, along) for sign in (1.0, -1.0))
+                result[n : 2 * n] = (forth - back) / (2.0 * _DIFFERENCE)
+            result[2 * n :] = np.stack([self._rate(here, 0.0, e) for e in np.eye(model.nv)], axis=1).ravel()
         except BaseException as error:
-            self.error = error
+            self._error = error
             return 1
         return 0
 

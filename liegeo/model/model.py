@@ -15,6 +15,7 @@ from liegeo.lie import Product
 from liegeo.model.body import Body, FlexibleBody, Node, suggest
 
 if TYPE_CHECKING:
+    from liegeo.model.custom import CustomRows
     from liegeo.model.tree import Tree
 
 Array = NDArray[Any]
@@ -51,8 +52,8 @@ class Model:
         self.tree = tree
         # What each row of the constraints is.
         self.rows = rows
-        # Functions that the kernels call by their addresses in `ints`; here so that they live as long.
-        self.callbacks: tuple[Any, ...] = ()
+        # Functions of a user's own that the kernels call by their addresses in `ints` (custom.py).
+        self.custom: tuple[CustomRows, ...] = ()
         self.group = group
         # By name of a force element: where its inputs stand among all inputs.
         self.inputs = inputs
@@ -132,8 +133,21 @@ class Model:
                     raise InputError(f"lock: joint '{name}' has no speed {k}, expected 0 to {n - 1}.")
                 ints[row + at.LOCKED] |= 1 << k
         model = Model(self.tree, ints, self.floats, self.group, self.inputs, self.rows)
-        model.callbacks = self.callbacks
+        model.custom = self.custom
         return model
+
+    def check_custom(self) -> None:
+        """Raise what a constraint's function raised while kernels, which cannot, called it."""
+        for rows in self.custom:
+            rows.check()
+
+    @property
+    def fingerprint(self) -> NDArray[np.int64]:
+        """`ints` without addresses, which change from process to process."""
+        ints = self.ints.copy()
+        for rows in self.custom:
+            ints[rows.place] = 0
+        return ints
 
     @property
     def locked(self) -> NDArray[np.bool_]:

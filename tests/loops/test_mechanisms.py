@@ -8,9 +8,11 @@ from scipy.integrate import cumulative_simpson
 from scipy.interpolate import CubicSpline
 
 import liegeo as lg
-from liegeo import dynamics
+from liegeo import dynamics, flex
+from liegeo import integrate as li
 from liegeo import model as lm
-from liegeo.errors import AssemblyError, InputError, ModelError
+from liegeo.errors import AssemblyError, InputError
+from liegeo.motion import Drive
 
 
 def rod(name, length, mass=None):
@@ -176,46 +178,178 @@ def test_methods_that_know_no_constraints_say_so(mechanism):
         lg.simulate(model, state, t_end=1.0, method="variational-exp", step=0.01)
 
 
-BAD = {
-    "a spring in a cut": (
-        lambda: lm.Revolute(name="cut", parent="b", child="c", stiffness=3.0),
-        "closes a loop and has stiffness",
-    ),
-    "a cut that holds nothing": (lambda: lm.Free(name="cut", parent="b", child="c"), "leaves everything free"),
-    "no such body": (lambda: lm.Fixed(name="cut", parent="bb", child="c"), "'bb' is not a body of the tree.*'b'"),
-    "no such joint": (lambda: lm.Gear(name="g", a="crnk", b="knee", ratio=2.0), "'crnk' is not a joint.*'crank'"),
-    "no such coordinate": (
-        lambda: lm.Motion(name="m", joint="crank", coordinate=1),
-        "no coordinate 1, expected 0 to 0",
-    ),
-    "something else": (lambda: "cut", "expected joints and constraints"),
-    "the same name": (lambda: lm.Fixed(name="crank", parent="b", child="c"), "'crank' is used 2 times"),
+# ---- implicit methods
+
+
+def flexible_four_bar():
+    """The same with a coupler that bends: steel, 2 m, 40 × 8 mm, the thin side in the plane."""
+    steel = flex.Material(E=2.1e11, rho=7850.0, nu=0.3)
+    fe = flex.beam(2.0, flex.rectangle(0.008, 0.04), steel, 10)
+    coupler = flex.flexible_body(flex.reduce(fe, ["0", "10"], root="0", n_modes=2), "b", ["10"])
+    joints = [
+        lm.Revolute(name="crank", parent="world", child="a"),
+        lm.Revolute(name="knee", parent="a", child="b", at="end", child_at="0"),
+        lm.Revolute(name="rocker", parent="world", child="c", at=(2.0, 0, 0)),
+    ]
+    cut = lm.Revolute(name="cut", parent="b", child="c", at="10", child_at="end")
+    return lm.Tree(
+        [rod("a", 1.0, 5.0), coupler, rod("c", 1.5, 5.0)], joints, loops=[cut], gravity=(0, -9.81, 0), name="flexible"
+    ).compile()
+
+
+@pytest.fixture(scope="module")
+def flexible():
+    model = flexible_four_bar()
+    return model, lg.assemble(model, model.state(q=GUESS), keep=["crank"])
+
+
+@pytest.mark.parametrize("method", [li.GeneralisedAlpha, li.index_3_alpha(), li.generalised_alpha(1.0)], ids=repr)
+def test_the_order_of_generalised_alpha_with_a_loop(mechanism, method):
+    model, state = mechanism
+    exact = lg.simulate(model, state, t_end=0.5, method="rkmk-5", step=1e-3, output=[0.5])
+    errors = []
+    for step in (0.01, 0.005):
+        run = lg.simulate(model, state, t_end=0.5, method=method, step=step, output="steps")
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
+        values = dynamics.constraint_values(model, lm.State(np.array(run.q[-1]), np.array(run.v[-1])))
+        assert np.abs(values.residual).max() < 1e-11
+        if method.name.startswith("index-3"):
+            # speeds miss theirs by O(h²)
+            assert 1e-6 < np.abs(values.rate).max() < 3e-4
+        else:
+            assert np.abs(values.rate).max() < 1e-11
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
+
+
+@pytest.mark.parametrize("method", [li.GeneralisedAlpha, li.index_3_alpha()], ids=repr)
+def test_a_disc_that_wobbles_rolls_by_implicit_methods_too(method):
+    """Not integrable: speeds are constrained where positions are not.  Second order, energy nearly kept, no slip."""
+    disc = lg.Body("disc", mass=2.0, inertia=(0.02, 0.02, 0.04))
+    free = lm.Free(name="base", parent="world", child="disc")
+    roll = lm.Rolling(name="roll", a="world", b="disc", radius=0.2)
+    model = lm.Tree([disc], [free], loops=[roll], name="coin").compile()
+    tilt = 1.2
+    q = [np.cos(tilt / 2), np.sin(tilt / 2), 0, 0, 0, 0, 0.2 * np.sin(tilt)]
+    state = lg.assemble(model, model.state(q={"base": q}, v={"base": [0.3, 1.0, 30.0, 0, 0, 0]}))
+    exact = lg.simulate(model, state, t_end=0.6, method="rkmk-5", step=2e-3, output=[0.6])
+    errors = []
+    for step in (0.004, 0.002):
+        run = lg.simulate(model, state, t_end=0.6, method=method, step=step, output="steps")
+        errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
+        values = dynamics.constraint_values(model, lm.State(np.array(run.q[-1]), np.array(run.v[-1])))
+        assert np.abs(values.residual).max() < 1e-10
+        assert np.abs(values.rate[1:]).max() < 1e-7
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.15)
+    assert np.abs(exact["energy"] - dynamics.balance(model, state).energy).max() < 1e-6
+
+
+def test_modes_stay_where_they_are_while_a_mechanism_is_assembled(flexible):
+    model, state = flexible
+    modes = model.group.q["b"]
+    assert np.abs(dynamics.constraint_values(model, state).residual).max() < 1e-12
+    assert np.abs(state.q[modes]).max() < 1e-5
+
+
+def test_a_stiff_mechanism_is_simulated_by_the_implicit_method(flexible):
+    """Chosen by itself; the same motion as by an explicit method, which costs more."""
+    model, state = flexible
+    run = lg.simulate(model, state, t_end=0.3, output=0.05)
+    assert run.info.method == "adaptive-alpha-0.8"
+    explicit = lg.simulate(model, state, t_end=0.3, method="rkmk-54", output=0.05)
+    assert run["crank.angle"] == pytest.approx(explicit["crank.angle"], abs=2e-3)
+    assert run["rocker.angle"] == pytest.approx(explicit["rocker.angle"], abs=2e-3)
+    assert explicit.info.steps > run.info.steps
+    for q, v in zip(run.q, run.v, strict=True):
+        values = dynamics.constraint_values(model, lm.State(np.array(q), np.array(v)))
+        assert np.abs(values.residual).max() < 1e-11
+        assert np.abs(values.rate).max() < 1e-9
+
+
+def test_a_run_with_loops_goes_on_from_a_checkpoint(mechanism, tmp_path):
+    """Cut short by an event that raises, then resumed: the same bits."""
+    model, state = mechanism
+    options = {"t_end": 1.0, "method": li.AdaptiveAlpha, "rtol": 1e-5, "output": 0.1, "checkpoint_every": 0.0}
+    whole = lg.simulate(model, state, **options | {"checkpoint_every": 30.0})
+    seen = []
+
+    def stop(t, here):
+        seen.append(t)
+        if t > 0.5 and not resumed:
+            raise KeyboardInterrupt
+        return 1.0
+
+    resumed = False
+    file = tmp_path / "run.npz"
+    first = lg.simulate(model, state, **options, events=[li.Event(stop)], checkpoint=file)
+    assert not first.info.finished
+    resumed = True
+    again = lg.simulate(model, state, **options, events=[li.Event(stop)], checkpoint=file)
+    assert again.info.finished
+    assert np.array_equal(again.q, whole.q)
+    assert np.array_equal(again.v, whole.v)
+
+
+def test_what_a_function_of_ones_own_raises_reaches_the_caller():
+    def wrong(model, state):
+        raise RuntimeError("no idea")
+
+    model = four_bar(loops=[lm.Custom(name="own", function=wrong)])
+    with pytest.raises(RuntimeError, match="no idea"):
+        dynamics.forward_dynamics(model, model.state())
+    with pytest.raises(RuntimeError, match="no idea"):
+        lg.assemble(model)
+
+
+def test_derivatives_of_a_mechanism(mechanism):
+    """Exact, by complex step through the loop, against differences."""
+    model, state = mechanism
+    exact = dynamics.forward_derivatives(model, state).v
+    for k, e in enumerate(1e-6 * np.eye(3)):
+        forth, back = (dynamics.forward_dynamics(model, lm.State(state.q, state.v + s * e)) for s in (1, -1))
+        assert exact[:, k] == pytest.approx((forth - back) / 2e-6, abs=1e-6)
+
+
+# ---- laws of motion that cannot be followed
+
+LAWS = {
+    "two of three": (lambda t: (1.0, 2.0), r"inputs\['drive'\] returned \(1.0, 2.0\), expected value, rate and"),
+    "too many numbers": (lambda t: ([1, 2], 3, 4), "returned 2, 1 and 1 numbers, expected 1, 1 and 1"),
+    "two curves": (CubicSpline([0, 1, 2], np.zeros((3, 2))), "is a spline with 2 components, expected 1"),
+    "no samples": (([0.0], [1.0]), "has 1 times and values of shape"),
+    "not finite": (np.nan, "expected finite numbers"),
 }
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_loops(case):
-    make, message = BAD[case]
-    with pytest.raises((ModelError, AttributeError), match=f"(?s){message}"):
-        four_bar(loops=[make()])
+@pytest.mark.parametrize("law", LAWS)
+def test_laws_that_cannot_be_followed(law):
+    model = four_bar(loops=[lm.Motion(name="drive", joint="crank", law=LAWS[law][0])])
+    with pytest.raises(InputError, match=LAWS[law][1]):
+        lg.assemble(model)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: lm.Distance(name="d", a="a", b="b", length=0.0), "length is 0.0, must be > 0"),
-        (lambda: lm.Rolling(name="r", a="a", b="b", radius=-1.0), "radius is -1.0, must be > 0"),
-        (
-            lambda: lm.Rolling(name="r", a="a", b="b", radius=1.0, shape="egg"),
-            "shape is 'egg', expected 'disc' or 'ball'",
-        ),
-        (lambda: lm.Gear(name="g", a="a", b="b", ratio=0.0), "factor of 'a' is -0.0"),
-        (lambda: lm.Coupling(name="g", terms={}), "has no terms"),
-        (lambda: lm.Custom(name="c", function=3), "function is 3, expected a function"),
-        (lambda: lm.Custom(name="c", function=len, n=0), "n is 0, expected a whole number"),
-        (lambda: lm.Constraint(name="c").rows, "is abstract; use one of Distance"),
-    ],
-)
-def test_bad_constraints(make, message):
-    with pytest.raises(ModelError, match=message):
-        make()
+def test_a_rotation_cannot_follow_a_spline():
+    ball = lm.Spherical(name="ball", parent="world", child="a")
+    spline = CubicSpline([0, 1, 2], np.zeros((3, 3)))
+    tree = lm.Tree([rod("a", 1.0)], [ball], loops=[lm.Motion(name="turn", joint="ball", law=spline)])
+    with pytest.raises(InputError, match="coordinates of joint 'ball' are an element of a group"):
+        lg.assemble(tree.compile())
+
+
+def test_a_law_of_samples_is_held_at_its_ends():
+    """At rest there, where the derivative of the spline is not."""
+    times = np.array([0.0, 0.5, 1.0])
+    model = four_bar(loops=[lm.Motion(name="drive", joint="crank", law=(times, np.array([0.0, 0.1, 0.4])))])
+    drive = Drive(model)
+    q, v = model.state().q, model.state().v
+    place = slice(model.nv, model.nv + 3)
+    assert drive.values(0.5, q, v)[place][0] == pytest.approx(0.1)
+    assert drive.values(2.0, q, v)[place] == pytest.approx([0.4, 0.0, 0.0], abs=1e-14)
+    spline = CubicSpline(times, [0.0, 0.1, 0.4])
+    assert drive.values(0.7, q, v)[place] == pytest.approx([float(spline(0.7, k)) for k in range(3)])
+
+
+def test_speeds_that_cannot_obey(mechanism):
+    model, state = mechanism
+    fast = lm.State(state.q, np.array([1.0, 5.0, 0.0]))
+    with pytest.raises(AssemblyError, match="the speeds of 'four-bar' cannot obey its loops: loop 'cut' is off by"):
+        lg.assemble(model, fast, keep=["crank", "knee"])
