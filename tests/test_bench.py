@@ -137,6 +137,43 @@ def test_simulate(tmp_path):
 
 
 @pytest.mark.slow
+def test_loops(tmp_path):
+    """Also without the peers, whose columns are then left out; it refuses to time results that differ."""
+    file = tmp_path / "loops.json"
+    done = bench("loops", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    figures = {"calls", "steps", "exponents", "loops", "ladder", "phases"}
+    assert numbers.keys() == {"versions", "processor"} | figures
+    peers = {"pin", "exudyn"} & numbers["versions"].keys()
+    for name in ("pin", "exudyn"):
+        assert (f"{name} is not installed" in done.stdout) == (name not in peers)
+    rows = {"ball": 3, "hinge": 5, "2 balls": 6, "weld": 6}
+    assert [(row["n"], row["case"], row["rows"]) for row in numbers["calls"]] == [
+        (n, case, m) for n in (8, 12) for case, m in rows.items()
+    ]
+    for row in numbers["calls"]:
+        assert row["seconds"].keys() == {"call", "in a loop", "tree alone"} | row["errors"].keys()
+        assert ("constraintDynamics" in row["errors"]) == ("pin" in peers)
+        assert min(row["seconds"].values()) > 0.0
+    for row in numbers["steps"]:
+        theirs = {"Exudyn, bodies", "Exudyn, tree"} if row["case"] != "hinge" else {"Exudyn, bodies"}
+        assert row["seconds"].keys() == {"RKMK4", "α, index 2", "α, index 3"} | (theirs if "exudyn" in peers else set())
+        assert min(row["seconds"].values()) > 0.0
+        # the motions are the same: a method of order 4, and methods of order 2
+        assert row["errors"]["RKMK4"] < 1e-8
+        assert max(row["errors"].values()) < 1e-3
+    for found in numbers["exponents"]:
+        assert all(math.isfinite(p) for by_name in found.values() for p in by_name.values())
+    assert [row[:2] for row in numbers["loops"]] == [[1, 3], [2, 6]]
+    # of five rows of a four-bar in space three are redundant
+    assert [row[:4] for row in numbers["ladder"]] == [[1, 3, 5, 3], [2, 5, 10, 6]]
+    for n, phases in numbers["phases"]:
+        assert n in (8, 12)
+        assert min(phases.values()) > 0.0
+
+
+@pytest.mark.slow
 def test_chain_of_four_flexible_links():
     """Its tip is after a second where the goal of the benchmark says; how long that took is not asserted."""
     spec = importlib.util.spec_from_file_location("bench_simulate", ROOT / "tools/bench/simulate.py")

@@ -26,7 +26,7 @@ from liegeo.kernels.elements import apply_elements
 from liegeo.kernels.inertia import biases, inertias
 from liegeo.kernels.inverse import accelerations, forces
 from liegeo.kernels.kinematics import poses, velocities
-from liegeo.kernels.spatial import dot, plus, six, sum_columns, times, wrench_inward
+from liegeo.kernels.spatial import dot, plus, put, six, sum_columns, times, wrench_inward
 
 # A row of which no more than this share is left by the others is redundant: the square of a sine of 3e-6.
 _ROUND_OFF = 1e-11
@@ -44,7 +44,7 @@ def forward_dynamics(I, F, q, v, u, W, out):
         for k in range(m):
             W[o + at.RIGHT * m + k] *= -1.0
         multipliers(I, W)
-        _add_rows(I, W)
+        _add_rows(I, W, out)
         articulated.scatter(I, F, 1.0, False, W, out)
     return status
 
@@ -110,34 +110,29 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
         out[k] = r[k]
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         articulated.gather(I, F, i, out, False, False, B)
+    # J S⁻¹ r = e_kᵀ D⁻¹ ε; `out` holds D⁻¹ ε until the end
+    for i in range(I[at.N_BODIES]):
+        d, _, w = at.rows(i)
+        n, jv, ev = I[d + at.NM], index(I[d + at.JV]), index(I[d + at.EV])
+        for j in range(I[d + at.NV]):
+            out[jv + j] = B[w + at.RES + j] * B[w + at.FAC + j]
+        for j in range(n):
+            out[ev + j] = B[index(I[d + at.FLEX]) + at.EPS * n + j]
     for i in range(I[at.N_CONSTRAINTS]):
         row = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
         first = index(I[row + at.C_ROW])
         for k in range(first, first + I[row + at.C_N]):
+            low, high = _touched(I, B, k)
             phi, rate = W[o + at.PHI * m + k], W[o + at.RATE * m + k]
             right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
-            B[o + at.RIGHT * m + k] = right - _solved_along(I, e + nv * k, B)
+            B[o + at.RIGHT * m + k] = right - _dot(B, e + nv * k + low, out, low, max(0, high - low))
     multipliers(I, B)
-    _add_rows(I, B)
+    _add_rows(I, B, out)
     articulated.scatter(I, F, 0.0, False, B, out)
     if adding != 0.0:
         for k in range(m):
             W[o + at.LAMBDA * m + k] += adding * B[o + at.LAMBDA * m + k]
     return 0
-
-
-@kernel
-def _solved_along(I, e, B):
-    """J S⁻¹ r of a row: e_kᵀ D⁻¹ ε, the row being at B[e] and ε what `gather` left."""
-    total = 0.0 * B[e]
-    for i in range(I[at.N_BODIES]):
-        b, _, w = at.rows(i)
-        n, x, y = I[b + at.NM], e + index(I[b + at.JV]), e + index(I[b + at.EV])
-        for j in range(I[b + at.NV]):
-            total += B[x + j] * B[w + at.RES + j] * B[w + at.FAC + j]
-        for j in range(n):
-            total += B[y + j] * B[index(I[b + at.FLEX]) + at.EPS * n + j]
-    return total
 
 
 @kernel(forceinline=False)
@@ -163,26 +158,62 @@ def correction(I, F, what, scale, W, out):
             W[w + at.RES + k] = 0.0
         for k in range(I[b + at.NM]):
             W[index(I[b + at.FLEX]) + at.EPS * I[b + at.NM] + k] = 0.0
-    _add_rows(I, W)
+    _add_rows(I, W, out)
     articulated.scatter(I, F, 0.0, False, W, out)
 
 
 @kernel(forceinline=False)
-def _add_rows(I, W):
-    """(3): Σ λ_k e_k to RES, Σ λ_k D⁻¹e_k to EPS."""
+def _add_rows(I, W, out):
+    """(3): Σ λ_k e_k to RES, Σ λ_k D⁻¹e_k to EPS; `out` is scratch."""
     m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
     _, _, e, g, _, _ = at.constraint_parts(I)
+    for j in range(nv):
+        out[j] = 0.0
     for k in range(m):
-        factor = W[o + at.LAMBDA * m + k]
-        if factor == 0.0:
-            continue
-        for i in range(I[at.N_BODIES]):
-            b, _, w = at.rows(i)
-            n, x, y = I[b + at.NM], e + nv * k + index(I[b + at.JV]), g + nv * k + index(I[b + at.EV])
-            for j in range(I[b + at.NV]):
-                W[w + at.RES + j] += factor * W[x + j]
+        low, high = _touched(I, W, k)
+        _add(out, low, W[o + at.LAMBDA * m + k], W, e + nv * k + low, high - low)
+    for i in range(I[at.N_BODIES]):
+        b, _, w = at.rows(i)
+        jv = index(I[b + at.JV])
+        for j in range(I[b + at.NV]):
+            W[w + at.RES + j] += out[jv + j]
+        n = I[b + at.NM]
+        eps = index(I[b + at.FLEX]) + at.EPS * n
+        for k in range(m if n > 0 else 0):
+            factor, y = W[o + at.LAMBDA * m + k], g + nv * k + index(I[b + at.EV])
             for j in range(n):
-                W[index(I[b + at.FLEX]) + at.EPS * n + j] += factor * W[y + j]
+                W[eps + j] += factor * W[y + j]
+
+
+@kernel
+def _touched(I, W, k):
+    """The first speed that row k touches and the one behind the last."""
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    return index(int(W[o + at.LOW * m + k].real)), index(int(W[o + at.HIGH * m + k].real))
+
+
+@kernel
+def _dot(X, x, Y, y, n):
+    """Of n numbers at X[x] and Y[y], in four sums that do not wait for each other."""
+    x, y = index(x), index(y)
+    a = b = c = d = 0.0 * X[0]
+    for _ in range(n // 4):
+        a += X[x] * Y[y]
+        b += X[x + 1] * Y[y + 1]
+        c += X[x + 2] * Y[y + 2]
+        d += X[x + 3] * Y[y + 3]
+        x, y = x + 4, y + 4
+    for k in range(n % 4):
+        a += X[x + k] * Y[y + k]
+    return (a + b) + (c + d)
+
+
+@kernel
+def _add(X, x, factor, Y, y, n):
+    """A multiple of the n numbers at Y[y] to those at X[x]."""
+    x, y = index(x), index(y)
+    for k in range(n):
+        X[x + k] += factor * Y[y + k]
 
 
 @kernel(forceinline=False)
@@ -190,32 +221,113 @@ def operational_inertia(I, F, W):
     """e, D⁻¹e, A of (2) and L of (4), after `articulate` of every body and `evaluate`."""
     m, nv, o = I[at.N_ROWS], I[at.N_V], index(I[at.ROWS_W])
     a, _, e, g, _, scratch = at.constraint_parts(I)
+    for j in range(m * nv):
+        W[e + j] = W[g + j] = 0.0
     for i in range(I[at.N_CONSTRAINTS]):
         c = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
-        for k in range(I[c + at.C_N]):
-            row = index(I[c + at.C_ROW]) + k
-            for j in range(nv):
-                W[e + nv * row + j] = W[g + nv * row + j] = 0.0
-            _begin(I, F, c, k, row, e + nv * row, scratch, W)
-            W[o + at.LOW * m + row], W[o + at.HIGH * m + row] = _gather_row(I, e + nv * row, g + nv * row, W)
+        row = index(I[c + at.C_ROW])
+        if I[c + at.C_KIND] < at.COUPLING:
+            low, high = _gather_frames(I, c, e + nv * row, g + nv * row, scratch, W)
+        for k in range(row, row + I[c + at.C_N]):
+            if I[c + at.C_KIND] >= at.COUPLING:
+                _begin(I, F, c, k - row, e + nv * k, scratch, W)
+                low, high = _gather_row(I, e + nv * k, g + nv * k, W)
+            W[o + at.LOW * m + k], W[o + at.HIGH * m + k] = low, high
     for k in range(m):
-        # the rows of distant loops have no speeds in common
-        low, high = int(W[o + at.LOW * m + k].real), int(W[o + at.HIGH * m + k].real)
+        low, high = _touched(I, W, k)
         for l in range(k + 1):
+            first, last = _touched(I, W, l)
+            first, last = max(low, first), min(high, last)
             total = 0.0 * W[e]
-            x, y = e + nv * k, g + nv * l
-            first, last = max(low, int(W[o + at.LOW * m + l].real)), min(high, int(W[o + at.HIGH * m + l].real))
-            for j in range(index(first), last):
-                total += W[x + j] * W[y + j]
+            # the rows of distant loops have no speeds in common
+            if first < last:
+                total = _dot(W, e + nv * k + first, W, g + nv * l + first, last - first)
             W[a + m * k + l] = W[a + m * l + k] = total
     _factorise(I, W)
 
 
 @kernel(forceinline=False)
-def _begin(I, F, c, k, row, e, scratch, W):
-    """J_kᵀ: forces on speeds and modes into the row at e, forces on bodies as biases at FOR; marks where it begins."""
-    c, row, e, scratch = index(c), index(row), index(e), index(scratch)
-    m, o, kind = I[at.N_ROWS], index(I[at.ROWS_W]), I[c + at.C_KIND]
+def _gather_frames(I, c, e, g, scratch, W):
+    """(2), (3) of articulated.py for all rows of a constraint between frames, side by side, from frames to the base.
+
+    Two wrenches a row wander inwards, each at a body, that of the outer body first, until they meet.  Returns the first
+    of the speeds on the way and the one behind the last.
+    """
+    c, e, g, scratch = index(c), index(e), index(g), index(scratch)
+    m, o, nv, n, row = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V], I[c + at.C_N], index(I[c + at.C_ROW])
+    x, y = scratch, scratch + 36
+    i = _hold(I, index(I[c + at.C_A]), o + at.ON_A * m + 6 * row, n, e, x, W)
+    j = _hold(I, index(I[c + at.C_B]), o + 6 * row, n, e, y, W)
+    low, high = nv, 0
+    while i >= 0 or j >= 0:
+        if i < j:
+            i, j, x, y = j, i, y, x
+        if i == j:
+            for k in range(6 * n):
+                W[x + k] += W[y + k]
+            j = -1
+        b, _, w = at.rows(i)
+        low, high = _widen(I, b, low, high)
+        for k in range(n):
+            put(W, x + 6 * k, _inward(I, b, w, six(W, x + 6 * k), e + nv * k, g + nv * k, W))
+        i = I[b + at.PARENT]
+    return low, high
+
+
+@kernel
+def _hold(I, r, wrench, n, e, x, W):
+    """The body of the frame with row r, −1 for the world; n wrenches at W[wrench] as its biases at W[x], modes in e."""
+    body, frame = I[r + at.FRAME_BODY], index(I[r + at.FRAME_W])
+    if body < 0:
+        return body
+    b, _, _ = at.rows(body)
+    for k in range(n):
+        force = six(W, wrench + 6 * k)
+        put(W, x + 6 * k, times(-1.0, wrench_inward(W, frame + at.X_BF, force)))
+        if I[r + at.FRAME_NODE] >= 0:
+            for j in range(I[b + at.NM]):
+                W[e + I[at.N_V] * k + index(I[b + at.EV]) + j] += dot(six(W, frame + at.PI_F + 6 * j), force)
+    return body
+
+
+@kernel
+def _widen(I, b, low, high):
+    """A range of speeds, and those of a body."""
+    if I[b + at.NV] > 0:
+        low, high = min(low, I[b + at.JV]), max(high, I[b + at.JV] + I[b + at.NV])
+    if I[b + at.NM] > 0:
+        low, high = min(low, I[b + at.EV]), max(high, I[b + at.EV] + I[b + at.NM])
+    return low, high
+
+
+@kernel
+def _inward(I, b, w, z, e, g, W):
+    """(2), (3) of articulated.py for one row at one body; returns what goes to the parent."""
+    if I[b + at.NM] > 0:
+        z = _gather_modes(I, b, z, e, g, W)
+    jv = index(I[b + at.JV])
+    for k in range(I[b + at.NV]):
+        residual = W[e + jv + k] - dot(six(W, w + at.SUB + 6 * k), z)
+        scaled = residual * W[w + at.FAC + k]
+        W[e + jv + k] = residual
+        W[g + jv + k] = scaled
+        z = plus(z, times(scaled, six(W, w + at.PSU + 6 * k)))
+    if I[b + at.PARENT] < 0:
+        return z
+    z = wrench_inward(W, w + at.R_NB, z)
+    if I[b + at.PARENT_NODE] >= 0:
+        carrier = index(I[b + at.CARRIER])
+        pb, _, _ = at.rows(I[b + at.PARENT])
+        for j in range(I[pb + at.NM]):
+            W[e + index(I[pb + at.EV]) + j] -= dot(six(W, carrier + at.CARRIER_PI + 6 * j), z)
+        z = wrench_inward(W, carrier, z)
+    return z
+
+
+@kernel(forceinline=False)
+def _begin(I, F, c, k, e, scratch, W):
+    """J_kᵀ of a constraint on speeds into the row at e; marks where it begins."""
+    c, e, scratch, kind = index(c), index(e), index(scratch), I[c + at.C_KIND]
     marks = at.constraint_parts(I)[4]
     for i in range(I[at.N_BODIES]):
         W[marks + i] = 0.0
@@ -230,7 +342,7 @@ def _begin(I, F, c, k, row, e, scratch, W):
         b = index(I[c + at.C_A])
         W[e + index(I[b + at.JV]) + index(I[c + at.C_MORE]) + k] = 1.0
         _mark(W, marks, (b - at.HEADER) // at.BODY_I_SIZE)
-    elif kind == at.COUPLING:
+    else:
         terms, f = index(I[c + at.C_MORE]), index(I[c + at.C_F])
         for j in range(I[terms]):
             W[e + index(I[terms + 2 + 2 * j])] += F[f + 1 + j]
@@ -240,9 +352,6 @@ def _begin(I, F, c, k, row, e, scratch, W):
                 if W[e + index(I[b + at.JV]) + j] != 0.0:
                     _mark(W, marks, i)
                     break
-    else:
-        _hold(I, index(I[c + at.C_A]), o + at.ON_A * m + 6 * row, e, marks, W)
-        _hold(I, index(I[c + at.C_B]), o + 6 * row, e, marks, W)
 
 
 @kernel
@@ -255,29 +364,9 @@ def _mark(W, marks, i):
             W[w + at.FOR + j] = 0.0
 
 
-@kernel
-def _hold(I, r, wrench, e, marks, W):
-    """The wrench at W[wrench] on the frame with row r."""
-    body, x = I[r + at.FRAME_BODY], index(I[r + at.FRAME_W])
-    if body < 0:
-        return
-    b, _, w = at.rows(body)
-    _mark(W, marks, body)
-    force = six(W, wrench)
-    inward = wrench_inward(W, x + at.X_BF, force)
-    for j in range(6):
-        W[w + at.FOR + j] -= inward[j]
-    if I[r + at.FRAME_NODE] >= 0:
-        for j in range(I[b + at.NM]):
-            W[e + index(I[b + at.EV]) + j] += dot(six(W, x + at.PI_F + 6 * j), force)
-
-
 @kernel(forceinline=False)
 def _gather_row(I, e, g, W):
-    """(2), (3) of articulated.py for one row, over the marked bodies and what carries them.
-
-    Returns the first of their speeds and the one behind the last.
-    """
+    """The same for one row, over the marked bodies and what carries them; wrenches stand at FOR."""
     e, g = index(e), index(g)
     marks = at.constraint_parts(I)[4]
     low, high = I[at.N_V], 0
@@ -285,32 +374,14 @@ def _gather_row(I, e, g, W):
         if W[marks + i] == 0.0:
             continue
         b, _, w = at.rows(i)
-        z = six(W, w + at.FOR)
-        if I[b + at.NV] > 0:
-            low, high = min(low, I[b + at.JV]), max(high, I[b + at.JV] + I[b + at.NV])
-        if I[b + at.NM] > 0:
-            low, high = min(low, I[b + at.EV]), max(high, I[b + at.EV] + I[b + at.NM])
-            z = _gather_modes(I, b, z, e, g, W)
-        jv = index(I[b + at.JV])
-        for k in range(I[b + at.NV]):
-            residual = W[e + jv + k] - dot(six(W, w + at.SUB + 6 * k), z)
-            scaled = residual * W[w + at.FAC + k]
-            W[e + jv + k] = residual
-            W[g + jv + k] = scaled
-            z = plus(z, times(scaled, six(W, w + at.PSU + 6 * k)))
+        low, high = _widen(I, b, low, high)
+        z = _inward(I, b, w, six(W, w + at.FOR), e, g, W)
         parent = I[b + at.PARENT]
-        if parent < 0:
-            continue
-        _mark(W, marks, parent)
-        z = wrench_inward(W, w + at.R_NB, z)
-        pb, _, p = at.rows(parent)
-        if I[b + at.PARENT_NODE] >= 0:
-            carrier = index(I[b + at.CARRIER])
-            for j in range(I[pb + at.NM]):
-                W[e + index(I[pb + at.EV]) + j] -= dot(six(W, carrier + at.CARRIER_PI + 6 * j), z)
-            z = wrench_inward(W, carrier, z)
-        for j in range(6):
-            W[p + at.FOR + j] += z[j]
+        if parent >= 0:
+            _mark(W, marks, parent)
+            _, _, p = at.rows(parent)
+            for j in range(6):
+                W[p + at.FOR + j] += z[j]
     return low, high
 
 
@@ -330,7 +401,7 @@ def _gather_modes(I, b, z, e, g, W):
 
 @kernel(forceinline=False)
 def _factorise(I, W):
-    """(4): L in the rows of A, by the order of elimination; that order at ORDER, −1 behind the last."""
+    """(4): L in the rows of A, by the order of elimination; that order at ORDER, −1 behind the last.  Uses A up."""
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
     a, l, _, _, _, _ = at.constraint_parts(I)
     left, order = o + at.PIVOT * m, o + at.ORDER * m
@@ -347,20 +418,26 @@ def _factorise(I, W):
                 best, share = k, W[left + k].real / whole
         if best < 0:
             return
+        # the row of A that is chosen becomes the column of L, and is taken out of the rows where it is not zero
         best = index(best)
-        pivot = np.sqrt(W[left + best])
-        W[order + r] = best
+        pivot, row, first, last = np.sqrt(W[left + best]), index(a + m * best), m, 0
+        inverse = 1.0 / pivot
+        W[order + r], W[left + best], W[l + m * best + r] = best, 0.0, pivot
         for k in range(m):
             # nothing is left of rows that were chosen, or that hold nothing that could move
-            if W[left + k].real <= 0.0:
+            if W[left + k].real <= 0.0 or W[row + k] == 0.0:
+                W[row + k] = 0.0
                 continue
-            s = W[a + m * k + best]
-            for j in range(r):
-                s -= W[l + m * k + j] * W[l + m * best + j]
-            W[l + m * k + r] = s / pivot
-            if k != best:
-                W[left + k] -= W[l + m * k + r] * W[l + m * k + r]
-        W[left + best] = 0.0
+            W[row + k] *= inverse
+            first, last = min(first, k), k + 1
+        for k in range(index(first), last):
+            factor, own = W[row + k], W[a + m * k + k]
+            if factor == 0.0:
+                continue
+            W[l + m * k + r] = factor
+            W[left + k] -= factor * factor
+            _add(W, a + m * k + first, -factor, W, row + first, last - first)
+            W[a + m * k + k] = own
 
 
 @kernel
@@ -383,15 +460,11 @@ def multipliers(I, W):
         k = chosen(I, W, r)
         if k < 0:
             break
-        s = W[o + at.RIGHT * m + index(k)]
-        for j in range(r):
-            s -= W[l + m * index(k) + j] * W[y + j]
-        W[y + r] = s / W[l + m * index(k) + r]
+        row = l + m * index(k)
+        W[y + r] = (W[o + at.RIGHT * m + index(k)] - _dot(W, row, W, y, r)) / W[row + r]
         rank = r + 1
     for r in range(rank - 1, -1, -1):
         k = index(chosen(I, W, r))
-        s = W[y + r]
-        for j in range(r + 1, rank):
-            i = index(chosen(I, W, j))
-            s -= W[l + m * i + r] * W[x + i]
-        W[x + k] = s / W[l + m * k + r]
+        row = l + m * k
+        W[x + k] = W[y + r] / W[row + r]
+        _add(W, y, -W[x + k], W, row, r)
