@@ -30,6 +30,8 @@ from liegeo.kernels.spatial import dot, plus, put, six, sum_columns, times, wren
 
 # A row of which no more than this share is left by the others is redundant: the square of a sine of 3e-6.
 _ROUND_OFF = 1e-11
+# Beside others so much larger a row is round-off as a whole: it holds what could not move anyway.
+_NOTHING = 1e-24
 
 
 @kernel(forceinline=False)
@@ -404,9 +406,11 @@ def _factorise(I, W):
     """(4): L in the rows of A, by the order of elimination; that order at ORDER, −1 behind the last.  Uses A up."""
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
     a, l, _, _, _, _ = at.constraint_parts(I)
-    left, order = o + at.PIVOT * m, o + at.ORDER * m
+    left, order, largest = o + at.PIVOT * m, o + at.ORDER * m, 0.0
     for k in range(m):
-        W[left + k] = W[a + m * k + k]
+        largest = max(largest, W[a + m * k + k].real)
+    for k in range(m):
+        W[left + k] = W[a + m * k + k] if W[a + m * k + k].real > _NOTHING * largest else 0.0 * W[a + m * k + k]
         W[order + k] = -1.0
         for r in range(m):
             W[l + m * k + r] = 0.0

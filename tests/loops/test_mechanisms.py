@@ -309,6 +309,25 @@ def test_derivatives_of_a_mechanism(mechanism):
         assert exact[:, k] == pytest.approx((forth - back) / 2e-6, abs=1e-6)
 
 
+def test_rows_that_are_round_off_are_redundant():
+    """A triangle of beams that bend in its plane only: of what closes it three of six say nothing."""
+    X = np.eye(4)
+    turn = 2 * np.pi / 3
+    X[:2, :2] = [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
+    fe = flex.beam(1.0, flex.circle(0.02), flex.Material(E=7e10, rho=2700.0, nu=0.3), 1)
+    plane, held = (2, 3, 4), (0, 1, 5)
+    modes = flex.reduce(fe, {"0": plane, "1": plane}, n_modes=0, root="0", fixed={"0": held, "1": held})
+    bodies = [flex.flexible_body(modes, f"b{k}", ["1"]) for k in range(3)]
+    joints = [
+        lm.Free(name="base", parent="world", child="b0"),
+        *(lm.Fixed(name=f"j{k}", parent=f"b{k}", child=f"b{k + 1}", at="1", child_at=X) for k in range(2)),
+    ]
+    cut = lm.Fixed(name="cut", parent="b2", child="b0", at="1", child_at=X)
+    model = lm.Tree(bodies, joints, loops=[cut], gravity=(0, 0, 0)).compile()
+    found = dynamics.redundant_rows(model, model.state())
+    assert [row.what for row in found] == ["rotation x", "rotation y", "translation z"]
+
+
 # ---- laws of motion that cannot be followed
 
 LAWS = {
