@@ -306,7 +306,9 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
 
         # M_m and b_m, inertia.py (1)–(3)
         M_rf = flex[at.PRF * n :][: 6 * n].reshape(n, 6).T
-        M_e = flex[at.PFF * n :][: n * n].reshape(n, n)
+        M_e = np.zeros((n, n), dtype)
+        M_e[np.tril_indices(n)] = flex[at.PFF * n :][: at.triangle(n)]
+        M_e += np.tril(M_e, -1).T
         M_m = np.block([[M_e, M_rf.T], [M_rf, _symmetric(w[at.INE :])]])
         b_m = np.concatenate([flex[at.ZF * n :][:n], w[at.FOR :][:6]])
 

@@ -3,7 +3,7 @@
 Tip to base at each body, with P = [P_ff P_fr; P_rf P_rr] its articulated inertia (own, plus what its children gave) and
 z its bias; H_f = [I, −Π_dᵀ]:
 
-    D_f = H_f P H_fᵀ,   μ = P_rf − P_rr Π_d,   g = μ D_f⁻¹,   P_R = P_rr − g μᵀ                         (1)
+    D_f = H_f P H_fᵀ = L D Lᵀ,   μ = P_rf − P_rr Π_d,   g = μ D_f⁻¹,   P_R = P_rr − g μᵀ                (1)
     ε_f = T_f − H_f z,   z ← z_r + g ε_f                                                               (2)
     for each speed of the joint, with its column s of S:                                               (3)
         u = P_R s,  d = s·u + armature,  ε = τ − s·z,   P_R ← P_R − u uᵀ/d,   z ← z + u ε/d
@@ -249,30 +249,35 @@ def from_parent(I, F, b, w, rates, gravity, W):
 
 @kernel(forceinline=False)
 def _factorise_modes(I, F, b, w, alpha, beta, W):
-    """(1); D_f becomes L D Lᵀ in its place.  False if it is not positive."""
+    """(1); D_f becomes L D Lᵀ in its place, and μ becomes g.  False if D_f is not positive."""
     b, w = index(b), index(w)
     n, y = I[b + at.NM], index(I[b + at.FLEX])
-    mu, gain, x = y + at.MU * n, y + at.GAIN * n, y + at.PFF * n
+    gain, x = y + at.GAIN * n, y + at.PFF * n
     modal_block(I, b, w, W)
     if alpha != 0.0 or beta != 0.0:
         _, _, _, stiffness, damping = at.modal_matrices(I, b)
-        for k in range(n * n):
-            W[x + k] += alpha * F[damping + k] + beta * F[stiffness + k]
+        for k in range(n):
+            row = x + index(at.triangle(k))
+            for l in range(k + 1):
+                W[row + l] += alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
     if not _factorise(W, x, n):
         return False
-    # g = μ D_f⁻¹, column by column: forward, then backward substitution
+    # In the place of μ, column by column: first h = μ L⁻ᵀ, for which g μᵀ = h D⁻¹ hᵀ, then g = h D⁻¹ L⁻¹
+    row = x
     for k in range(n):
-        g = six(W, mu + 6 * k)
+        h = six(W, gain + 6 * k)
         for l in range(k):
-            g = plus(g, times(-W[x + n * k + l], six(W, gain + 6 * l)))
-        put(W, gain + 6 * k, g)
+            h = plus(h, times(-W[row + l], six(W, gain + 6 * l)))
+        put(W, gain + 6 * k, h)
+        subtract_square(W, w + at.INE, h, W[row + k])
+        row += k + 1
     for k in range(n - 1, -1, -1):
-        g = times(W[x + n * k + k], six(W, gain + 6 * k))
+        row = x + index(at.triangle(k))
+        g = times(W[row + k], six(W, gain + 6 * k))
         for l in range(k + 1, n):
-            g = plus(g, times(-W[x + n * l + k], six(W, gain + 6 * l)))
+            row += l
+            g = plus(g, times(-W[row + k], six(W, gain + 6 * l)))
         put(W, gain + 6 * k, g)
-    for k in range(n):
-        _subtract_product(W, w + at.INE, gain + 6 * k, mu + 6 * k)
     return True
 
 
@@ -295,82 +300,67 @@ def _gather_modes(I, b, z, load, W):
 @kernel
 def solve_modes(W, x, n, y):
     """The n numbers at W[y] become D_f⁻¹ times them, with the factors at W[x]."""
+    row = x
     for k in range(n):
         for l in range(k):
-            W[y + k] -= W[x + n * k + l] * W[y + l]
+            W[y + k] -= W[row + l] * W[y + l]
+        row += k + 1
     for k in range(n - 1, -1, -1):
-        W[y + k] *= W[x + n * k + k]
+        row = x + index(at.triangle(k))
+        W[y + k] *= W[row + k]
         for l in range(k + 1, n):
-            W[y + k] -= W[x + n * l + k] * W[y + l]
+            row += l
+            W[y + k] -= W[row + k] * W[y + l]
 
 
 @kernel(forceinline=False)
 def modal_block(I, b, w, W):
-    """μ = P_rf − P_rr Π_d, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in the place of P_ff, its lower triangle."""
+    """μ = P_rf − P_rr Π_d in the place of P_rf, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in that of P_ff."""
     b, w = index(b), index(w)
     n, y = I[b + at.NM], index(I[b + at.FLEX])
-    prf, pid, mu, x = y + at.PRF * n, y + at.PID * n, y + at.MU * n, y + at.PFF * n
-    for k in range(6 * n):
-        W[mu + k] = W[prf + k]
+    pid, mu, row = y + at.PID * n, y + at.MU * n, y + at.PFF * n
     if I[b + at.OFFSET] != at.DEFORMING:
         return
     for k in range(n):
-        add(W, mu + 6 * k, times(-1.0, inertia_apply(W, w + at.INE, six(W, pid + 6 * k))))
-    for k in range(n):
-        d, r = six(W, pid + 6 * k), six(W, prf + 6 * k)
+        d, r = six(W, pid + 6 * k), six(W, mu + 6 * k)
+        put(W, mu + 6 * k, plus(r, times(-1.0, inertia_apply(W, w + at.INE, d))))
         for l in range(k + 1):
-            W[x + n * k + l] -= dot(d, six(W, mu + 6 * l)) + dot(r, six(W, pid + 6 * l))
+            W[row + l] -= dot(d, six(W, mu + 6 * l)) + dot(r, six(W, pid + 6 * l))
+        row += k + 1
 
 
 @kernel
 def _factorise(W, x, n):
-    """L D Lᵀ of the n × n matrix at W[x]: L below the diagonal, 1/D on it.  False if D is not positive."""
+    """L D Lᵀ of the matrix whose lower triangle is at W[x]: L below the diagonal, 1/D on it.  False if not positive."""
+    row = x
     for k in range(n):
+        other = x
         for l in range(k):
-            s = W[x + n * k + l]
+            s = W[row + l]
             for m in range(l):
-                s -= W[x + n * k + m] * W[x + n * l + m]
-            W[x + n * k + l] = s
-        d = whole = W[x + n * k + k]
+                s -= W[row + m] * W[other + m]
+            W[row + l] = s
+            other += l + 1
+        d = whole = W[row + k]
+        pivot = x
         for l in range(k):
-            s = W[x + n * k + l] * W[x + n * l + l]
-            d -= s * W[x + n * k + l]
-            W[x + n * k + l] = s
+            s = W[row + l] * W[pivot]
+            d -= s * W[row + l]
+            W[row + l] = s
+            pivot += l + 2
         if not d.real > _ROUND_OFF * whole.real:
             return False
-        W[x + n * k + k] = 1.0 / d
+        W[row + k] = 1.0 / d
+        row += k + 1
     return True
-
-
-@kernel
-def _subtract_product(W, P, g, m):
-    """P ← P − g mᵀ for one mode, kept as if symmetric: summed over the modes g μᵀ is."""
-    W[P] -= W[g] * W[m]
-    W[P + 1] -= W[g + 1] * W[m + 1]
-    W[P + 2] -= W[g + 2] * W[m + 2]
-    W[P + 3] -= W[g] * W[m + 1]
-    W[P + 4] -= W[g] * W[m + 2]
-    W[P + 5] -= W[g + 1] * W[m + 2]
-    for a in range(3):
-        for c in range(3):
-            W[P + 6 + 3 * a + c] -= W[g + a] * W[m + 3 + c]
-    W[P + 15] -= W[g + 3] * W[m + 3]
-    W[P + 16] -= W[g + 4] * W[m + 4]
-    W[P + 17] -= W[g + 5] * W[m + 5]
-    W[P + 18] -= W[g + 3] * W[m + 4]
-    W[P + 19] -= W[g + 3] * W[m + 5]
-    W[P + 20] -= W[g + 4] * W[m + 5]
 
 
 @kernel(forceinline=False)
 def give_inertia(I, b, w, pb, p, W):
-    """P ← P + 𝒜 Γ 𝒜ᵀ for a joint on a deforming node of the parent, whose rows are at pb and p.
-
-    Of P_ff only the lower triangle is kept.
-    """
+    """P ← P + 𝒜 Γ 𝒜ᵀ for a joint on a deforming node of the parent, whose rows are at pb and p."""
     b, w, pb, p = index(b), index(w), index(pb), index(p)
     k, n, y = index(I[b + at.CARRIER]), I[pb + at.NM], index(I[pb + at.FLEX])
-    pi, prf, x = k + at.CARRIER_PI, y + at.PRF * n, y + at.PFF * n
+    pi, prf, row = k + at.CARRIER_PI, y + at.PRF * n, y + at.PFF * n
     # Γ stands in PSU of the parent's row, which nobody needs before the parent's own turn.
     gamma = p + at.PSU
     for a in range(21):
@@ -379,8 +369,9 @@ def give_inertia(I, b, w, pb, p, W):
     add_inertia_inward(W, k, W, gamma, W, p + at.INE)
     for j in range(n):
         force = inertia_apply(W, gamma, six(W, pi + 6 * j))
-        for l in range(j, n):
-            W[x + n * l + j] += dot(six(W, pi + 6 * l), force)
+        for l in range(j + 1):
+            W[row + l] += dot(six(W, pi + 6 * l), force)
+        row += j + 1
         add(W, prf + 6 * j, wrench_inward(W, k, force))
 
 

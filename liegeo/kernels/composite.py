@@ -30,9 +30,11 @@ def mass_matrix(I, F, q, W, out):
             # The force at B of a unit modal acceleration is a column of μ, the modal force one of D_f.
             modal_block(I, b, w, W)
             x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
+            row = x + at.PFF * n
             for k in range(n):
-                for l in range(k, n):
-                    out[ev + l, ev + k] = out[ev + k, ev + l] = W[x + at.PFF * n + n * l + k]
+                for l in range(k + 1):
+                    out[ev + l, ev + k] = out[ev + k, ev + l] = W[row + l]
+                row += k + 1
                 _rows(I, W, i, ev + k, six(W, x + at.MU * n + 6 * k), out)
         parent = I[b + at.PARENT]
         if parent >= 0:

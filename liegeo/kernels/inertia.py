@@ -58,12 +58,14 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     ct = index(I[b + at.MODAL])
     j1, cr0 = ct + at.M_J1 * n, ct + at.M_CR0 * n
     cr1, j2, me, _, _ = at.modal_matrices(I, b)
-    cr, prf, mu, pff = x + at.CR * n, x + at.PRF * n, x + at.MU * n, x + at.PFF * n
+    prf, j2_eta, pff = x + at.PRF * n, x + at.J2_ETA * n, x + at.PFF * n
     full = I[at.FULL] == 1
-    for k in range(n * n):
+    for k in range(at.triangle(n)):
         W[pff + k] = F[me + k]
-    for k in range(3 * n):
-        W[cr + k] = F[cr0 + k]
+    for k in range(n):
+        for a in range(3):
+            W[prf + 6 * k + a] = F[cr0 + a * n + k]
+            W[prf + 6 * k + 3 + a] = F[ct + a * n + k]
     zero = 0.0 * q[eq]
     c0, c1, c2 = zero + F[f + at.MOMENT], zero + F[f + at.MOMENT + 1], zero + F[f + at.MOMENT + 2]
     # J(η) is put together in the six places of FOR, which the bias overwrites later.
@@ -71,29 +73,34 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     for a in range(6):
         W[J + a] = F[f + at.INERTIA + a]
     if full:
-        # Σ_l J₂ₖₗ η_l stays at MU, where the bias finds it
+        # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it
         for k in range(n):
             e = q[eq + k]
             c0 += F[ct + k] * e
             c1 += F[ct + n + k] * e
             c2 += F[ct + 2 * n + k] * e
-            row = index(j2 + 3 * k * (k + 1))
+            row = j2 + 6 * index(at.triangle(k))
             s = times(e, six(F, row + 6 * k))
             for l in range(k):
                 J_kl = six(F, row + 6 * l)
                 s = plus(s, times(q[eq + l], J_kl))
-                add(W, mu + 6 * l, times(e, J_kl))
-            put(W, mu + 6 * k, s)
+                add(W, j2_eta + 6 * l, times(e, J_kl))
+            put(W, j2_eta + 6 * k, s)
         for k in range(n):
-            add(W, J, times(q[eq + k], plus(six(W, mu + 6 * k), six(F, j1 + 6 * k))))
-        for a in range(3):
-            for l in range(n):
-                e = q[eq + l]
-                for k in range(n):
-                    W[cr + a * n + k] += F[cr1 + (a * n + l) * n + k] * e
-    for k in range(n):
-        for a in range(3):
-            W[prf + 6 * k + 3 + a] = F[ct + a * n + k]
+            add(W, J, times(q[eq + k], plus(six(W, j2_eta + 6 * k), six(F, j1 + 6 * k))))
+        # C_r[k] gains A[l, k] η_l, and C_r[l] gains A[k, l] η_k = −A[l, k] η_k
+        for k in range(1, n):
+            e, row, c = q[eq + k], cr1 + 3 * index(at.triangle(k - 1)), prf + 6 * k
+            s0, s1, s2 = W[c], W[c + 1], W[c + 2]
+            for l in range(k):
+                a0, a1, a2, d = F[row + 3 * l], F[row + 3 * l + 1], F[row + 3 * l + 2], q[eq + l]
+                s0 += a0 * d
+                s1 += a1 * d
+                s2 += a2 * d
+                W[prf + 6 * l] -= a0 * e
+                W[prf + 6 * l + 1] -= a1 * e
+                W[prf + 6 * l + 2] -= a2 * e
+            W[c], W[c + 1], W[c + 2] = s0, s1, s2
     if full and I[b + at.STIFFENED] >= 0:
         # ½ Σ C_t1 η η is half of what C_t gains, times η
         ct1 = index(I[b + at.STIFFENED])
@@ -101,16 +108,13 @@ def _flexible_inertia(I, F, b, f, w, q, W):
             for k in range(n):
                 for a in range(3):
                     W[prf + 6 * k + 3 + a] += F[ct1 + (a * n + l) * n + k] * q[eq + l]
-                    W[cr + a * n + k] += F[ct1 + ((3 + a) * n + l) * n + k] * q[eq + l]
+                    W[prf + 6 * k + a] += F[ct1 + ((3 + a) * n + l) * n + k] * q[eq + l]
         for k in range(n):
             e = 0.5 * q[eq + k]
             c0 += (W[prf + 6 * k + 3] - F[ct + k]) * e
             c1 += (W[prf + 6 * k + 4] - F[ct + n + k]) * e
             c2 += (W[prf + 6 * k + 5] - F[ct + 2 * n + k]) * e
     put_rigid(W, w + at.INE, F[f + at.MASS], (c0, c1, c2), W, J)
-    for k in range(n):
-        for a in range(3):
-            W[prf + 6 * k + a] = W[cr + a * n + k]
 
 
 @kernel(forceinline=False)
@@ -148,8 +152,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     ct = index(I[b + at.MODAL])
     j1, k_diagonal, d_diagonal = ct + at.M_J1 * n, ct + at.M_DIAGONAL_K * n, ct + at.M_DIAGONAL_D * n
     cr1, _, _, stiffness, damping = at.modal_matrices(I, b)
-    cr, zf, prf = x + at.CR * n, x + at.ZF * n, x + at.PRF * n
-    j2_eta, coriolis = x + at.MU * n, x + at.GAIN * n
+    zf, prf, j2_eta = x + at.ZF * n, x + at.PRF * n, x + at.J2_ETA * n
     full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
     w0, w1, w2, v0, v1, v2 = V
@@ -161,38 +164,37 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     t0, t1, t2 = z, z, z  # J̇ w
     x0, x1, x2 = cross(w0, w1, w2, v0, v1, v2)
     if full:
-        # Σ_l C_r1[l, k] η̇_l at GAIN
-        for k in range(3 * n):
-            W[coriolis + k] = z
-        for a in range(3):
-            for l in range(n):
-                e = v[ev + l]
-                for k in range(n):
-                    W[coriolis + a * n + k] += F[cr1 + (a * n + l) * n + k] * e
+        # w·Σ_l A[l, k] η̇_l at ZF, with A[k, l] = −A[l, k]
+        W[zf] = z
+        for k in range(1, n):
+            e, row, s = v[ev + k], cr1 + 3 * index(at.triangle(k - 1)), z
+            for l in range(k):
+                g = w0 * F[row + 3 * l] + w1 * F[row + 3 * l + 1] + w2 * F[row + 3 * l + 2]
+                s += g * v[ev + l]
+                W[zf + l] -= g * e
+            W[zf + k] = s
     for k in range(n):
         e = v[ev + k]
         # ∂J/∂ηₖ; in a ruthless model at η = 0
         a0, a1, a2 = z + F[j1 + 6 * k], z + F[j1 + 6 * k + 1], z + F[j1 + 6 * k + 2]
         a3, a4, a5 = z + F[j1 + 6 * k + 3], z + F[j1 + 6 * k + 4], z + F[j1 + 6 * k + 5]
-        s0, s1, s2 = z, z, z
         e0, e1, e2 = z + F[ct + k], z + F[ct + n + k], z + F[ct + 2 * n + k]  # C_t
         if full:
             a0, a1, a2, a3, a4, a5 = plus((a0, a1, a2, a3, a4, a5), times(2.0, six(W, j2_eta + 6 * k)))
-            s0, s1, s2 = W[coriolis + k], W[coriolis + n + k], W[coriolis + 2 * n + k]
             e0, e1, e2 = W[prf + 6 * k + 3], W[prf + 6 * k + 4], W[prf + 6 * k + 5]
             d0 += e0 * e
             d1 += e1 * e
             d2 += e2 * e
-            n0 += W[cr + k] * e
-            n1 += W[cr + n + k] * e
-            n2 += W[cr + 2 * n + k] * e
+            n0 += W[prf + 6 * k] * e
+            n1 += W[prf + 6 * k + 1] * e
+            n2 += W[prf + 6 * k + 2] * e
         y0, y1, y2 = a0 * w0 + a3 * w1 + a4 * w2, a3 * w0 + a1 * w1 + a5 * w2, a4 * w0 + a5 * w1 + a2 * w2
+        force = e0 * x0 + e1 * x1 + e2 * x2 - 0.5 * (w0 * y0 + w1 * y1 + w2 * y2)
         if full:
             t0 += e * y0
             t1 += e * y1
             t2 += e * y2
-        force = 2.0 * (w0 * s0 + w1 * s1 + w2 * s2) - 0.5 * (w0 * y0 + w1 * y1 + w2 * y2)
-        force += e0 * x0 + e1 * x1 + e2 * x2
+            force += 2.0 * W[zf + k]
         if diagonal:
             force += F[k_diagonal + k] * q[eq + k] + F[d_diagonal + k] * e
         else:

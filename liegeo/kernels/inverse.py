@@ -106,12 +106,15 @@ def _move_body(I, i, a, W):
     n = I[b + at.NM]
     if n > 0:
         x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
-        z = plus(z, sum_columns(W, x + at.PRF * n, n, a, ev))
+        zf, prf, row = x + at.ZF * n, x + at.PRF * n, x + at.PFF * n
+        z = plus(z, sum_columns(W, prf, n, a, ev))
         for k in range(n):
-            t = W[x + at.ZF * n + k] + dot(six(W, x + at.PRF * n + 6 * k), A)
-            for l in range(n):
-                t += W[x + at.PFF * n + n * k + l] * a[ev + l]
-            W[x + at.ZF * n + k] = t
+            t = W[zf + k] + dot(six(W, prf + 6 * k), A)
+            for l in range(k):
+                t += W[row + l] * a[ev + l]
+                W[zf + l] += W[row + l] * a[ev + k]
+            W[zf + k] = t + W[row + k] * a[ev + k]
+            row += k + 1
     put(W, w + at.FOR, z)
 
 

@@ -163,7 +163,7 @@ def through_node(I, F, b, pb, V, rates, W):
         bending = sum_columns(W, k + at.CARRIER_PI, n, rates, ev)
         return plus(twist_outward(W, k, V), bending), bending
     f = index(I[index(I[b + at.PARENT_NODE]) + at.NODE_F])
-    bending = sum_columns(F, f + at.NODE_MODES + 6 * n, n, rates, ev)
+    bending = sum_columns(F, index(f - 6 * n), n, rates, ev)
     return plus(twist_outward(F, f, V), bending), bending
 
 

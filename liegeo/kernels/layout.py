@@ -69,16 +69,17 @@ HEADER = 19
     REDUCED_W,  # where the scratch of reduced.py begins in W
     N_SLOTS,  # number of children that reduced.py sees
     SLOT,  # which of them this body is for its parent
-) = range(24)
-BODY_I_SIZE = 24
+    MATRICES,  # where K (nn), then D (nn), begin in F, behind all that every call reads
+) = range(25)
+BODY_I_SIZE = 25
 NONE, CONSTANT, DEFORMING = range(3)
 ON_GROUP = 2
 
 # ---- I: one row a deforming node: where its data begin in F, its number of modes, and where its terms of second order
 # begin in F (rotation 3nn, displacement 3nn; -1 if there are none)
 NODE_F, NODE_NM, NODE_SECOND = range(3)
-# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each, and
-# Π_N of the undeformed node, six numbers a mode; pose and Π_N are what a ruthless model reads
+# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each;
+# in ruthless models, just before the pose, Π_N of the undeformed node, six numbers a mode
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12
 
 # ---- I: one row a frame that a force element or constraint uses: body (-1 for the world), its node in I (-1 if it does
@@ -142,16 +143,17 @@ RES = 135  # 6  its residual
 WORK_SIZE = 141
 
 # ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r0, what every call reads first
-# C_t 3n | J_1 6n | diagonals of K and D, n each | C_r0 3n | only in full models C_r1 3nn | J_2 3n(n + 1) |
-# M_e nn | K nn | D nn.  Matrices row by row, J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its
-# antisymmetric part.  J_2, symmetric in its two modes, as J_2[0, 0], J_2[1, 0], J_2[1, 1], J_2[2, 0] …
+# C_t 3n | J_1 6n | diagonals of K and D, n each | C_r0 3n | only in full models C_r1 3n(n − 1)/2 | J_2 3n(n + 1) |
+# M_e n(n + 1)/2.  J as xx yy zz xy xz yz.  What is symmetric in two modes, J_2 and M_e, stands as its lower triangle:
+# [0, 0], [1, 0], [1, 1], [2, 0] …  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part, as what is below the
+# diagonal, three numbers for k = 1, l = 0, then k = 2, l = 0 …
 M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_CR0, M_END = 3, 9, 10, 11, 14
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
-# z_f n | ε_f n | Π_d 6n | P_rf 6n | μ 6n | g 6n | P_ff nn
-# Matrices 6 × n stand column by column: the six numbers of a mode together.  C_r 3n stands in the second half of g
-# until that is known.
-ZF, EPS, PID, PRF, MU, GAIN, CR, PFF = 0, 1, 2, 8, 14, 20, 23, 26
+# Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | Σ_l J_2 η_l 6n | P_ff n(n + 1)/2, its lower triangle
+# Matrices 6 × n stand column by column: the six numbers of a mode together.
+PID, ZF, EPS, PRF, J2_ETA, PFF = 0, 6, 7, 8, 14, 20
+MU = GAIN = PRF
 
 # ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column
 CARRIER_R, CARRIER_P, CARRIER_PI = 0, 9, 12
@@ -165,13 +167,20 @@ def rows(i):
 
 
 @kernel
+def triangle(n):
+    """How many numbers the lower triangle of an n × n matrix has: where row n of a larger one begins."""
+    return n * (n + 1) // 2
+
+
+@kernel
 def modal_matrices(I, b):
     """Where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
     n = I[b + NM]
     c = index(I[b + MODAL]) + M_END * n
-    j = c + 3 * n * n * I[FULL]
-    m = j + 3 * n * (n + 1) * I[FULL]
-    return index(c), index(j), index(m), index(m + n * n), index(m + 2 * n * n)
+    j = c + 3 * triangle(n - 1) * I[FULL]
+    m = j + 6 * triangle(n) * I[FULL]
+    k = index(I[b + MATRICES])
+    return index(c), index(j), index(m), k, index(k + n * n)
 
 
 @kernel

@@ -94,10 +94,11 @@ def node_pose(I, F, node, full, q, eq, out, o):
 def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
     """Write the columns of Π_N (1), or of Π_B (3) if `in_body`, at out[o]; the node's pose is at X[x]."""
     node, eq, x, o = index(node), index(eq), index(x), index(o)
-    _, r, t, g_r, g_t, n = _data(I, node)
+    f, r, t, g_r, g_t, n = _data(I, node)
     if not full and not in_body:
+        constant = index(f - 6 * n)
         for k in range(6 * n):
-            out[o + k] = F[t + 3 * n + k]
+            out[o + k] = F[constant + k]
         return
     a, b, c = 0.0 * q[eq], 0.0 * q[eq], 0.0 * q[eq]
     if full:

@@ -94,10 +94,13 @@ def energies(I, F, q, v, W, world, out):
             modal = sum_columns(W, x + at.PRF * n, n, v, ev)
             out[0] += dot(modal, V)
             H = plus(H, modal)
-            stiffness = at.modal_matrices(I, b)[3]
+            stiffness, row = at.modal_matrices(I, b)[3], x + at.PFF * n
             for k in range(n):
+                for l in range(k):
+                    out[0] += v[ev + k] * W[row + l] * v[ev + l]
+                out[0] += 0.5 * v[ev + k] * W[row + k] * v[ev + k]
+                row += k + 1
                 for l in range(n):
-                    out[0] += 0.5 * v[ev + k] * W[x + at.PFF * n + n * k + l] * v[ev + l]
                     out[2] += 0.5 * q[eq + k] * F[stiffness + n * k + l] * q[eq + l]
         for k in range(I[b + at.NV]):
             out[0] += 0.5 * F[f + at.ARMATURE + k] * v[jv + k] * v[jv + k]

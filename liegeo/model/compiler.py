@@ -79,6 +79,7 @@ class Compiler:
         header[at.N_BODIES], header[at.N_Q], header[at.N_V] = n, nq, nv
         header[at.FULL] = int(self.tree.fidelity == FULL)
         header[at.SHARED] = self._reduce(rows)
+        self._put_matrices(rows)
         inputs = self._forces(header, rows, nv)
         constrained = self._constraints(header, rows, nv, inputs)
         self._put_frames(header)
@@ -201,7 +202,7 @@ class Compiler:
             self.factors[body.name] = R(n)
             nq, nv = nq + n, nv + n
             row[at.MODAL] = self._put_shared(_modal_data(body, self.tree.fidelity == FULL))
-            row[at.FLEX] = self._reserve(at.PFF * n + n * n)
+            row[at.FLEX] = self._reserve(at.PFF * n + at.triangle(n))
             matrices = (np.asarray(body.K), np.asarray(body.D))
             C_r1 = np.asarray(body.C_r1)
             second = (np.asarray(body.C_t1), 0.5 * (C_r1 + C_r1.transpose(0, 2, 1)))
@@ -213,10 +214,17 @@ class Compiler:
     def _put_node(self, node: Node) -> int:
         modes = np.asarray(node.modes)
         pose = np.asarray(node.pose)
-        in_node = _modes_in_node(node)
-        start = self._put_shared([*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel(), *in_node.T.ravel()])
+        in_node = _modes_in_node(node).T.ravel() if self.tree.fidelity == RUTHLESS else []
+        values = [*in_node, *_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel()]
+        start = self._put_shared(values) + len(in_node)
         second = -1 if node.second is None else self._put_shared(np.asarray(node.second).ravel().tolist())
         return self._put_ints(start, modes.shape[1], second)
+
+    def _put_matrices(self, rows: list[list[int]]) -> None:
+        """K and D, which few calls read if they are diagonal: last, so that the rest of all bodies stands together."""
+        for row, body in zip(rows, self.bodies, strict=True):
+            if isinstance(body, FlexibleBody) and body.n_modes:
+                row[at.MATRICES] = self._put_shared([*np.asarray(body.K).ravel(), *np.asarray(body.D).ravel()])
 
     def _reduce(self, rows: list[list[int]]) -> int:
         """The constants of reduced.py, for the bodies that it serves; where the scratch begins that they share."""
@@ -496,7 +504,9 @@ def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
     parts = [body.C_t, J_1, np.diag(np.asarray(body.K)), np.diag(np.asarray(body.D)), body.C_r0]
     if full:
         C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
+        antisymmetric = 0.5 * (C_r1 - C_r1.transpose(0, 2, 1))
+        below = [x for k in range(body.n_modes) for x in antisymmetric[:, :k, k].T.ravel()]
         half = [x for k, row in enumerate(J_2) for J in row[: k + 1] for x in _six(J)]
-        parts += [0.5 * (C_r1 - C_r1.transpose(0, 2, 1)), half]
-    parts += [body.M_e, body.K, body.D]
+        parts += [below, half]
+    parts.append(np.asarray(body.M_e)[np.tril_indices(body.n_modes)])
     return [float(x) for part in parts for x in np.asarray(part).ravel()]
