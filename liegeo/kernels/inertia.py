@@ -73,34 +73,30 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     for a in range(6):
         W[J + a] = F[f + at.INERTIA + a]
     if full:
-        # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it
+        # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it.  C_r[k] gains A[l, k] η_l, and C_r[l] gains
+        # A[k, l] η_k = −A[l, k] η_k.
         for k in range(n):
-            e = q[eq + k]
+            e, r = q[eq + k], prf + 6 * k
             c0 += F[ct + k] * e
             c1 += F[ct + n + k] * e
             c2 += F[ct + 2 * n + k] * e
-            row = j2 + 6 * index(at.triangle(k))
-            s = times(e, six(F, row + 6 * k))
+            s = times(e, six(F, j2 + 6 * k))
+            t0, t1, t2 = W[r], W[r + 1], W[r + 2]
             for l in range(k):
-                J_kl = six(F, row + 6 * l)
-                s = plus(s, times(q[eq + l], J_kl))
+                d, J_kl = q[eq + l], six(F, j2 + 6 * l)
+                s = plus(s, times(d, J_kl))
                 add(W, j2_eta + 6 * l, times(e, J_kl))
-            put(W, j2_eta + 6 * k, s)
-        for k in range(n):
-            add(W, J, times(q[eq + k], plus(six(W, j2_eta + 6 * k), six(F, j1 + 6 * k))))
-        # C_r[k] gains A[l, k] η_l, and C_r[l] gains A[k, l] η_k = −A[l, k] η_k
-        for k in range(1, n):
-            e, row, c = q[eq + k], cr1 + 3 * index(at.triangle(k - 1)), prf + 6 * k
-            s0, s1, s2 = W[c], W[c + 1], W[c + 2]
-            for l in range(k):
-                a0, a1, a2, d = F[row + 3 * l], F[row + 3 * l + 1], F[row + 3 * l + 2], q[eq + l]
-                s0 += a0 * d
-                s1 += a1 * d
-                s2 += a2 * d
+                a0, a1, a2 = F[cr1 + 3 * l], F[cr1 + 3 * l + 1], F[cr1 + 3 * l + 2]
+                t0, t1, t2 = t0 + a0 * d, t1 + a1 * d, t2 + a2 * d
                 W[prf + 6 * l] -= a0 * e
                 W[prf + 6 * l + 1] -= a1 * e
                 W[prf + 6 * l + 2] -= a2 * e
-            W[c], W[c + 1], W[c + 2] = s0, s1, s2
+            put(W, j2_eta + 6 * k, s)
+            W[r], W[r + 1], W[r + 2] = t0, t1, t2
+            j2 += 6 * (k + 1)
+            cr1 += 3 * k
+        for k in range(n):
+            add(W, J, times(q[eq + k], plus(six(W, j2_eta + 6 * k), six(F, j1 + 6 * k))))
     if full and I[b + at.STIFFENED] >= 0:
         # ½ Σ C_t1 η η is half of what C_t gains, times η
         ct1 = index(I[b + at.STIFFENED])
