@@ -56,7 +56,7 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     b, f, w = index(b), index(f), index(w)
     n, eq, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
-    j1, cr0 = ct + at.M_J1 * n, ct + at.M_CR0 * n
+    j1, cr0 = ct + at.M_J1 * n, index(I[b + at.MASSES])
     cr1, j2, me, _, _ = at.modal_matrices(I, b)
     prf, j2_eta, pff = x + at.PRF * n, x + at.J2_ETA * n, x + at.PFF * n
     full = I[at.FULL] == 1

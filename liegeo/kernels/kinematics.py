@@ -70,6 +70,10 @@ def _carrier_pose(I, F, b, full, q, W):
     b = index(b)
     k = index(I[b + at.CARRIER])
     pb, _, _ = at.rows(I[b + at.PARENT])
+    if not full:
+        for a in range(at.CARRIER_PI + 6 * I[pb + at.NM]):
+            W[k + a] = F[index(I[b + at.CARRIER_F]) + a]
+        return
     eq = index(I[pb + at.EQ])
     node_pose(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k)
     node_modes(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k, False, W, k + at.CARRIER_PI)
@@ -162,8 +166,8 @@ def through_node(I, F, b, pb, V, rates, W):
         k = index(I[b + at.CARRIER])
         bending = sum_columns(W, k + at.CARRIER_PI, n, rates, ev)
         return plus(twist_outward(W, k, V), bending), bending
-    f = index(I[index(I[b + at.PARENT_NODE]) + at.NODE_F])
-    bending = sum_columns(F, index(f - 6 * n), n, rates, ev)
+    f = index(I[b + at.CARRIER_F])
+    bending = sum_columns(F, f + at.CARRIER_PI, n, rates, ev)
     return plus(twist_outward(F, f, V), bending), bending
 
 

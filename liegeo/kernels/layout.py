@@ -69,17 +69,18 @@ HEADER = 19
     REDUCED_W,  # where the scratch of reduced.py begins in W
     N_SLOTS,  # number of children that reduced.py sees
     SLOT,  # which of them this body is for its parent
+    CARRIER_F,  # in ruthless models: where pose and Π_N of the undeformed parent node begin in F, as at CARRIER in W
+    MASSES,  # where C_r0 (3n), then M_e (n(n + 1)/2), begin in F
     MATRICES,  # where K (nn), then D (nn), begin in F, behind all that every call reads
-) = range(25)
-BODY_I_SIZE = 25
+) = range(27)
+BODY_I_SIZE = 27
 NONE, CONSTANT, DEFORMING = range(3)
 ON_GROUP = 2
 
 # ---- I: one row a deforming node: where its data begin in F, its number of modes, and where its terms of second order
 # begin in F (rotation 3nn, displacement 3nn; -1 if there are none)
 NODE_F, NODE_NM, NODE_SECOND = range(3)
-# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each;
-# in ruthless models, just before the pose, Π_N of the undeformed node, six numbers a mode
+# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each
 NODE_R, NODE_P, NODE_MODES = 0, 9, 12
 
 # ---- I: one row a frame that a force element or constraint uses: body (-1 for the world), its node in I (-1 if it does
@@ -142,12 +143,12 @@ FAC = 129  # 6  one over the pivot of each speed of the joint
 RES = 135  # 6  its residual
 WORK_SIZE = 141
 
-# ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r0, what every call reads first
-# C_t 3n | J_1 6n | diagonals of K and D, n each | C_r0 3n | only in full models C_r1 3n(n − 1)/2 | J_2 3n(n + 1) |
-# M_e n(n + 1)/2.  J as xx yy zz xy xz yz.  What is symmetric in two modes, J_2 and M_e, stands as its lower triangle:
-# [0, 0], [1, 0], [1, 1], [2, 0] …  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part, as what is below the
-# diagonal, three numbers for k = 1, l = 0, then k = 2, l = 0 …
-M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_CR0, M_END = 3, 9, 10, 11, 14
+# ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
+# C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3n(n − 1)/2 | J_2 3n(n + 1)
+# J as xx yy zz xy xz yz.  What is symmetric in two modes, J_2 and M_e, stands as its lower triangle: [0, 0], [1, 0],
+# [1, 1], [2, 0] …  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part, as what is below the diagonal, three
+# numbers for k = 1, l = 0, then k = 2, l = 0 …
+M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
 # Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | Σ_l J_2 η_l 6n | P_ff n(n + 1)/2, its lower triangle
@@ -177,10 +178,8 @@ def modal_matrices(I, b):
     """Where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
     n = I[b + NM]
     c = index(I[b + MODAL]) + M_END * n
-    j = c + 3 * triangle(n - 1) * I[FULL]
-    m = j + 6 * triangle(n) * I[FULL]
     k = index(I[b + MATRICES])
-    return index(c), index(j), index(m), k, index(k + n * n)
+    return index(c), index(c + 3 * triangle(n - 1)), index(I[b + MASSES]) + 3 * n, k, index(k + n * n)
 
 
 @kernel

@@ -94,12 +94,7 @@ def node_pose(I, F, node, full, q, eq, out, o):
 def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
     """Write the columns of Π_N (1), or of Π_B (3) if `in_body`, at out[o]; the node's pose is at X[x]."""
     node, eq, x, o = index(node), index(eq), index(x), index(o)
-    f, r, t, g_r, g_t, n = _data(I, node)
-    if not full and not in_body:
-        constant = index(f - 6 * n)
-        for k in range(6 * n):
-            out[o + k] = F[constant + k]
-        return
+    _, r, t, g_r, g_t, n = _data(I, node)
     a, b, c = 0.0 * q[eq], 0.0 * q[eq], 0.0 * q[eq]
     if full:
         a, b, c = _sum_modes(F, r, n, q, eq)

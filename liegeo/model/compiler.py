@@ -79,7 +79,7 @@ class Compiler:
         header[at.N_BODIES], header[at.N_Q], header[at.N_V] = n, nq, nv
         header[at.FULL] = int(self.tree.fidelity == FULL)
         header[at.SHARED] = self._reduce(rows)
-        self._put_matrices(rows)
+        self._put_rest(rows)
         inputs = self._forces(header, rows, nv)
         constrained = self._constraints(header, rows, nv, inputs)
         self._put_frames(header)
@@ -194,7 +194,12 @@ class Compiler:
             row[at.PASSIVE] = at.ON_GROUP
         row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED], row[at.STIFFENED] = -1, 0, -1, -1
         if isinstance(outer, Node):
-            row[at.PARENT_NODE] = self._put_node(outer)
+            if self.tree.fidelity == FULL:
+                row[at.PARENT_NODE] = self._put_node(outer)
+            else:
+                row[at.CARRIER_F] = self._put_shared(
+                    [*_flat_pose(np.asarray(outer.pose)), *_modes_in_node(outer).T.ravel()]
+                )
             row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1])
         n = body.n_modes
         row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
@@ -202,6 +207,8 @@ class Compiler:
             self.factors[body.name] = R(n)
             nq, nv = nq + n, nv + n
             row[at.MODAL] = self._put_shared(_modal_data(body, self.tree.fidelity == FULL))
+            if i not in self.slots:
+                row[at.MASSES] = self._put_shared(_masses(body))
             row[at.FLEX] = self._reserve(at.PFF * n + at.triangle(n))
             matrices = (np.asarray(body.K), np.asarray(body.D))
             C_r1 = np.asarray(body.C_r1)
@@ -214,16 +221,18 @@ class Compiler:
     def _put_node(self, node: Node) -> int:
         modes = np.asarray(node.modes)
         pose = np.asarray(node.pose)
-        in_node = _modes_in_node(node).T.ravel() if self.tree.fidelity == RUTHLESS else []
-        values = [*in_node, *_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel()]
-        start = self._put_shared(values) + len(in_node)
+        start = self._put_shared([*_flat_pose(pose), *modes[:3].ravel(), *modes[3:].ravel()])
         second = -1 if node.second is None else self._put_shared(np.asarray(node.second).ravel().tolist())
         return self._put_ints(start, modes.shape[1], second)
 
-    def _put_matrices(self, rows: list[list[int]]) -> None:
-        """K and D, which few calls read if they are diagonal: last, so that the rest of all bodies stands together."""
-        for row, body in zip(rows, self.bodies, strict=True):
+    def _put_rest(self, rows: list[list[int]]) -> None:
+        """What forward dynamics mostly does not read: last, so that what it reads stands together."""
+        for i, (row, body, outer) in enumerate(zip(rows, self.bodies, self.outer, strict=True)):
+            if isinstance(outer, Node) and self.tree.fidelity != FULL:
+                row[at.PARENT_NODE] = self._put_node(outer)
             if isinstance(body, FlexibleBody) and body.n_modes:
+                if i in self.slots:
+                    row[at.MASSES] = self._put_shared(_masses(body))
                 row[at.MATRICES] = self._put_shared([*np.asarray(body.K).ravel(), *np.asarray(body.D).ravel()])
 
     def _reduce(self, rows: list[list[int]]) -> int:
@@ -501,12 +510,15 @@ def _modes_in_node(node: Node) -> NDArray[np.float64]:
 
 def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
     J_1 = [x for J in np.asarray(body.J_1) for x in _six(J)]
-    parts = [body.C_t, J_1, np.diag(np.asarray(body.K)), np.diag(np.asarray(body.D)), body.C_r0]
+    parts = [body.C_t, J_1, np.diag(np.asarray(body.K)), np.diag(np.asarray(body.D))]
     if full:
         C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
         antisymmetric = 0.5 * (C_r1 - C_r1.transpose(0, 2, 1))
         below = [x for k in range(body.n_modes) for x in antisymmetric[:, :k, k].T.ravel()]
         half = [x for k, row in enumerate(J_2) for J in row[: k + 1] for x in _six(J)]
         parts += [below, half]
-    parts.append(np.asarray(body.M_e)[np.tril_indices(body.n_modes)])
     return [float(x) for part in parts for x in np.asarray(part).ravel()]
+
+
+def _masses(body: FlexibleBody) -> list[float]:
+    return [*np.asarray(body.C_r0).ravel(), *np.asarray(body.M_e)[np.tril_indices(body.n_modes)]]
