@@ -73,6 +73,32 @@ def test_several_loops_at_once():
     assert order_of_contact(closed, moving)[0] > 2.7
 
 
+@pytest.mark.parametrize("seed", [12, 13])
+def test_loops_do_no_work(seed):
+    """Without dampers the rate of the energy is the power of the generalised forces, whatever the loops exert."""
+    rng, bodies, model, state = random_tree(seed, 7)
+    loops = [
+        cut(rng, bodies, model, state, "Universal", 2, 6, "first"),
+        cut(rng, bodies, model, state, "Prismatic", -1, 4, "second"),
+    ]
+    for body in bodies:
+        body["joint"]["damping"] = 0.0 * body["joint"]["damping"]
+        if body["n_modes"]:
+            body["D"] = 0.0 * body["D"]
+    closed = with_loops(bodies, loops)
+    moving = on_constraints(closed, state)
+    tau = rng.normal(size=closed.nv)
+    a = dynamics.forward_dynamics(closed, moving, tau)
+    assert np.abs(dynamics.loop_forces(closed, moving, tau)["first"]).max() > 0.1
+
+    def energy(h):
+        q = closed.group.retract(moving.q, h * moving.v + 0.5 * h * h * a)
+        return dynamics.balance(closed, lm.State(q, moving.v + h * a)).energy
+
+    rate = (energy(1e-5) - energy(-1e-5)) / 2e-5
+    assert rate == pytest.approx(tau @ moving.v, abs=1e-5 * np.abs(tau).sum() * np.abs(moving.v).max())
+
+
 # ---- constraints between frames that are no joints
 
 
