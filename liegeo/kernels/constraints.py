@@ -74,13 +74,7 @@ def evaluate(I, F, q, v, u, W):
             _user(I, c, q, v, o, m, row, scratch, W)
             continue
         x, y = index(I[index(I[c + at.C_A]) + at.FRAME_W]), index(I[index(I[c + at.C_B]) + at.FRAME_W])
-        R, p = relative(W, x, y)
-        for k in range(9):
-            W[scratch + _X + k] = R[k]
-        for k in range(3):
-            W[scratch + _X + 9 + k] = p[k]
-        V_A = twist_outward(W, scratch + _X, six(W, x + at.V_F))
-        V = plus(six(W, y + at.V_F), times(-1.0, V_A))
+        _, V = _between(W, x, y, scratch + _X)
         if kind == at.CUT:
             _cut(I, F, c, V, o, m, row, scratch, W)
         elif kind == at.DISTANCE:
@@ -93,6 +87,18 @@ def evaluate(I, F, q, v, u, W):
             on_B = six(W, o + 6 * k)
             put(W, o + at.ON_A * m + 6 * k, times(-1.0, wrench_inward(W, scratch + _X, on_B)))
             W[o + at.RATE * m + k] = dot(on_B, V)
+
+
+@kernel
+def _between(W, x, y, o):
+    """Ad(X⁻¹) V_A and V of (1), for the frames with scratch at x and y; X stands at W[o] then."""
+    R, p = relative(W, x, y)
+    for k in range(9):
+        W[o + k] = R[k]
+    for k in range(3):
+        W[o + 9 + k] = p[k]
+    V_A = twist_outward(W, o, six(W, x + at.V_F))
+    return V_A, plus(six(W, y + at.V_F), times(-1.0, V_A))
 
 
 @kernel
@@ -378,13 +384,7 @@ def accelerated(I, F, q, v, a, W):
             continue
         x, y = index(I[c + at.C_A]), index(I[c + at.C_B])
         A, B = index(I[x + at.FRAME_W]), index(I[y + at.FRAME_W])
-        R, p = relative(W, A, B)
-        for k in range(9):
-            W[scratch + _X + k] = R[k]
-        for k in range(3):
-            W[scratch + _X + 9 + k] = p[k]
-        V_A = twist_outward(W, scratch + _X, six(W, A + at.V_F))
-        V = plus(six(W, B + at.V_F), times(-1.0, V_A))
+        V_A, V = _between(W, A, B, scratch + _X)
         rate_A = twist_outward(W, scratch + _X, frame_rate(I, F, x, q, v, a, W))
         rate = plus(plus(frame_rate(I, F, y, q, v, a, W), times(-1.0, rate_A)), bracket(V, V_A))
         for k in range(row, row + n):
