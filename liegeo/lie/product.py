@@ -229,7 +229,8 @@ class Product(Group):
         if letter == "s":
             self._check_batch(who, letter, array)
             return
-        if self._is_plain(letter) and (np.abs(array) < LARGEST).all():
+        # as a NumPy number, so that an array of float32 is compared in float64
+        if self._is_plain(letter) and (np.abs(array) < np.float64(LARGEST)).all():
             # every factor would say yes, one after the other
             return
         column = _COLUMN[letter]
