@@ -1,8 +1,9 @@
 """Consistent states of trees with loops: assembly by Newton's method on the group.
 
-From a rough guess, q ← q ⊕ s dq with dq = −M̄⁻¹Jᵀ (J M̄⁻¹ Jᵀ)⁻¹ φ, the smallest correction in the metric M̄ = M + βK: a
-large β leaves stiff modes and joint springs where they are.  The share s of a correction is halved until the residuals
-shrink.  Coordinates that are kept do not move at all.  Speeds then follow in one step, being linear.
+From a rough guess, q ← q ⊕ s dq with the smallest dq that closes the linearised loops, J dq = −φ: all joints count
+alike, so that a long chain moves as a whole (in the metric of M its light end would do all the moving), modes the less
+the stiffer they are.  The share s of a correction is halved until the residuals shrink.  Coordinates that are kept do
+not move at all.  Speeds then follow in one step, being linear, with the least kinetic energy.
 """
 
 from __future__ import annotations
@@ -13,17 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from liegeo import dynamics
 from liegeo.errors import AssemblyError, InputError
 from liegeo.kernels import layout as at
 from liegeo.kernels import loops
+from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 
 Array = NDArray[np.float64]
 
-# Seconds squared: modes of a hertz or more move a thousand times less than rigid bodies.
+# Seconds squared, by which a mode of angular frequency ω counts 1 + βω² times: one of a hertz hardly moves.
 _BETA = 1e2
 _ITERATIONS, _LONGEST, _HALVINGS = 200, 0.5, 12
+# Directions in which the loops move less than this share of the others are none.
+_RANK = 1e-9
 # Residuals in metres and radians that count as closed, and as much too far for a state that is said to be consistent.
 CLOSED, OPEN = 1e-12, 1e-6
 
@@ -44,13 +49,14 @@ def assemble(
     if not model.rows:
         return start
     kept = model.lock(speeds=keep) if isinstance(keep, Mapping) else model.lock(*keep)
-    closer = Closer(kept, inputs, _BETA)
+    closer, weights = Closer(kept, inputs, _BETA), _weights(kept)
     q, v = np.array(start.q, dtype=np.float64), np.array(start.v, dtype=np.float64)
     lacking = closer.measure(q, v, start.t)
     for _ in range(_ITERATIONS):
         if closer.size(lacking) <= CLOSED:
             break
-        step = closer.dq.copy()
+        J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv))) * weights
+        step = -weights * np.linalg.lstsq(J, lacking, rcond=_RANK)[0]
         length = float(np.abs(step).max(initial=0.0))
         share = min(1.0, _LONGEST / length) if length else 0.0
         for _ in range(_HALVINGS):
@@ -74,6 +80,17 @@ def assemble(
             "  Keep fewer joints, or change what is prescribed."
         )
     return State(q, v, start.t)
+
+
+def _weights(model: Model) -> Array:
+    """How far each coordinate goes for its share of a correction: 1 for joints, less for modes, 0 for what is kept."""
+    weights = np.where(model.locked, 0.0, 1.0)
+    for i in range(len(model.bodies)):
+        body = model.body(i)
+        if isinstance(body, FlexibleBody) and body.n_modes:
+            stiffness = np.diag(np.asarray(body.K)) / np.diag(np.asarray(body.M_e))
+            weights[model.modal_slice(i, at.EV)] = 1.0 / np.sqrt(1.0 + _BETA * stiffness)
+    return weights
 
 
 class Closer:

@@ -56,6 +56,29 @@ def test_assembly_keeps_what_it_is_told(mechanism):
     assert np.linalg.norm(end - crank) == pytest.approx(2.0)
 
 
+def test_a_long_chain_is_assembled_from_far_away():
+    """Sixty-four rods in space whose end is tens of metres off: all of them turn a little, none much."""
+    n = 64
+    bodies = [rod(f"b{k}", 1.0) for k in range(n)]
+    joints = [
+        lm.Revolute(
+            name=f"j{k}",
+            parent=f"b{k - 1}" if k else "world",
+            child=f"b{k}",
+            at="end" if k else None,
+            axis=(0, 1, 0) if k % 2 else (0, 0, 1),
+        )
+        for k in range(n)
+    ]
+    tip = lm.Spherical(name="tip", parent=f"b{n - 1}", child="world", at="end", child_at=(0.97 * n, 0, 0))
+    model = lm.Tree(bodies, joints, loops=[tip]).compile()
+    guess = model.state(q={f"j{k}": 0.25 * np.sin(2 * np.pi * k / 16 + 0.3) for k in range(n)})
+    assert np.abs(dynamics.constraint_values(model, guess).residual).max() > 10.0
+    state = lg.assemble(model, guess)
+    assert np.abs(dynamics.constraint_values(model, state).residual).max() < 1e-11
+    assert np.abs(state.q - guess.q).max() < 0.6
+
+
 def test_what_cannot_be_assembled_says_which_loop_and_by_how_much():
     model = four_bar()
     with pytest.raises(
