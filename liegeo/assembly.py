@@ -3,7 +3,7 @@
 From a rough guess, q ← q ⊕ s dq with the smallest dq that closes the linearised loops, J dq = −φ: all joints count
 alike, so that a long chain moves as a whole (in the metric of M its light end would do all the moving), modes the less
 the stiffer they are.  The share s of a correction is halved until the residuals shrink.  Coordinates that are kept do
-not move at all.  Speeds then follow in one step, being linear, with the least kinetic energy.
+not move at all.  Speeds then follow in one step, being linear: the smallest change in the metric M + βK.
 """
 
 from __future__ import annotations
