@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 
 SCRIPT = """
 import sys
+from pathlib import Path
 import numpy as np
 from models import crane, flexible_chain, pendulum
 import liegeo as lg
@@ -29,7 +30,10 @@ from liegeo.integrate import Event
 
 kind, checkpoint, out = sys.argv[1:]
 run = {run}
-np.savez(out, t=run.t, q=run.q, v=run.v, steps=run.info.steps, rejected=run.info.rejected)
+# whole or not at all: this script, too, is killed at any moment
+part = Path(out).with_name(".part.npz")
+np.savez(part, t=run.t, q=run.q, v=run.v, steps=run.info.steps, rejected=run.info.rejected)
+part.replace(out)
 """
 
 # Each takes about a second: an explicit and an implicit method, with steps of their own and fixed ones, with memory,
