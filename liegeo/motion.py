@@ -31,7 +31,7 @@ from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
 from liegeo.kernels import articulated, loops, motion
 from liegeo.kernels import layout as at
-from liegeo.model.body import suggest
+from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 

@@ -45,7 +45,7 @@ from liegeo.integrate.adaptive import FINISHED, FULL, cut, find_events, join
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
-from liegeo.model.body import suggest
+from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo

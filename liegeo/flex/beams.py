@@ -65,7 +65,8 @@ from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.sections import Material, Section, number, taper
 from liegeo.lie import SO3
-from liegeo.model.body import Body, as_array, suggest
+from liegeo.model.body import Body
+from liegeo.model.checks import as_array, suggest
 
 Array = NDArray[np.float64]
 Kind = Literal["euler", "timoshenko"]

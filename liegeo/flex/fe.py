@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.lie import SO3
-from liegeo.model.body import suggest
+from liegeo.model.checks import suggest
 
 Array = NDArray[np.float64]
 # From a static displacement to the geometric stiffness of its stresses, linear in it.

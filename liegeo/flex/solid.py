@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
-from liegeo.model.body import suggest
+from liegeo.model.checks import suggest
 
 Array = NDArray[np.float64]
 

@@ -32,18 +32,22 @@ from liegeo.model.joints import (
     Universal,
 )
 from liegeo.model.model import Model, State
+from liegeo.model.shapes import ALL_SHAPES, Box, Cylinder, Mesh, Shape, Skin, Sphere
 from liegeo.model.tree import Tree
 
 __all__ = [
     "ALL_CONSTRAINTS",
     "ALL_FORCES",
     "ALL_JOINTS",
+    "ALL_SHAPES",
     "Actuator",
     "Body",
+    "Box",
     "Bushing",
     "Constraint",
     "Coupling",
     "Custom",
+    "Cylinder",
     "Cylindrical",
     "Distance",
     "Fixed",
@@ -54,6 +58,7 @@ __all__ = [
     "Helical",
     "Joint",
     "LumpedNode",
+    "Mesh",
     "Model",
     "Motion",
     "Node",
@@ -66,6 +71,9 @@ __all__ = [
     "Revolute",
     "Rolling",
     "Screws",
+    "Shape",
+    "Skin",
+    "Sphere",
     "Spherical",
     "SpringDamper",
     "State",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -12,62 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
-from liegeo.lie import SE3, SO3
+from liegeo.lie import SO3
+from liegeo.model.checks import as_array, as_pose, as_symmetric, suggest
+from liegeo.model.shapes import Shape, Skin
 
 Array = NDArray[np.float64]
-
-
-def suggest(name: str, allowed: Sequence[str]) -> str:
-    """The end of a message about an unknown name: the closest known one, or all of them."""
-    close = difflib.get_close_matches(name, allowed, n=1)
-    if close:
-        return f" Did you mean '{close[0]}'?"
-    return f"\n  There are: {', '.join(allowed)}." if allowed else ""
-
-
-def as_array(who: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """A read-only float64 copy of the given shape, or a ModelError that says what is wrong with it."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who} is {value!r}, expected numbers of shape {shape}.") from None
-    if array.shape != shape:
-        raise ModelError(f"{who} has shape {array.shape}, expected {shape}.")
-    if not np.isfinite(array).all():
-        raise ModelError(f"{who} holds {array[~np.isfinite(array)][0]}, expected finite numbers.")
-    array.setflags(write=False)
-    return array
-
-
-def as_pose(who: str, value: ArrayLike | None) -> Array:
-    """A pose from nothing (identity), a position, or a 4×4 matrix."""
-    if value is None:
-        return SE3.identity()
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape == (3,):
-        X = SE3.identity()
-        X[:3, 3] = as_array(who, array, (3,))
-        return X
-    try:
-        return SE3.matrix(as_array(who, array, (4, 4)))
-    except ValueError as error:
-        raise ModelError(f"{who} is not a pose: {error}") from None
-
-
-def as_symmetric(who: str, value: ArrayLike) -> Array:
-    """A symmetric 3×3 matrix from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz."""
-    array = np.asarray(value, dtype=np.float64)
-    if array.shape == (3,):
-        array = np.diag(array)
-    elif array.shape == (6,):
-        xx, yy, zz, xy, xz, yz = array
-        array = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    array = as_array(who, array, (3, 3))
-    if not np.allclose(array, array.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(array).max()))):
-        raise ModelError(
-            f"{who} is not symmetric: it differs from its transpose by {np.abs(array - array.T).max():.3g}."
-        )
-    return array
 
 
 def _check_inertia(who: str, mass: float, inertia: Array) -> None:
@@ -90,12 +38,19 @@ def _check_inertia(who: str, mass: float, inertia: Array) -> None:
         )
 
 
+def _shapes(who: str, given: Sequence[Shape]) -> tuple[Shape, ...]:
+    for shape in given:
+        if not isinstance(shape, Shape):
+            raise ModelError(f"{who}: shapes has {shape!r}, expected Box, Sphere, Cylinder or Mesh.")
+    return tuple(given)
+
+
 @dataclass(frozen=True)
 class Body:
     """A rigid body: mass, centre of mass in the body's frame, inertia about the centre of mass in the body's axes.
 
     `inertia` may be a 3×3 matrix, the three diagonal entries, or xx, yy, zz, xy, xz, yz.  `frames` names poses fixed to
-    the body, to which joints and forces can be attached.
+    the body, to which joints and forces can be attached.  `shapes` are what it looks like.
     """
 
     name: str
@@ -103,9 +58,11 @@ class Body:
     com: ArrayLike = (0.0, 0.0, 0.0)
     inertia: ArrayLike = (0.0, 0.0, 0.0)
     frames: Mapping[str, ArrayLike] = field(default_factory=dict)
+    shapes: Sequence[Shape] = ()
 
     def __post_init__(self) -> None:
         who = f"body '{self.name}'"
+        object.__setattr__(self, "shapes", _shapes(who, self.shapes))
         object.__setattr__(self, "com", as_array(f"{who}: com", self.com, (3,)))
         object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
         frames = {n: as_pose(f"{who}: frame '{n}'", X) for n, X in self.frames.items()}
@@ -162,6 +119,7 @@ class FlexibleBody:
     moment c₀ (3), inertia J₀ (3×3, about the frame's origin), C_t (3×n), C_r0 (3×n), C_r1 (3×n×n, [axis, l, k]),
     J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.  Geometric
     stiffening adds C_t1 (3×n×n, symmetric in its modes, none if not given) and makes C_r1 other than antisymmetric.
+    `skin` is what it looks like, `shapes` are rigid things fixed to its frame.
     """
 
     name: str
@@ -179,12 +137,17 @@ class FlexibleBody:
     nodes: Mapping[str, Node] = field(default_factory=dict)
     frames: Mapping[str, ArrayLike] = field(default_factory=dict)
     C_t1: ArrayLike | None = None
+    shapes: Sequence[Shape] = ()
+    skin: Skin | None = None
 
     def __post_init__(self) -> None:
         who = f"flexible body '{self.name}'"
+        object.__setattr__(self, "shapes", _shapes(who, self.shapes))
         if np.ndim(self.M_e) != 2:
             raise ModelError(f"{who}: M_e has shape {np.shape(self.M_e)}, expected (n, n) for n modes.")
         n = np.shape(self.M_e)[0]
+        if self.skin is not None and np.shape(self.skin.modes)[2] != n:
+            raise ModelError(f"{who}: its skin has {np.shape(self.skin.modes)[2]} modes, expected {n} as in M_e.")
         if self.C_t1 is None:
             object.__setattr__(self, "C_t1", np.zeros((3, n, n)))
         shapes: dict[str, tuple[int, ...]] = {

@@ -13,7 +13,8 @@ from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
 from liegeo.kernels.reduced import scratch_size, shared_size
 from liegeo.lie import SE3, SO3, Group, Product, R
-from liegeo.model.body import FlexibleBody, Node, place_on, suggest
+from liegeo.model.body import FlexibleBody, Node, place_on
+from liegeo.model.checks import suggest
 from liegeo.model.constraints import Coupling, Custom, FrameConstraint, Motion
 from liegeo.model.custom import CustomRows
 from liegeo.model.forces import Actuator, Place

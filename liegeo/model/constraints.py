@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.kernels import layout
-from liegeo.model.body import as_array
+from liegeo.model.checks import as_array
 from liegeo.model.forces import Place
 from liegeo.model.joints import unit
 

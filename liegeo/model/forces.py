@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
-from liegeo.model.body import Body, as_array
+from liegeo.model.body import Body
+from liegeo.model.checks import as_array
 from liegeo.model.joints import Joint, unit
 
 Place = str | tuple[str, ArrayLike]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.kernels import layout
 from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
-from liegeo.model.body import as_array
+from liegeo.model.checks import as_array
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
 from liegeo.lie import Product
-from liegeo.model.body import Body, FlexibleBody, Node, suggest
+from liegeo.model.body import Body, FlexibleBody, Node
+from liegeo.model.checks import suggest
 
 if TYPE_CHECKING:
     from liegeo.model.custom import CustomRows

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from numpy.typing import ArrayLike
 
 from liegeo.errors import ModelError
-from liegeo.model.body import Body, FlexibleBody, as_array, suggest
+from liegeo.model.body import Body, FlexibleBody
+from liegeo.model.checks import as_array, suggest
 from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
 from liegeo.model.constraints import Constraint
 from liegeo.model.forces import Force, Wheel

@@ -65,6 +65,20 @@ REFUSED = {
         "body 'a': inertia has the principal moment -0.2, must be ≥ 0.",
         "about the centre of mass",
     ),
+    "shapes": (lambda: body(shapes=["box"]), "body 'a': shapes has 'box', expected Box, Sphere, Cylinder or Mesh."),
+    "box": (lambda: lm.Box(size=(1, 0, 1)), "Box: size is 0, must be > 0."),
+    "mesh without integers": (
+        lambda: lm.Mesh(vertices=np.zeros((3, 3)), triangles=[[0.0, 1.0, 2.0]]),
+        "Mesh: triangles have shape (1, 3) of float64, expected (k, 3) integers.",
+    ),
+    "mesh without vertices": (
+        lambda: lm.Mesh(vertices=np.zeros((3, 3)), triangles=[[0, 1, 3]]),
+        "Mesh: triangles refer to vertices 0 to 3, expected 0 to 2.",
+    ),
+    "skin": (
+        lambda: beam(skin=lm.Skin(np.zeros((3, 3)), np.zeros((3, 3, 7)), [[0, 1, 2]])),
+        "its skin has 7 modes, expected 2 as in M_e.",
+    ),
     "triangle": (
         lambda: body(inertia=(0.1, 0.1, 0.5)),
         "body 'a': principal moments 0.1, 0.1, 0.5 break the triangle inequality",

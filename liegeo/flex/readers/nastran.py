@@ -21,7 +21,7 @@ from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.readers import _common, op4
 from liegeo.flex.readers._common import Array, PathLike
-from liegeo.model.body import suggest
+from liegeo.model.checks import suggest
 
 _DEPTH = 8
 _OTHER_SYSTEMS = ("CORD1R", "CORD1C", "CORD1S", "CORD2C", "CORD2S", "CORD3G", "CORD3R")
