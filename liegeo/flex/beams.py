@@ -62,7 +62,7 @@ import scipy.sparse.csgraph
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
-from liegeo.flex.fe import FEModel
+from liegeo.flex.fe import FEModel, Pieces
 from liegeo.flex.sections import Material, Section, number, taper
 from liegeo.lie import SO3
 from liegeo.model.body import Body
@@ -141,11 +141,15 @@ class _Element:
     """Matrices of one element in its own axes.
 
     `forces` (6 × 12) gives N, T, (m, Q) in the x–y plane and (m, Q) in the x–z plane; `geometric` (6 × 12 × 12) is K_G
-    for each of them being 1.
+    for each of them being 1.  At its Gauss points, whose distances from its first node are `stations`, `motion` (6 × 6
+    × 12) gives rotation and displacement, and `masses` (6) and `moments` (6 × 3) are mass and moments of inertia.
     """
 
     stiffness: Array
-    mass: Array
+    stations: Array
+    motion: Array
+    masses: Array
+    moments: Array
     forces: Array
     geometric: Array
 
@@ -167,11 +171,6 @@ def _element(L: float, sections: Sequence[Section], material: Material, kind: Ki
 
     def product(density: Array | float, a: Array, b: Array) -> Array:
         return (a * (L * _WEIGHT * density)[:, np.newaxis]).T @ b
-
-    moving = ((rho * A, stretch.displacement), (rho * A, xy.displacement), (rho * A, xz.displacement))
-    turning = ((rho * Iz, xy.rotation), (rho * Iy, xz.rotation)) if rotary else ()
-    fields = (*moving, (rho * Ip, twist.displacement), *turning)
-    mass = sum((product(density, f, f) for density, f in fields), np.zeros((12, 12)))
 
     # (5) and (6).  θy = −rotation of the x–z plane, and with it My = −(m + Q(L/2 − x)) there.
     du, dv, dw = stretch.slope, xy.slope, xz.slope
@@ -197,8 +196,16 @@ def _element(L: float, sections: Sequence[Section], material: Material, kind: Ki
         ]
     )
     parts = (stretch, twist, xy, xz)
-    stiffness = sum((p.stiffness for p in parts), np.zeros((12, 12)))
-    return _Element(stiffness, mass, np.concatenate([p.force for p in parts]), geometric)
+    bending = (rho * Iy, rho * Iz) if rotary else (np.zeros_like(A), np.zeros_like(A))
+    return _Element(
+        stiffness=sum((p.stiffness for p in parts), np.zeros((12, 12))),
+        stations=L * _XI,
+        motion=np.stack([tx, ty, tz, stretch.displacement, xy.displacement, xz.displacement], axis=1),
+        masses=L * _WEIGHT * rho * A,
+        moments=(L * _WEIGHT)[:, np.newaxis] * np.stack([rho * Ip, *bending], axis=1),
+        forces=np.concatenate([p.force for p in parts]),
+        geometric=geometric,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -387,23 +394,54 @@ class Frame:
         back = turn.transpose(0, 2, 1)
         elements = [element for _, element in self._elements]
         stiffness = back @ np.stack([e.stiffness for e in elements]) @ turn
-        mass = _assemble(n, dofs, back @ np.stack([e.mass for e in elements]) @ turn)
         forces = np.stack([e.forces for e in elements]) @ turn
         geometric = back[:, np.newaxis] @ np.stack([e.geometric for e in elements]) @ turn[:, np.newaxis]
-        for index, body in self._masses:
-            # ½m|v + w×c|² + ½w·Jw
-            c = SO3.hat(body.moment)
-            block = np.block([[body.inertia_at_origin, c], [c.T, body.mass * np.eye(3)]])
-            mass += _assemble(n, (6 * index + np.arange(6))[np.newaxis], block[np.newaxis])
+        positions = np.stack(list(self._nodes.values()))
+        pieces = self._pieces(positions, links[:, 0], dofs, turn)
         return FEModel(
-            positions=np.stack(list(self._nodes.values())),
+            positions=positions,
             dofs=np.stack(np.divmod(np.arange(n), 6), axis=1),
-            mass=mass,
+            mass=pieces.motion.T @ pieces.inertia @ pieces.motion,
             stiffness=_assemble(n, dofs, stiffness),
             names=names,
             name=self.name,
             geometric=_Geometric(self.name, n, dofs, forces, geometric),
+            pieces=pieces,
         )
+
+    def _pieces(self, nodes: Array, first: NDArray[np.int64], dofs: NDArray[np.int64], turn: Array) -> Pieces:
+        """Sections at the Gauss points, and the rigid masses: (4) is their mass matrix."""
+        places, inertias, motions, columns = [], [], [], []
+        for (rotation, element), start, mine, to_local in zip(self._elements, first, dofs, turn, strict=True):
+            places.append(nodes[start] + np.outer(element.stations, rotation[:, 0]))
+            J = np.einsum("ab,pb,cb->pac", rotation, element.moments, rotation)
+            inertias += [_inertia(m, j) for m, j in zip(element.masses, J, strict=True)]
+            # from local to frame axes, rotation and displacement alike
+            motions.append(np.kron(np.eye(2), rotation) @ element.motion @ to_local)
+            columns += [mine] * len(element.masses)
+        motion = list(np.concatenate(motions))
+        for index, body in self._masses:
+            com = np.asarray(body.com)
+            places.append((nodes[index] + com)[np.newaxis])
+            inertias.append(_inertia(body.mass, np.asarray(body.inertia)))
+            motion.append(np.block([[np.eye(3), np.zeros((3, 3))], [-SO3.hat(com), np.eye(3)]]))
+            columns.append(6 * index + np.arange(6))
+        rows = np.concatenate([np.repeat(6 * p + np.arange(6), m.shape[1]) for p, m in enumerate(motion)])
+        entries = (
+            np.concatenate([m.ravel() for m in motion]),
+            (rows, np.concatenate([np.tile(c, 6) for c in columns])),
+        )
+        return Pieces(
+            positions=np.concatenate(places),
+            dofs=np.stack(np.divmod(np.arange(6 * len(motion)), 6), axis=1),
+            inertia=sp.csr_array(sp.block_diag(inertias)),
+            motion=sp.csr_array(entries, (6 * len(motion), 6 * len(nodes))),
+        )
+
+
+def _inertia(mass: float, J: Array) -> Array:
+    """6 × 6, about the centre of mass, angular first."""
+    return np.block([[J, np.zeros((3, 3))], [np.zeros((3, 3)), mass * np.eye(3)]])
 
 
 def _sections(who: str, profile: Profile, stations: Array, length: float) -> list[list[Section]]:

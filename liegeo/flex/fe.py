@@ -9,7 +9,7 @@ A reader, or a beam, has one duty: to make an FEModel.  Reduction and inertia (m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field
+from dataclasses import InitVar, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,42 @@ _SYMMETRY = 1e-6
 _ROUND_OFF = 1e-8
 
 
+def rigid_motions(positions: Array, dofs: NDArray[np.int64]) -> Array:
+    """The six rigid motions (n × 6): rotations about the axes through the origin, then displacements."""
+    out = np.zeros((len(dofs), 6))
+    nodes, directions = dofs.T
+    p = positions[nodes]
+    for a in range(3):
+        out[:, a] = np.where(directions == a, 1.0, 0.0)
+        turned = np.cross(np.eye(3)[a], p)
+        for b in range(3):
+            out[directions == 3 + b, a] = turned[directions == 3 + b, b]
+        out[:, 3 + a] = np.where(directions == 3 + a, 1.0, 0.0)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Where the mass is: rigid pieces at positions (p × 3) with directions `dofs` (k × 2: piece, direction) and inertia
+    (k × k), which the degrees of freedom of a model move by `motion` (k × n); then M = motionᵀ inertia motion.
+
+    Nodal values do for elements that interpolate displacements from displacements.  Beams do not: their displacement
+    between nodes comes from the nodes' rotations too, so vector products of fields are made where the mass is.
+    """
+
+    positions: Array
+    dofs: NDArray[np.int64]
+    inertia: sp.csr_array
+    motion: sp.csr_array
+
+
 @dataclass(frozen=True, eq=False)
 class FEModel:
     """Positions (N × 3) of nodes, their names, degrees of freedom (n × 2: node, direction), mass and stiffness (n × n).
 
     `geometric`, if the source can give it, turns a static displacement into a geometric stiffness, for stiffening.
-    `observers` are places that are not nodes: by name a position and a 6 × n matrix that gives their small rotation and
-    displacement (see `average`).
+    `pieces` are where the mass is, if not in the nodes.  `observers` are places that are not nodes: by name a position
+    and a 6 × n matrix that gives their small rotation and displacement (see `average`).
     """
 
     positions: Any
@@ -48,6 +77,7 @@ class FEModel:
     name: str = "fe"
     geometric: Geometric | None = None
     observers: Mapping[str, tuple[Array, Any]] = field(default_factory=dict)
+    pieces: Pieces | None = None
     # True where the mass comes from one that was checked: seconds are saved with 100,000 degrees of freedom.
     known_positive: InitVar[bool] = False
 
@@ -71,6 +101,7 @@ class FEModel:
         for what in ("mass", "stiffness"):
             object.__setattr__(self, what, _symmetric(f"{who}: {what}", getattr(self, what), len(dofs)))
         self._check_mass(who)
+        self._check_pieces(who)
         if not known_positive:
             self._check_positive(who)
 
@@ -84,6 +115,21 @@ class FEModel:
             )
         if not self.total_mass > 0.0:
             raise ModelError(f"{who}: has no mass: moving all nodes along an axis moves {self.total_mass:.6g} kg.")
+
+    def _check_pieces(self, who: str) -> None:
+        """The mass matrix is that of the pieces."""
+        if self.pieces is None:
+            return
+        motion, x = self.pieces.motion, np.random.default_rng(0).normal(size=self.n)
+        if motion.shape[1] != self.n:
+            raise ModelError(f"{who}: its pieces are moved by {motion.shape[1]} degrees of freedom, expected {self.n}.")
+        expected = self.mass @ x
+        difference = np.abs(motion.T @ (self.pieces.inertia @ (motion @ x)) - expected).max()
+        if difference > _SYMMETRY * np.abs(expected).max():
+            raise ModelError(
+                f"{who}: its pieces have another mass matrix than it: Mx differs by {difference:.3g}.\n"
+                "  Give the pieces of this mass, or none."
+            )
 
     def _check_positive(self, who: str) -> None:
         """No motion has a negative kinetic energy."""
@@ -112,17 +158,8 @@ class FEModel:
 
     @property
     def rigid(self) -> Array:
-        """The six rigid motions (n × 6): rotations about the axes through the origin, then displacements."""
-        out = np.zeros((self.n, 6))
-        nodes, directions = np.asarray(self.dofs).T
-        p = np.asarray(self.positions)[nodes]
-        for a in range(3):
-            out[:, a] = np.where(directions == a, 1.0, 0.0)
-            turned = np.cross(np.eye(3)[a], p)
-            for b in range(3):
-                out[directions == 3 + b, a] = turned[directions == 3 + b, b]
-            out[:, 3 + a] = np.where(directions == 3 + a, 1.0, 0.0)
-        return out
+        """See `rigid_motions`."""
+        return rigid_motions(np.asarray(self.positions), np.asarray(self.dofs))
 
     @property
     def inertia(self) -> Array:
@@ -201,7 +238,7 @@ class FEModel:
         rows, columns = np.concatenate([kept, i[row]]), np.concatenate([np.arange(len(kept)), len(kept) + column])
         values = np.concatenate([np.ones(len(kept)), follows[row, column]])
         T = sp.csc_array((values, (rows, columns)), (self.n, len(kept) + 6))
-        geometric = self.geometric
+        geometric, pieces = self.geometric, self.pieces
         return self._with(
             positions=np.concatenate([p, center[np.newaxis]]),
             names=(*self.names, name),
@@ -211,11 +248,13 @@ class FEModel:
             stiffness=T.T @ self.stiffness @ T,
             geometric=None if geometric is None else lambda u: T.T @ geometric(T @ u) @ T,
             observers={k: (x, A @ T) for k, (x, A) in self.observers.items()},
+            pieces=None if pieces is None else replace(pieces, motion=pieces.motion @ T),
         )
 
     def _with(self, **changes: Any) -> FEModel:
-        known = {"known_positive": "mass" not in changes}
-        return FEModel(**{name: getattr(self, name) for name in self.__dataclass_fields__} | known | changes)
+        same_mass = "mass" not in changes
+        kept = {"known_positive": same_mass, "pieces": self.pieces if same_mass else None}
+        return FEModel(**{name: getattr(self, name) for name in self.__dataclass_fields__} | kept | changes)
 
 
 def _smallest(matrix: sp.csr_array) -> tuple[float, Array]:

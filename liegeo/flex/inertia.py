@@ -1,15 +1,17 @@
 """From shapes to a flexible body: the integrals of its kinetic energy, its damping, its stiffening.
 
-A finite-element mass matrix integrates products of displacement fields, uᵀ M w = ∫ u·w dm.  With R_a the rotations
-about the axes and T_a the displacements along them (FEModel.rigid), and S_a the matrix that turns the field of every
-node, (θ, u) → (e_a×θ, e_a×u), the coefficients of kernels/inertia.py (1) are, zeroth order first,
+A mass matrix integrates products of displacement fields, uᵀ M w = ∫ u·w dm.  Here it is that of the pieces where the
+mass is (fe.Pieces): the nodes of solids and of matrices from files, the Gauss points of beams.  With Φ the shapes, R_a
+the rotations about the axes, T_a the displacements along them, all at the pieces, and S_a the matrix that turns the
+field of every piece, (θ, u) → (e_a×θ, e_a×u), the coefficients of kernels/inertia.py (1) are, zeroth order first,
 
     c₀, J₀ from Rᵀ M R,  Tᵀ M R;    C_t = Tᵀ M Φ,    C_r0 = Rᵀ M Φ,    M_e = Φᵀ M Φ,                            (1)
     J₁ₖ[a, b] = R_aᵀ M S_b Φₖ + R_bᵀ M S_a Φₖ,      C_r1[a, l, k] = (S_a Φ_l)ᵀ M Φₖ, its antisymmetric part,   (2)
     J₂ₖₗ[a, b] = ½ (S_aΦₖ)ᵀ M S_bΦ_l + ½ (S_aΦ_l)ᵀ M S_bΦₖ.                                                    (3)
 
-(1) is exact whatever the elements; (2) and (3) are where turning a field keeps it in the space of the elements, which
-is so for solids, and in the limit of small elements for beams.  [JR90, (B.4)], [FLS13, (A2)–(A6)].
+They are the coefficients of ½ Σ m|v + w×(r + u) + u̇|² + ½ Σ (w + w×θ + θ̇)·J(w + w×θ + θ̇), w + w×θ being what a piece
+that has turned by θ sees of w in first order; a sum of squares, so that no bending makes the mass lose its sign.
+[JR90, (B.4)], [FLS13, (A2)–(A6)].
 
 Stiffening.  A load f puts the structure under stress, and that adds a geometric stiffness, linear in f:
 G[f] = Φᵀ K_G(K⁻¹f) Φ.  The inertia of an acceleration v̇, ẇ or of a spin w is such a load; modal equations then have
@@ -23,8 +25,10 @@ f at a node, in direction d, adds f G[e_d] η; so the node moves by
     −½ η G[e_d] η   in second order                                                                            (5)
 
 (a beam's tip comes nearer when it bends).  The stresses are those of the structure held at its root, or balanced by its
-own inertia.  Terms of third order are left out of the energy, so a body that floats on cantilever modes alone, whose
-root has next to no inertia of its own, can lose its positive mass when it bends much: let it float on free–free modes.
+own inertia.  Terms of third order are left out of the energy, which is then no sum of squares: where modes can nearly
+stand in for the motion of the frame (many of them, or a frame at an end that has next to no mass of its own), little
+bending is enough to make the mass lose its sign.  Stiff modes, whose second order is large and matters least, are the
+first to blame; `stiffening=n` leaves it to the n softest.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
-from liegeo.flex.fe import FEModel
+from liegeo.flex.fe import FEModel, rigid_motions
 from liegeo.flex.modes import Component, Reduction, _Options, _relief
 from liegeo.model.body import FlexibleBody, Node
 
@@ -49,11 +53,32 @@ for _a, _b, _c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
     _LEVI_CIVITA[_a, _b, _c], _LEVI_CIVITA[_a, _c, _b] = 1.0, -1.0
 
 
-def turning(fe: FEModel) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:
-    """S_x, S_y, S_z; a direction that a node does not have is left out."""
-    node, d = np.asarray(fe.dofs).T
-    place = np.full((len(fe.positions), 6), -1)
-    place[node, d] = np.arange(fe.n)
+@dataclass(frozen=True)
+class _Fields:
+    """What (1) to (4) are made of, at the pieces: M, R and T, S, and how the degrees of freedom move the pieces."""
+
+    mass: Any
+    rigid: Array
+    turn: tuple[Any, Any, Any]
+    motion: Any
+
+    @classmethod
+    def of(cls, fe: FEModel) -> _Fields:
+        if fe.pieces is None:
+            positions, dofs, mass = np.asarray(fe.positions), np.asarray(fe.dofs), fe.mass
+            motion = sp.eye_array(fe.n, format="csr")
+        else:
+            positions, dofs, mass = fe.pieces.positions, fe.pieces.dofs, fe.pieces.inertia
+            motion = fe.pieces.motion
+        return cls(mass, rigid_motions(positions, dofs), _turning(len(positions), dofs), motion)
+
+
+def _turning(n_places: int, dofs: NDArray[np.int64]) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:
+    """S_x, S_y, S_z; a direction that a place does not have is left out."""
+    n = len(dofs)
+    node, d = dofs.T
+    place = np.full((n_places, 6), -1)
+    place[node, d] = np.arange(n)
     block, b = d // 3 * 3, d % 3
     out = []
     for a in range(3):
@@ -66,7 +91,7 @@ def turning(fe: FEModel) -> tuple[sp.csr_array, sp.csr_array, sp.csr_array]:
             columns.append(there)
             values.append(sign[there])
         entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-        out.append(sp.csr_array(entries, (fe.n, fe.n)))
+        out.append(sp.csr_array(entries, (n, n)))
     return out[0], out[1], out[2]
 
 
@@ -111,21 +136,20 @@ def flexible_body(
     nodes: Sequence[str] = (),
     *,
     damping: Damping | float | None = None,
-    stiffening: bool = False,
+    stiffening: bool | int = False,
     frames: Mapping[str, ArrayLike] | None = None,
 ) -> FlexibleBody:
     """The body that a reduction describes; its frame is that of the finite-element model.
 
     `nodes` are those (or observers) that joints, forces and outputs will refer to; the root is always among them.
-    `damping` is a Damping, or one ratio of critical for all modes.
+    `damping` is a Damping, or one ratio of critical for all modes.  `stiffening` is for all modes, none or the first n.
     """
-    fe, Phi = reduction.fe, reduction.shapes
-    n = reduction.n_modes
-    M_rigid = fe.inertia
-    S = turning(fe)
-    R, MPhi = fe.rigid, fe.mass @ Phi
-    turned = [s @ Phi for s in S]
-    M_turned = [fe.mass @ t for t in turned]
+    fe, n = reduction.fe, reduction.n_modes
+    fields = _Fields.of(fe)
+    M, R, Phi = fields.mass, fields.rigid, fields.motion @ reduction.shapes
+    M_rigid, MPhi = R.T @ (M @ R), M @ Phi
+    turned = [S @ Phi for S in fields.turn]
+    M_turned = [M @ t for t in turned]
     J_1, J_2, C_r1 = np.zeros((n, 3, 3)), np.zeros((n, n, 3, 3)), np.zeros((3, n, n))
     for a in range(3):
         product = turned[a].T @ MPhi
@@ -147,7 +171,7 @@ def flexible_body(
         "M_e": np.eye(n),
         "K": np.diag((2 * np.pi * reduction.frequencies) ** 2),
     }
-    stiff = _Stiffening(reduction) if stiffening else None
+    stiff = _Stiffening(reduction, n if stiffening is True else stiffening) if stiffening else None
     if stiff is not None:
         for key, term in stiff.terms().items():
             record[key] = record.get(key, 0.0) + term
@@ -175,32 +199,45 @@ def _node(reduction: Reduction, name: str, stiff: _Stiffening | None) -> Node:
 class _Stiffening:
     """G[f] of (4), for loads on all degrees of freedom."""
 
-    def __init__(self, reduction: Reduction) -> None:
+    def __init__(self, reduction: Reduction, n_modes: int) -> None:
+        if not isinstance(n_modes, int | np.integer) or not 0 < n_modes <= reduction.n_modes:
+            raise ModelError(
+                f"FE model '{reduction.fe.name}': stiffening is {n_modes!r}, expected True, False, or how many of the "
+                f"{reduction.n_modes} modes it is for."
+            )
         if reduction.fe.geometric is None:
             raise ModelError(
                 f"FE model '{reduction.fe.name}': gives no geometric stiffness, which stiffening needs.\n"
                 "  Beams and solids made by liegeo have it; matrices read from a file have not."
             )
         self.reduction, self.geometric = reduction, reduction.fe.geometric
+        self.n_modes = n_modes
         self.component, self.options = Component(reduction.fe), _Options(root=reduction.root)
 
     def __call__(self, load: Array) -> Array:
         u = _relief(self.component, self.options, load[:, np.newaxis])[:, 0]
-        K_G = self.reduction.shapes.T @ (self.geometric(u) @ self.reduction.shapes)
-        return np.asarray(0.5 * (K_G + K_G.T))
+        soft = self.reduction.shapes[:, : self.n_modes]
+        K_G = soft.T @ (self.geometric(u) @ soft)
+        out = np.zeros((self.reduction.n_modes,) * 2)
+        out[: self.n_modes, : self.n_modes] = 0.5 * (K_G + K_G.T)
+        return out
 
     def terms(self) -> dict[str, Array]:
         """What the body's own inertia adds to C_t1, C_r1 and J_2."""
-        fe, n = self.reduction.fe, self.reduction.n_modes
-        R, S = fe.rigid, turning(fe)
+        n, fields = self.reduction.n_modes, _Fields.of(self.reduction.fe)
+        R, S = fields.rigid, fields.turn
+
+        def inertia(field: Array) -> Array:
+            """G of the load that accelerating with this field is."""
+            return self(-(fields.motion.T @ (fields.mass @ field)))
+
         J_2 = np.zeros((n, n, 3, 3))
         for a in range(3):
             for b in range(a + 1):
-                field = 0.5 * (S[a] @ R[:, b] + S[b] @ R[:, a])
-                J_2[:, :, a, b] = J_2[:, :, b, a] = -self(-(fe.mass @ field))
+                J_2[:, :, a, b] = J_2[:, :, b, a] = -inertia(0.5 * (S[a] @ R[:, b] + S[b] @ R[:, a]))
         return {
-            "C_t1": np.stack([self(-(fe.mass @ R[:, 3 + a])) for a in range(3)]),
-            "C_r1": np.stack([self(-(fe.mass @ R[:, a])) for a in range(3)]),
+            "C_t1": np.stack([inertia(R[:, 3 + a]) for a in range(3)]),
+            "C_r1": np.stack([inertia(R[:, a]) for a in range(3)]),
             "J_2": J_2,
         }
 

@@ -29,7 +29,7 @@ def substructure(
     n_elements: int = 4,
     n_modes: int = 0,
     damping: Damping | float | None = None,
-    stiffening: bool = False,
+    stiffening: bool | int = False,
     **options: Any,
 ) -> tuple[list[FlexibleBody], list[Joint]]:
     """Bodies `name_1`, `name_2`, … along x, and the joints between them; a joint into the first one is yours to give.

@@ -163,17 +163,25 @@ class Model:
     def singular(self, i: int, modes: bool) -> str:
         """What to say when the recursion meets a block that is not positive, at the modes or the joint of body i."""
         name = self.bodies[i]
+        stiffened = [b.name for b in self.tree.bodies if isinstance(b, FlexibleBody) and np.any(np.asarray(b.C_t1))]
+        more = (
+            f"\n  With stiffening, as of '{stiffened[0]}', bending can do that too: give it to fewer modes, as in"
+            "\n  stiffening=4, or make the body of several pieces (liegeo.flex.substructure)."
+            if stiffened
+            else ""
+        )
         if modes:
             return (
                 f"flexible body '{name}': the mass of its modes is not positive when its joint is held.\n"
                 "  A combination of its modes moves it as a rigid body, or repeats another one. Leave one of them out."
+                + more
             )
         joint = next(j for j in self.tree.all_joints if j.name == self.joints[i])
         return (
             f"{joint.who}: the inertia that it moves is not positive.\n"
             f"  If the bodies outboard have none in its direction, give '{name}' mass and moments of inertia,\n"
             "  give the joint an armature, or make it Fixed. If axes of the joint line up in this position, make it\n"
-            "  Spherical. If modes repeat the joint's motion, leave one of them out."
+            "  Spherical. If modes repeat the joint's motion, leave one of them out." + more
         )
 
     def workspace(self, dtype: Any = np.float64) -> Array:

@@ -168,6 +168,13 @@ def one_body_each(n_modes=6):
     return {"rod": one, "crank": one}
 
 
+def modes_of_the_paper(reading):
+    """One body a link, 15 and 10 normal modes beside the static shapes of its ends, the softest of second order."""
+    one = {"n_elements": 12, "root": "6"}
+    softest = {"printed": 4, "literature": 2}[reading]
+    return {"rod": {**one, "n_modes": 15, "stiffening": 10}, "crank": {**one, "n_modes": 10, "stiffening": softest}}
+
+
 def _bodies(n_bodies):
     return {"n_bodies": n_bodies, "n_elements": 4, "n_modes": 1, "stiffening": True}
 

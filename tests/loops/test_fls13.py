@@ -75,6 +75,18 @@ def test_slider_crank(reading):
     check(curves, table, slider=2e-4, rod_midpoint=late, crank_angle=1e-3)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("reading", "late"), [("printed", 4e-2), ("literature", 1e-2)])
+def test_slider_crank_with_the_modes_of_the_paper(reading, late):
+    table = mechanisms.reference(f"fls13_slider_crank_{reading}")
+    model = mechanisms.slider_crank(reading, **mechanisms.modes_of_the_paper(reading))
+    curves = mechanisms.slider_crank_curves(mechanisms.slider_crank_runs(model, table["t"], method="rkmk-4", step=2e-5))
+    early = mechanisms.differences(curves, table, mechanisms.TORQUE_ENDS)
+    assert early["slider"] < 1e-5
+    assert early["rod_midpoint"] < 2e-3
+    check(curves, table, slider=2e-4, rod_midpoint=late, crank_angle=2e-3)
+
+
 # ---- 5.3
 
 
