@@ -1,4 +1,4 @@
-"""The laboratory for integrators: problems with known answers, orders, work against precision, drift.
+"""Modes of models; and the laboratory for integrators: problems with known answers, orders, work, precision, drift.
 
 Names load when they are first used.
 """
@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from liegeo.analysis.convergence import drift, order_study, work_precision
+    from liegeo.analysis.modes import Modes
     from liegeo.analysis.problems import ALL_CASES, Case
 
-_SUBMODULES = ("convergence", "exact", "problems", "results")
+_SUBMODULES = ("convergence", "exact", "modes", "problems", "results")
 _NAMES = {
     **dict.fromkeys(("order_study", "work_precision", "drift"), "liegeo.analysis.convergence"),
+    "Modes": "liegeo.analysis.modes",
     **dict.fromkeys(("ALL_CASES", "Case"), "liegeo.analysis.problems"),
 }
 
-__all__ = ["ALL_CASES", "Case", "drift", "order_study", "work_precision"]
+__all__ = ["ALL_CASES", "Case", "Modes", "drift", "order_study", "work_precision"]
 
 
 def __getattr__(name: str) -> Any:

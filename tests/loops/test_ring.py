@@ -42,12 +42,13 @@ def test_frequencies_of_bending_in_and_out_of_the_plane():
 def free():
     model = planar_ring(4)
     return lg.simulate(
-        model, mechanisms.spun(model, SPEED), t_end=5 * BREATHING, output=BREATHING / 50, rtol=1e-7, atol=1e-9
+        model, mechanisms.spun(model, SPEED), t_end=5 * BREATHING, output=BREATHING / 50, rtol=1e-9, atol=1e-11
     )
 
 
 def test_a_free_ring_keeps_energy_and_momentum(free):
-    assert np.ptp(free["energy"]) < 1e-9 * np.ptp(free["energy.elastic"])
+    """Energy as far as the tolerance of the steps goes, momentum to rounding."""
+    assert np.ptp(free["energy"]) < 1e-8 * np.ptp(free["energy.elastic"])
     H = free["momentum.angular"]
     assert np.ptp(H, axis=0).max() < 1e-12 * np.abs(H).max()
     assert np.abs(free["momentum.linear"]).max() < 1e-9 * RING.rho * RING.A * RING.length * R * SPEED
