@@ -1,25 +1,43 @@
 """The command line: `liegeo …`.  It parses, calls, prints; whatever it calls is a function that Python can call too.
 
-Exit codes: 0 success, 1 an error that liegeo explains, 2 a command line that cannot be understood.
+Exit codes: 0 success; 1 an error that liegeo explains; 2 a command line that cannot be understood; 3 a run that ended
+early, whose results so far were written; 130 Ctrl-C.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from liegeo._version import __version__
 
+if TYPE_CHECKING:
+    from liegeo.io import Mechanism
+
+ENDED_EARLY, INTERRUPTED = 3, 130
+# Suffixes of tables, as liegeo/results/tables.py writes them.
+_TABLES = (".csv", ".npz", ".parquet")
+
 app = typer.Typer(
     name="liegeo",
     help="Simulate rigid and flexible multibody systems on their Lie group.",
+    epilog="Begin with: liegeo demo.  Then: liegeo new arm, liegeo simulate arm.yaml, liegeo view arm.yaml",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
 )
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model file (.yaml), URDF or MJCF file.")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another value of a parameter; repeatable.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what went wrong.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Columns, by name or wildcard.")]
 
 
 def _print_version(wanted: bool) -> None:
@@ -33,36 +51,390 @@ def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop.")
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from. May stand anywhere.")] = False,
 ) -> None:
     """Options that stand before a command."""
 
 
+# ---- what commands share
+
+
+class _Output:
+    """Prints tables for people, or one JSON document, or nothing."""
+
+    def __init__(self, quiet: bool = False, json: bool = False) -> None:
+        from rich.console import Console
+
+        self._json, self.quiet = json, quiet or json
+        self.console = Console(quiet=self.quiet, highlight=False)
+
+    def show(self, data: Any, *parts: Any) -> None:
+        if self._json:
+            import json
+
+            typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+            return
+        for part in parts:
+            self.console.print(part, markup=False, soft_wrap=isinstance(part, str))
+
+    def wrote(self, *files: Path) -> None:
+        for file in files:
+            self.console.print(f"wrote {file}", markup=False, soft_wrap=True)
+
+
+def _assignments(given: list[str] | None, option: str) -> dict[str, str]:
+    """NAME=VALUE, several times."""
+    out = {}
+    for text in given or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise typer.BadParameter(f"'{text}' is not NAME=VALUE, as in {option} arm.length=1.2")
+        out[name.strip()] = value.strip()
+    return out
+
+
+def _load(path: Path, given: list[str] | None = None) -> Mechanism:
+    import liegeo as lg
+
+    return lg.load(path, set=_assignments(given, "--set"))
+
+
+# ---- commands
+
+
 @app.command()
 def demo(
-    folder: Annotated[Path, typer.Option("--folder", "-o", help="Where to write the picture and the data.")] = Path(
-        "liegeo-demo"
-    ),
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only what went wrong.")] = False,
+    folder: Annotated[Path, typer.Option("--folder", "-o", help="Where to write what it makes.")] = Path("liegeo-demo"),
+    quiet: Quiet = False,
 ) -> None:
-    """Turn a free top with four methods and measure each against the exact motion.
+    """Simulate a flexible robot arm under a controller; write data, a picture and a 3-D page.
 
-    Example:  liegeo demo --folder /tmp/top
+    Example:  liegeo demo --folder /tmp/arm
     """
-    from rich.console import Console
-
     from liegeo import demo as job
+    from liegeo import reports
 
-    console = Console(quiet=quiet)
-    console.print(job.INTRODUCTION)
-    with console.status("compiling kernels: once, then they come from a cache"):
-        seconds = job.compile_kernels()
-    console.print(f"Kernels ready in {seconds:.1f} s.\n")
-    with console.status("integrating"):
-        study = job.run()
-    console.print(job.table(study))
-    for file in job.write(study, folder):
-        console.print(f"wrote {file}", highlight=False, soft_wrap=True)
-    console.print(job.WHAT_NEXT)
+    out = _Output(quiet)
+    out.console.print(job.INTRODUCTION)
+    made = job.run(folder, progress=False if quiet else None)
+    out.show(None, *reports.run_table(made.data), *made.sentences)
+    out.wrote(*made.files)
+    out.console.print(job.WHAT_NEXT.format(page=made.page))
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(help="What the new system is called; NAME.yaml is written.")] = "",
+    template: Annotated[str, typer.Option("--from", metavar="MODEL", help="A model that comes with liegeo.")] = (
+        "flexible_arm"
+    ),
+    show: Annotated[bool, typer.Option("--list", help="List the models that come with liegeo, and stop.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a model file of your own, to change.
+
+    Example:  liegeo new crane --from double_pendulum
+    """
+    from liegeo.io import shipped
+
+    out = _Output(quiet)
+    if show or not name:
+        out.show(None, *(f"{stem:24} {text}" for stem, text in shipped.titles().items()))
+        if not show:
+            raise typer.BadParameter("give the new system a name, or --list")
+        return
+    out.wrote(shipped.copy(template, Path(f"{name}.yaml" if not name.endswith((".yaml", ".yml")) else name)))
+    out.show(None, f"Look at it with: liegeo view {name}.yaml")
+
+
+@app.command()
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="MODEL...", help="Model files.")],
+    given: Set = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Check model files, and report all of their problems at once.
+
+    Example:  liegeo check models/*.yaml
+    """
+    from liegeo.errors import LiegeoError, ModelFileError
+
+    out, data = _Output(quiet, json), []
+    for file in files:
+        problems: list[dict[str, Any]] = []
+        try:
+            mechanism = _load(file, given)
+            mechanism.state()
+        except ModelFileError as error:
+            problems = [
+                {"file": p.file, "line": p.line, "column": p.column, "path": p.path, "message": p.message}
+                for p in error.problems
+            ]
+            shown = str(error)
+        except (LiegeoError, OSError) as error:
+            problems = [{"file": str(file), "line": 0, "column": 0, "path": "", "message": str(error)}]
+            shown = f"{file}: {error}"
+        data.append({"file": str(file), "ok": not problems, "problems": problems})
+        if not json:
+            if problems:
+                typer.echo(shown, err=True)
+            else:
+                out.show(None, f"{file}: fine: {mechanism!r}")
+    if json:
+        out.show(data)
+    if not all(entry["ok"] for entry in data):
+        raise typer.Exit(1)
+
+
+@app.command()
+def info(model: ModelFile, given: Set = None, json: Json = False) -> None:
+    """Show what a model consists of: bodies, joints, degrees of freedom, mass, modes.
+
+    Example:  liegeo info models/flexible_arm.yaml
+    """
+    from liegeo import reports
+
+    data = reports.info(_load(model, given))
+    _Output(json=json).show(data, *reports.info_tables(data))
+
+
+@app.command()
+def simulate(
+    model: ModelFile,
+    to: Annotated[
+        Path | None, typer.Option("--to", "-o", help="Where results go: .csv, .npz or .parquet. [MODEL.csv]")
+    ] = None,
+    names: Annotated[
+        list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="Which columns; repeatable, wildcards.")
+    ] = None,
+    end: Annotated[str | None, typer.Option(help="When it ends, as in 5, or '200 ms'.")] = None,
+    output: Annotated[str | None, typer.Option(help="Time between samples, or 'steps'.")] = None,
+    method: Annotated[str | None, typer.Option(help="An integrator; chosen, if not given.")] = None,
+    step: Annotated[str | None, typer.Option(help="Its step, if it is fixed.")] = None,
+    rtol: Annotated[float | None, typer.Option(help="Relative tolerance of methods that choose their steps.")] = None,
+    given: Set = None,
+    drive: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A constant input; repeatable.")
+    ] = None,
+    plot_: Annotated[Path | None, typer.Option("--plot", help="Also draw the columns: .png, .pdf or .svg.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Also write a 3-D page.")] = None,
+    checkpoint: Annotated[Path | None, typer.Option(help="A file from which the run goes on if it is killed.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Simulate a model, and write what happened.
+
+    Examples:
+
+      liegeo simulate arm.yaml --end 2 --set arm.length=1.5 -o run.csv
+
+      liegeo simulate arm.yaml -c '*.angle' -c energy --plot run.png --html run.html
+    """
+    from liegeo import reports
+    from liegeo.errors import SimulationError
+    from liegeo.io.units import TIME, quantity
+
+    def seconds(option: str, text: str | None) -> Any:
+        return None if text is None or text == "steps" else quantity(f"--{option}", text, TIME)
+
+    mechanism = _load(model, given)
+    options = {
+        "t_end": seconds("end", end),
+        "output": "steps" if output == "steps" else seconds("output", output),
+        "method": method,
+        "step": seconds("step", step),
+        "rtol": rtol,
+        "checkpoint": checkpoint,
+        "inputs": mechanism.inputs(_assignments(drive, "--input")) if drive else None,
+    }
+    out = _Output(quiet, json)
+    target = to if to is not None else Path(model.with_suffix(".csv").name)
+    chosen = {key: value for key, value in options.items() if value is not None}
+    why = ""
+    with reports.compile_time() as compiled:
+        try:
+            run = mechanism.simulate(**chosen, progress=False if out.quiet else None)
+        except SimulationError as error:
+            run, why = error.result, str(error)
+    if not run.info.finished and not why:
+        why = f"stopped at {run.t[-1]:.6g} s: {run.info.message}"
+    files = [run.to(target, names)]
+    if plot_ is not None:
+        run.plot(*(names or ()), file=plot_)
+        files.append(plot_)
+    if html is not None:
+        files.append(run.view(html))
+    data = reports.run_data(run, sum(compiled))
+    out.show(data | {"files": [str(file) for file in files]}, *reports.run_table(data))
+    out.wrote(*files)
+    if why:
+        typer.secho(f"Error: {why}", fg="red", err=True)
+        raise typer.Exit(ENDED_EARLY)
+
+
+@app.command()
+def plot(
+    sources: Annotated[
+        list[Path], typer.Argument(metavar="RESULT...", help="Tables (.csv, .npz, .parquet); several are overlaid.")
+    ],
+    names: Annotated[
+        list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="Which columns; repeatable, wildcards.")
+    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", "-o", help=".png, .pdf or .svg. [RESULT.png]")] = None,
+    spectrum: Annotated[bool, typer.Option("--spectrum", help="Amplitudes over frequency.")] = False,
+    title: Annotated[str | None, typer.Option(help="Above the picture.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw columns of results: over time or frequency, of one run or several.
+
+    Examples:
+
+      liegeo plot run.csv -c '*.angle' -c energy
+
+      liegeo plot short.csv long.csv -c tip.position.z -o tips.pdf
+    """
+    from liegeo.results import plot_tables, read_table
+
+    target = to if to is not None else Path(sources[0].with_suffix(".png").name)
+    tables = {_label(source, sources): read_table(source) for source in sources}
+    plot_tables(tables, *(names or ()), file=target, title=title, spectrum=spectrum)
+    _Output(quiet).wrote(target)
+
+
+def _label(source: Path, all_of_them: list[Path]) -> str:
+    """The name of a file, as short as it is still the only one."""
+    alike = [other for other in all_of_them if other.stem == source.stem]
+    return source.stem if len(alike) == 1 else str(source)
+
+
+@app.command()
+def view(
+    model: ModelFile,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a page that plays offline, and stop.")] = None,
+    end: Annotated[str | None, typer.Option(help="When the run ends, as in 5, or '200 ms'.")] = None,
+    traces: Annotated[
+        list[str] | None, typer.Option("--trace", metavar="FRAME", help="Draw the path of a frame; repeatable.")
+    ] = None,
+    arrows: Annotated[
+        list[str] | None, typer.Option("--arrow", metavar="NAME", help="Draw a force or moment; repeatable.")
+    ] = None,
+    plots: Annotated[
+        list[str] | None, typer.Option("--plot", metavar="NAME", help="Draw a column below; repeatable.")
+    ] = None,
+    magnify: Annotated[float, typer.Option(help="Show deformation this much larger.")] = 1.0,
+    browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
+    given: Set = None,
+    quiet: Quiet = False,
+) -> None:
+    """See a model move, live while it is simulated, or in a page of its own.
+
+    Examples:
+
+      liegeo view arm.yaml --trace forearm.tip
+
+      liegeo view arm.yaml --html arm.html --magnify 5
+    """
+    from liegeo import view as pages
+    from liegeo.io.units import TIME, quantity
+
+    out = _Output(quiet)
+    mechanism = _load(model, given)
+    shown = {"traces": traces or (), "arrows": arrows or (), "plots": plots or (), "magnify": magnify}
+    options = {} if end is None else {"t_end": quantity("--end", end, TIME)}
+    if html is not None:
+        run = mechanism.simulate(**options, progress=False if quiet else None)
+        out.wrote(pages.write_page(run, html, **shown))
+        return
+    out.show(None, "Ctrl-C ends it.")
+    experiment = mechanism.experiment.options() | options
+    pages.serve(mechanism.compile(), mechanism.state(), open_browser=browser, **shown, **experiment)
+
+
+@app.command()
+def modes(
+    model: ModelFile,
+    number: Annotated[int, typer.Option("--number", "-n", help="How many to show.")] = 20,
+    given: Set = None,
+    json: Json = False,
+) -> None:
+    """Show the natural frequencies and damping of a model about its initial state.
+
+    Example:  liegeo modes models/flexible_arm.yaml --set payload.mass=0
+    """
+    from liegeo import reports
+    from liegeo.analysis.modes import modes as find
+
+    mechanism = _load(model, given)
+    data = reports.modes_data(find(mechanism.compile(), mechanism.state()))
+    _Output(json=json).show(data, *reports.modes_table(data, number))
+
+
+@app.command()
+def convert(
+    source: Annotated[Path, typer.Argument(help="A model (.yaml, .urdf, .xml) or a table (.csv, .npz, .parquet).")],
+    target: Annotated[Path, typer.Argument(help="A model file (.yaml), or a table.")],
+    given: Set = None,
+    quiet: Quiet = False,
+) -> None:
+    """Turn a URDF or MJCF file into a model file, or a table into another kind of table.
+
+    Examples:
+
+      liegeo convert robot.urdf robot.yaml
+
+      liegeo convert run.csv run.parquet
+    """
+    out = _Output(quiet)
+    if source.suffix in _TABLES:
+        from liegeo.results import convert_table
+
+        out.wrote(convert_table(source, target))
+        return
+    import liegeo as lg
+
+    out.wrote(lg.save(_load(source, given), target))
+
+
+@app.command()
+def schema(
+    to: Annotated[Path | None, typer.Option("--to", "-o", help="A file; printed, if not given.")] = None,
+) -> None:
+    """Print the JSON schema of model files, with which editors complete and check them.
+
+    Example:  liegeo schema -o model.schema.json
+    """
+    import json
+
+    from liegeo.io import schema as make
+    from liegeo.results.tables import write_whole
+
+    text = json.dumps(make(), indent=2, ensure_ascii=False) + "\n"
+    if to is None:
+        typer.echo(text, nl=False)
+    else:
+        _Output().wrote(write_whole(to, lambda file: file.write(text.encode())))
+
+
+@app.command()
+def bench(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="[MODEL]...", help="Model files; those of liegeo, if none.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure how fast this machine is: a call of the dynamics, and each model's own experiment.
+
+    Example:  liegeo bench models/flexible_arm.yaml
+    """
+    from liegeo import reports
+    from liegeo.io import shipped
+
+    out, rows = _Output(json=json), []
+    for file in files or shipped.paths().values():
+        with out.console.status(f"{file.stem}"):
+            rows.append(reports.measure(_load(file)))
+    out.show(rows, reports.bench_table(rows))
 
 
 def main() -> None:
@@ -73,6 +445,8 @@ def main() -> None:
 
     try:
         app(args=arguments, prog_name="liegeo")
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     except (LiegeoError, OSError) as error:
         if debug:
             raise

@@ -233,10 +233,8 @@ class Names:
         return list(found)
 
     def _match(self, pattern: str) -> list[str]:
-        # Brackets are part of names, not a set of letters.
-        fits = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
-        columns = {name for name in self._rank if fits(name)}
-        columns.update(name for group, names in self._groups.items() if fits(group) for name in names)
+        columns = set(matches(pattern, self._rank))
+        columns.update(name for group in matches(pattern, self._groups) for name in self._groups[group])
         if not columns:
             raise InputError(
                 f"result: nothing matches '{pattern}'.\n"
@@ -334,6 +332,12 @@ class Names:
             out.add(loop.name, part, source, 0, kinds)
         else:
             out.add(loop.name, _counted("multiplier", "generalised force", len(loop.rows)), source)
+
+
+def matches(pattern: str, names: Iterable[str]) -> list[str]:
+    """Those names that a pattern stands for; * is any text, ? one letter, and brackets are part of names."""
+    fits = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
+    return [name for name in names if fits(name)]
 
 
 @functools.lru_cache(maxsize=16)

@@ -65,9 +65,16 @@ def draw_spectra(
 
 
 def draw_runs(
-    runs: Mapping[str, Sequence[Curve]], *, file: str | os.PathLike[str] | None = None, title: str | None
+    runs: Mapping[str, Sequence[Curve]],
+    *,
+    file: str | os.PathLike[str] | None = None,
+    title: str | None,
+    logarithmic: bool = False,
 ) -> Figure:
-    """The same columns of several runs: one axis a column, one colour a run; dashes show a run under another."""
+    """The same columns of several runs: one axis a column, one colour a run; dashes show a run under another.
+
+    Over time, or, if logarithmic, amplitudes over frequency.
+    """
     by_column: dict[str, list[tuple[int, Curve]]] = {}
     for k, curves in enumerate(runs.values()):
         for curve in curves:
@@ -77,8 +84,10 @@ def draw_runs(
     for axis, numbered in zip(axes, by_column.values(), strict=True):
         for k, curve in numbered:
             (lines[k],) = axis.plot(curve.x, curve.y, **_style(k, dashed=True))
+        if logarithmic:
+            _scale(axis, [curve for _, curve in numbered])
         _tidy(axis, _heading([numbered[0][1]]))
-    axes[-1].set_xlabel("time [s]")
+    axes[-1].set_xlabel("frequency [Hz]" if logarithmic else "time [s]")
     figure.legend([lines[k] for k in sorted(lines)], list(runs), loc="outside upper right", ncols=5, frameon=False)
     return _finish(figure, file)
 
@@ -135,6 +144,11 @@ def _lines(axis: Axes, curves: Sequence[Curve], labels: Sequence[str]) -> None:
 
 def _log_lines(axis: Axes, curves: Sequence[Curve], labels: Sequence[str]) -> None:
     _lines(axis, curves, labels)
+    _scale(axis, curves)
+
+
+def _scale(axis: Axes, curves: Sequence[Curve]) -> None:
+    """Both logarithmic."""
     axis.set_xscale("log")
     top = max(float(curve.y.max()) for curve in curves)
     if top > 0.0:

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError
+from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
 from liegeo.results import tables
-from liegeo.results.names import Column, Names, names_of
+from liegeo.results.names import Column, Names, matches, names_of
 from liegeo.results.quantities import Observer
 from liegeo.results.tables import read_table
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from liegeo.results.plots import Curve
 
-__all__ = ["Result", "RunInfo", "Spectrum", "plot_runs", "read_table"]
+__all__ = ["Result", "RunInfo", "Spectrum", "plot_runs", "plot_tables", "read_table"]
 
 Array = NDArray[Any]
 FilePath = str | os.PathLike[str]
@@ -246,18 +247,7 @@ class Result:
         The mean is taken out and a Hann window w put on; the amplitude is 2|Σ wₖxₖe^(−iωk)|/Σwₖ, so a sine whose
         frequency is one of those listed has a peak as high as its amplitude; between two, it is up to 15 % lower.
         """
-        step = self._equal_step()
-        x = self[name]
-        n = len(x)
-        window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
-        shape = (n,) + (1,) * (x.ndim - 1)
-        transform = np.fft.rfft((x - x.mean(axis=0)) * window.reshape(shape), axis=0)
-        amplitude = 2.0 * np.abs(transform) / window.sum()
-        # These two stand for one complex wave, not for a pair.
-        amplitude[0] *= 0.5
-        if n % 2 == 0:
-            amplitude[-1] *= 0.5
-        return Spectrum(np.fft.rfftfreq(n, step), amplitude)
+        return _spectrum(self.t, self[name])
 
     def plot_spectrum(
         self, *names: str, file: FilePath | None = None, ax: Axes | None = None, title: str | None = None
@@ -265,25 +255,7 @@ class Result:
         """A figure of `spectrum` for columns, names or wildcards, one axis a kind of quantity."""
         from liegeo.results import plots
 
-        curves = self._curves("plot_spectrum", names)
-        frequency = np.fft.rfftfreq(len(self), self._equal_step())
-        # Without frequency 0, whose amplitude is zero: the scale is logarithmic.
-        spectra = [
-            plots.Curve(c.name, c.kind, c.unit, frequency[1:], self.spectrum(c.name).amplitude[1:]) for c in curves
-        ]
-        return plots.draw_spectra(spectra, file=file, ax=ax, title=title)
-
-    def _equal_step(self) -> float:
-        if len(self) < _FEWEST:
-            raise InputError(f"spectrum: the result has {len(self)} samples, expected at least {_FEWEST}.")
-        steps = np.diff(self.t)
-        mean = float(steps.mean())
-        if not np.abs(steps - mean).max() <= _EQUAL * abs(mean):
-            raise InputError(
-                f"spectrum: samples are {steps.min():.6g} to {steps.max():.6g} s apart, expected equal steps.\n"
-                "  Simulate with outputs at equal steps."
-            )
-        return mean
+        return plots.draw_spectra(_spectra(self._curves("plot_spectrum", names)), file=file, ax=ax, title=title)
 
     def _curves(self, who: str, names: Sequence[str]) -> list[Curve]:
         from liegeo.results import plots
@@ -294,6 +266,93 @@ class Result:
         columns: list[Column] = [self._names.column(name) for name in chosen]
         values = self._columns(chosen)
         return [plots.Curve(c.name, c.kind, c.unit, self.t, values[c.name]) for c in columns]
+
+
+def _spectrum(t: Array, x: Array) -> Spectrum:
+    """Of columns (n) or (n × k), as Result.spectrum says."""
+    n, step = len(x), _equal_step(t)
+    window = 0.5 - 0.5 * np.cos(2.0 * np.pi * np.arange(n) / n)
+    shape = (n,) + (1,) * (x.ndim - 1)
+    transform = np.fft.rfft((x - x.mean(axis=0)) * window.reshape(shape), axis=0)
+    amplitude = 2.0 * np.abs(transform) / window.sum()
+    # These two stand for one complex wave, not for a pair.
+    amplitude[0] *= 0.5
+    if n % 2 == 0:
+        amplitude[-1] *= 0.5
+    return Spectrum(np.fft.rfftfreq(n, step), amplitude)
+
+
+def _equal_step(t: Array) -> float:
+    if len(t) < _FEWEST:
+        raise InputError(f"spectrum: the result has {len(t)} samples, expected at least {_FEWEST}.")
+    steps = np.diff(t)
+    mean = float(steps.mean())
+    if not np.abs(steps - mean).max() <= _EQUAL * abs(mean):
+        raise InputError(
+            f"spectrum: samples are {steps.min():.6g} to {steps.max():.6g} s apart, expected equal steps.\n"
+            "  Simulate with outputs at equal steps."
+        )
+    return mean
+
+
+def _spectra(curves: Sequence[Curve]) -> list[Curve]:
+    """Curves over frequency, without frequency 0, whose amplitude is zero: the scale is logarithmic."""
+    from liegeo.results import plots
+
+    out = []
+    for curve in curves:
+        found = _spectrum(curve.x, curve.y)
+        out.append(plots.Curve(curve.name, curve.kind, curve.unit, found.frequency[1:], found.amplitude[1:]))
+    return out
+
+
+def plot_tables(
+    given: Mapping[str, Array],
+    *names: str,
+    file: FilePath | None = None,
+    title: str | None = None,
+    spectrum: bool = False,
+) -> Figure:
+    """A figure of columns of tables, by label, as `read_table` gives them: over time, or amplitudes over frequency.
+
+    Names and wildcards are those of columns; all of them if none.  Of one table it has an axis a kind of quantity, of
+    several an axis a column.
+    """
+    from liegeo.results import plots
+
+    curves = {label: _table_curves(label, table, names or ("*",)) for label, table in given.items()}
+    if not curves:
+        raise InputError("plot_tables: there are no tables, expected a mapping of labels to structured arrays.")
+    if spectrum:
+        curves = {label: _spectra(found) for label, found in curves.items()}
+    if len(curves) == 1:
+        (found,) = curves.values()
+        return (plots.draw_spectra if spectrum else plots.draw)(found, file=file, title=title)
+    return plots.draw_runs(curves, file=file, title=title, logarithmic=spectrum)
+
+
+def _table_curves(label: str, table: Array, patterns: Sequence[str]) -> list[Curve]:
+    from liegeo.results import plots
+
+    columns = [name for name in table.dtype.names or () if name != "time"]
+    if "time" not in (table.dtype.names or ()):
+        raise InputError(f"plot, '{label}': there is no column 'time', which is what others are drawn over.")
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        matching = matches(pattern, columns)
+        if not matching:
+            raise InputError(
+                f"plot, '{label}': no column matches '{pattern}'.{suggest(pattern, columns)}\n"
+                "  * stands for any text, ? for one letter."
+            )
+        found.update(dict.fromkeys(matching))
+    return [plots.Curve(name, _kind(name), "", table["time"], table[name]) for name in found]
+
+
+def _kind(column: str) -> str:
+    """Of a column without units: the quantity that it is called after, without owner and component."""
+    parts = column.split("[")[0].split(".")
+    return parts[-2] if len(parts) > 2 and parts[-1] in ("x", "y", "z", "w") else parts[-1]
 
 
 def plot_runs(

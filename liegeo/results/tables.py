@@ -114,6 +114,27 @@ def read_table(path: str | os.PathLike[str]) -> Array:
         raise InputError(f"read_table: {path} is not a table in {suffix[1:]} format: {error}") from None
 
 
+def convert_table(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
+    """Write the table in one file to another, of the kind that its suffix says; units are lost where CSV takes part."""
+    table, suffix = read_table(source), suffix_of("convert_table", Path(target))
+    units = dict.fromkeys(table.dtype.names or (), "")
+    meta = {"model": Path(source).stem, "units": units | _read_units(Path(source))}
+    if suffix == ".csv":
+        return write_csv(target, table)
+    return write_npz(target, table, {}, meta) if suffix == ".npz" else write_parquet(target, table, meta)
+
+
+def _read_units(path: Path) -> dict[str, str]:
+    """By column, as far as the file knows."""
+    if path.suffix.lower() == ".npz":
+        with np.load(path, allow_pickle=False) as archive:
+            return dict(json.loads(str(archive[META])).get("units", {}))
+    if path.suffix.lower() == ".parquet":
+        fields = _pyarrow("read_table")[1].read_schema(path)
+        return {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in fields}
+    return {}
+
+
 def suffix_of(who: str, path: Path) -> str:
     """One of SUFFIXES, or an error that lists them."""
     suffix = path.suffix.lower()

@@ -1,0 +1,316 @@
+"""What the command line prints about models and runs: plain data (for --json), and tables of rich made from it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from liegeo import dynamics
+from liegeo.model.body import Body, FlexibleBody
+from liegeo.model.constraints import Motion
+from liegeo.model.joints import Joint
+from liegeo.model.model import Model
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from liegeo.analysis.modes import Modes
+    from liegeo.io import Mechanism
+    from liegeo.results import Result
+
+Data = dict[str, Any]
+
+# Frequencies of a flexible body that a table shows.
+_SHOWN = 4
+
+
+def info(mechanism: Mechanism) -> Data:
+    """What a model consists of."""
+    tree, model = mechanism.tree, mechanism.compile()
+    places = model.group.v if model.group is not None else {}
+    data: Data = {
+        "name": mechanism.name,
+        "description": mechanism.description,
+        "mass": float(sum(body.mass for body in tree.all_bodies)),
+        "degrees_of_freedom": model.nv,
+        "constraints": len(model.rows),
+        "inputs": list(model.inputs),
+        "fidelity": tree.fidelity,
+        "gravity": np.asarray(tree.gravity).tolist(),
+        "bodies": [_body(body) for body in tree.bodies],
+        "joints": [_joint(joint, places) for joint in tree.joints],
+        "wheels": [{"name": wheel.name, "body": wheel.body} for wheel in tree.wheels],
+        "forces": [{"name": force.name, "kind": type(force).__name__} for force in tree.forces],
+        "loops": [{"name": loop.name, "kind": type(loop).__name__} for loop in tree.loops],
+        "parameters": {
+            name: {"value": parameter.value, "unit": parameter.unit, "description": parameter.description}
+            for name, parameter in mechanism.declared.items()
+        },
+    }
+    if model.rows:
+        data["redundant_constraints"] = len(dynamics.redundant_rows(model, mechanism.state()))
+    return data
+
+
+def _body(body: Body | FlexibleBody) -> Data:
+    data: Data = {"name": body.name, "mass": float(body.mass), "modes": body.n_modes}
+    if isinstance(body, FlexibleBody):
+        omega = np.sqrt(np.linalg.eigvals(np.linalg.solve(body.M_e, body.K)).real.clip(0.0)) if body.n_modes else []
+        data["frequencies"] = np.sort(np.asarray(omega) / (2 * np.pi)).tolist()
+        data["nodes"] = list(body.nodes)
+    data["frames"] = list(body.frames)
+    return data
+
+
+def _joint(joint: Joint, places: Mapping[str, slice]) -> Data:
+    place = places.get(joint.name, slice(0, 0))
+    return {
+        "name": joint.name,
+        "kind": type(joint).__name__,
+        "parent": joint.parent,
+        "child": joint.child,
+        "degrees_of_freedom": place.stop - place.start,
+    }
+
+
+def info_tables(data: Data) -> list[Any]:
+    """`info` for people."""
+    bodies = _table("body", "mass [kg]", "modes", "first frequencies [Hz]", "nodes and frames")
+    for body in data["bodies"]:
+        first = ", ".join(f"{f:.4g}" for f in body.get("frequencies", [])[:_SHOWN])
+        more = ", …" if len(body.get("frequencies", [])) > _SHOWN else ""
+        places = ", ".join([*body.get("nodes", []), *body["frames"]])
+        _add(bodies, body["name"], f"{body['mass']:.6g}", str(body["modes"] or ""), first + more, places)
+    joints = _table("joint", "kind", "from", "to", "dof")
+    for joint in data["joints"]:
+        dof = str(joint["degrees_of_freedom"])
+        _add(joints, joint["name"], joint["kind"], joint["parent"], joint["child"], dof)
+    out = [_sentence(data), bodies, joints]
+    others = [
+        *((x["name"], x["kind"]) for x in (*data["loops"], *data["forces"])),
+        *((x["name"], f"wheel on {x['body']}") for x in data["wheels"]),
+    ]
+    if others:
+        table = _table("loop, force, wheel", "kind")
+        for row in others:
+            _add(table, *row)
+        out.append(table)
+    if data["parameters"]:
+        table = _table("parameter", "value", "unit", "what it is")
+        for name, parameter in data["parameters"].items():
+            _add(table, name, f"{parameter['value']:.6g}", parameter["unit"], parameter["description"])
+        out.append(table)
+    return out
+
+
+def _sentence(data: Data) -> str:
+    modes = sum(body["modes"] for body in data["bodies"])
+    parts = [f"{data['degrees_of_freedom']} degrees of freedom"]
+    if modes:
+        parts.append(f"{modes} of them modes")
+    if data["constraints"]:
+        redundant = data["redundant_constraints"]
+        parts.append(f"{data['constraints']} constraints" + (f" ({redundant} redundant)" if redundant else ""))
+    about = f"\n{data['description']}" if data["description"] else ""
+    return f"{data['name']}: {data['mass']:.6g} kg, {', '.join(parts)}{about}\n"
+
+
+def modes_data(found: Modes) -> Data:
+    """Modes, slowest first."""
+    return {
+        "name": found.model.tree.name,
+        "acceleration": found.acceleration,
+        "modes": [
+            {"frequency": float(f), "damping": float(d), "mostly": found.mostly(i)}
+            for i, (f, d) in enumerate(zip(found.frequencies, found.damping, strict=True))
+        ],
+    }
+
+
+def modes_table(data: Data, n: int) -> list[Any]:
+    table = _table("mode", "frequency [Hz]", "damping [%]", "most of it in", title=data["name"])
+    for i, mode in enumerate(data["modes"][:n]):
+        frequency = "rigid" if mode["frequency"] == 0.0 else f"{mode['frequency']:.5g}"
+        _add(table, str(i + 1), frequency, f"{100 * mode['damping']:.3g}", mode["mostly"])
+    out: list[Any] = [table]
+    if len(data["modes"]) > n:
+        out.append(f"… and {len(data['modes']) - n} more: --number {len(data['modes'])}")
+    if data["acceleration"] > 1e-6:
+        out.append(f"The state is no equilibrium: the largest acceleration is {data['acceleration']:.3g}.")
+    return out
+
+
+@contextmanager
+def compile_time() -> Iterator[list[float]]:
+    """Seconds that Numba compiles within; what comes from the cache takes none."""
+    from numba.core.event import install_timer
+
+    seconds: list[float] = []
+    with install_timer("numba:compile", seconds.append):
+        yield seconds
+
+
+def run_data(run: Result, compiled: float = 0.0) -> Data:
+    """How a run went, and what became of its energy."""
+    info = run.info
+    span = float(run.t[-1] - run.t[0])
+    return {
+        "name": run.model.tree.name,
+        "finished": info.finished,
+        "message": info.message,
+        "method": info.method,
+        "steps": info.steps,
+        "rejected": info.rejected,
+        "start": float(run.t[0]),
+        "end": float(run.t[-1]),
+        "samples": len(run),
+        "seconds": info.seconds,
+        "compile_seconds": compiled,
+        # without what compiling took, which happens once
+        "real_time_factor": span / max(info.seconds - compiled, 1e-9),
+        "energy": energy(run),
+    }
+
+
+def energy(run: Result) -> Data:
+    """Energies at both ends, the work of what drives the model, and what damping and friction took.
+
+    The rest of the balance is the work of inputs less the change of energy: what was dissipated, and errors of
+    integration; of a model without damping it is those errors alone.
+    """
+    total = run["energy"]
+    work = _work(run)
+    change = float(total[-1] - total[0])
+    return {
+        "start": float(total[0]),
+        "end": float(total[-1]),
+        "change": change,
+        "work_of_inputs": work,
+        "dissipated": work - change,
+    }
+
+
+def _work(run: Result) -> float:
+    """∫ power of the generalised forces and inputs, by the rule of Simpson on the samples."""
+    from scipy.integrate import simpson
+
+    return float(simpson(_power(run), x=run.t)) if len(run) > 1 else 0.0
+
+
+def _power(run: Result) -> Any:
+    """v·Q, Q being the generalised forces of u, which inverse dynamics knows, and of prescribed motions."""
+    model = run.model
+    motions = [loop for loop in model.tree.loops if isinstance(loop, Motion)]
+    if not motions and not np.any(run.u):
+        return np.zeros(len(run))
+    out = np.empty(len(run))
+    for i in range(len(run)):
+        state, u = run.state(i), run.u[i]
+        zero = dynamics.inverse_dynamics(model, state, np.zeros(model.nv))
+        driven = dynamics.inverse_dynamics(model, state, np.zeros(model.nv), u[model.nv :])
+        # inputs lessen what has to be given to the joints
+        out[i] = state.v @ (u[: model.nv] + zero - driven)
+    for motion in motions:
+        assert model.group is not None
+        place = model.group.v[motion.joint]
+        v = run.v[:, place] if motion.coordinate is None else run.v[:, [place.start + motion.coordinate]]
+        out += np.sum(run[f"{motion.name}.tau"].reshape(len(run), -1) * v, axis=1)
+    return out
+
+
+def run_table(data: Data) -> list[Any]:
+    table = _table("", "", title=data["name"], show_header=False)
+    rejected = f" ({data['rejected']} rejected)" if data["rejected"] else ""
+    balance = data["energy"]
+    rows = [
+        ("time", f"{data['start']:.6g} to {data['end']:.6g} s, {data['samples']} samples"),
+        ("method", f"{data['method']}, {data['steps']} steps{rejected}"),
+        ("took", f"{data['seconds']:.3g} s, {data['real_time_factor']:.3g} × real time"),
+        ("energy", f"{balance['start']:.6g} → {balance['end']:.6g} J, change {balance['change']:.6g} J"),
+    ]
+    if balance["work_of_inputs"]:
+        rows.append(("balance", f"inputs did {balance['work_of_inputs']:.6g} J, lost {balance['dissipated']:.6g} J"))
+    if data["compile_seconds"] > 0.5:
+        rows.append(("kernels", f"compiled in {data['compile_seconds']:.0f} s; from now on they come from a cache"))
+    if not data["finished"]:
+        rows.append(("stopped early", data["message"]))
+    for row in rows:
+        _add(table, *row)
+    return [table]
+
+
+def measure(mechanism: Mechanism, seconds: float = 1.0) -> Data:
+    """How fast this machine is with a model: microseconds a call, and times real time."""
+    model, state = mechanism.compile(), mechanism.state()
+    run = mechanism.simulate(progress=False)
+    simulated = min(
+        mechanism.simulate(progress=False).info.seconds
+        for _ in range(max(1, int(seconds / max(run.info.seconds, 0.1))))
+    )
+    return {
+        "name": mechanism.name,
+        "degrees_of_freedom": model.nv,
+        "forward_dynamics": _microseconds(model, dynamics.forward_dynamics, state, seconds / 2),
+        "inverse_dynamics": _microseconds(model, dynamics.inverse_dynamics, state, seconds / 2),
+        "method": run.info.method,
+        "steps": run.info.steps,
+        "real_time_factor": float(run.t[-1] - run.t[0]) / max(simulated, 1e-9),
+    }
+
+
+def _microseconds(model: Model, function: Any, state: Any, seconds: float) -> float:
+    """Of a checked call from Python, the quickest of many."""
+    function(model, state)
+    best, end = np.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        for _ in range(20):
+            function(model, state)
+        best = min(best, (time.perf_counter() - start) / 20)
+    return best * 1e6
+
+
+def bench_table(rows: Sequence[Data]) -> Table:
+    table = _table("model", "dof", "forward [µs]", "inverse [µs]", "method", "steps", "× real time")
+    for row in rows:
+        _add(
+            table,
+            row["name"],
+            str(row["degrees_of_freedom"]),
+            f"{row['forward_dynamics']:.1f}",
+            f"{row['inverse_dynamics']:.1f}",
+            row["method"],
+            str(row["steps"]),
+            f"{row['real_time_factor']:.3g}",
+        )
+    return table
+
+
+def _add(table: Table, *cells: str) -> None:
+    """A row; names are a user's own, so that nothing in them is markup."""
+    from rich.text import Text
+
+    table.add_row(*(Text(cell) for cell in cells))
+
+
+def _table(*columns: str, title: str | None = None, show_header: bool = True) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        *(Text(column) for column in columns),
+        title=None if title is None else Text(title, style="bold"),
+        title_justify="left",
+        show_header=show_header,
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for column in table.columns:
+        if str(column.header).endswith("]") or str(column.header) in ("dof", "modes", "mode", "steps", "value"):
+            column.justify = "right"
+    return table
