@@ -14,13 +14,14 @@ from typing import Any
 
 from liegeo._version import __version__
 
-_SUBMODULES = ("analysis", "dynamics", "errors", "flex", "integrate", "lie", "model", "operators", "results")
+_SUBMODULES = ("analysis", "dynamics", "errors", "flex", "integrate", "io", "lie", "model", "operators", "results")
 
 # Public name -> the module that holds it.
 _NAMES = {
     **dict.fromkeys(("forward_dynamics", "inverse_dynamics", "mass_matrix"), "liegeo.dynamics"),
     **dict.fromkeys(("Body", "FlexibleBody", "Tree"), "liegeo.model"),
     "assemble": "liegeo.assembly",
+    **dict.fromkeys(("load", "save", "Mechanism"), "liegeo.io"),
     "simulate": "liegeo.simulation",
     **dict.fromkeys(("Result", "plot_runs", "read_table"), "liegeo.results"),
 }

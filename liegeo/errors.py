@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -15,6 +17,33 @@ class InputError(LiegeoError, ValueError):
 
 class ModelError(LiegeoError, ValueError):
     """A model cannot be what it says: names the body or joint and what to do."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong with a model file: where, and what to do; line 0 where there is no line."""
+
+    file: str
+    line: int
+    column: int
+    path: str
+    message: str
+
+    def saying(self, message: str) -> Problem:
+        return replace(self, message=message)
+
+    def __str__(self) -> str:
+        where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        return f"{where}: {self.path + ' ' if self.path else ''}{self.message}"
+
+
+class ModelFileError(ModelError):
+    """All that is wrong with a model file, each with its place: `problems`."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        count = f"{len(self.problems)} problems:\n" if len(self.problems) > 1 else ""
+        super().__init__(count + "\n".join(str(problem) for problem in self.problems))
 
 
 class DynamicsError(LiegeoError, ArithmeticError):

@@ -18,8 +18,9 @@ from typing import Any
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.readers import _common, abaqus, calculix, matrix_market, nastran, op2
+from liegeo.flex.readers._common import within
 
-__all__ = ["ALL_READERS", "Reader", "abaqus", "calculix", "matrix_market", "nastran", "op2", "read"]
+__all__ = ["ALL_READERS", "Reader", "abaqus", "calculix", "matrix_market", "nastran", "op2", "read", "within"]
 
 
 @dataclass(frozen=True)

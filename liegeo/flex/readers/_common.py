@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,25 @@ def direction(fe: int) -> int:
     return (fe + 2) % 6
 
 
+# The folder that files may not be read from outside of, if there is one; readers follow INCLUDE.
+_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
+
+
+@contextlib.contextmanager
+def within(folder: Path) -> Iterator[None]:
+    """Refuse to read what is not in this folder, wherever a file points to."""
+    token = _FOLDER.set(folder.resolve())
+    try:
+        yield
+    finally:
+        _FOLDER.reset(token)
+
+
 def content(path: Path) -> bytes:
     """The bytes of a file, unpacked if its name ends in .gz."""
+    folder = _FOLDER.get()
+    if folder is not None and not path.resolve().is_relative_to(folder):
+        raise ModelError(f"{path}: is not in the folder of the model, from which alone files are read.")
     try:
         data = path.read_bytes()
     except OSError as error:

@@ -1,0 +1,64 @@
+"""Model files: reading, writing, and what other formats become.
+
+    mechanism = liegeo.load("models/flexible_arm.yaml", set={"arm.length": 1.5})
+    liegeo.save(mechanism, "longer_arm.yaml")
+
+A format is a suffix in READERS and a function that makes a Mechanism or a Tree of a path.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from liegeo.errors import InputError
+
+if TYPE_CHECKING:
+    from liegeo.io.mechanism import Mechanism
+
+# By suffix: the module and the function that reads it; nothing is imported before it is needed.
+READERS: dict[str, tuple[str, str]] = {
+    ".yaml": ("liegeo.io.files", "read_model"),
+    ".yml": ("liegeo.io.files", "read_model"),
+}
+
+_NAMES = {
+    "Mechanism": "liegeo.io.mechanism",
+    "save": "liegeo.io.writing",
+    "schema": "liegeo.io.schemas",
+}
+
+__all__ = ["READERS", "load", *_NAMES]
+
+
+def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None, **options: Any) -> Mechanism:  # noqa: A002
+    """The system in a file.
+
+    `set` gives other values to parameters of a model file, by name: numbers in SI, or text with units.  `options` are
+    those of the reader that the suffix belongs to (READERS).
+    """
+    from liegeo.io.mechanism import Mechanism
+
+    file = Path(path)
+    if file.suffix.lower() not in READERS:
+        raise InputError(f"load: '{file}' ends in '{file.suffix}', expected one of {', '.join(READERS)}.")
+    module, name = READERS[file.suffix.lower()]
+    read = getattr(importlib.import_module(module), name)
+    if module == "liegeo.io.files":
+        found = read(file, dict(set or {}), **options)
+    elif set:
+        raise InputError(
+            f"load: '{file.name}' has no parameters, but set gives {', '.join(set)}; only model files have them."
+        )
+    else:
+        found = read(file, **options)
+    return found if isinstance(found, Mechanism) else Mechanism(tree=found, path=file)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(_NAMES[name]), name)
+    raise AttributeError(f"module 'liegeo.io' has no attribute {name!r}")

@@ -1,0 +1,488 @@
+"""From a document to a Mechanism.  All that is wrong is collected, each at its place, before anything is raised."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from liegeo import flex
+from liegeo.errors import InputError, ModelError, ModelFileError, Problem
+from liegeo.io import document, problems, units
+from liegeo.io.fields import Form, read_number, show
+from liegeo.io.flexible import Shelf, make_bodies, make_section
+from liegeo.io.forms import coordinates, kind_of, per_speed, read_coordinates, read_each
+from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
+from liegeo.io.parameters import Parameters, substituted
+from liegeo.io.problems import WrongError, ended
+from liegeo.io.signals import Reading
+from liegeo.io.source import Path_, Source
+from liegeo.model.body import Body, FlexibleBody, place_on
+from liegeo.model.checks import suggest
+from liegeo.model.compiler import WORLD
+from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
+from liegeo.model.forces import ALL_FORCES, Actuator, Force, Place, PointForce, Wheel
+from liegeo.model.joints import ALL_JOINTS, Free, Joint, Planar, Spherical
+from liegeo.model.model import Model
+from liegeo.model.tree import Tree
+from liegeo.results.names import names_of
+
+T = TypeVar("T")
+
+_JOINTS = {kind_of(cls): cls for cls in ALL_JOINTS}
+_LOOPS: Mapping[str, type[Joint] | type[Constraint]] = {**_JOINTS, **{kind_of(cls): cls for cls in ALL_CONSTRAINTS}}
+_FORCES = {kind_of(cls): cls for cls in ALL_FORCES}
+_ENDINGS = (".torque", ".force", ".input")
+
+
+def build(source: Source, path: Path, override: Mapping[str, Any]) -> Mechanism:
+    """The mechanism that a document describes, with other values for some of its parameters."""
+    return _Builder(source, path, override).mechanism()
+
+
+def folder_file(folder: Path) -> Callable[[str], Path]:
+    """From the name of a file in a folder to its path; nothing outside of the folder is touched."""
+    root = folder.resolve()
+
+    def find(name: str) -> Path:
+        given = Path(name)
+        if not name.isprintable() or "\\" in name or ":" in name or given.is_absolute() or ".." in given.parts:
+            raise InputError(f"is {show(name)}, expected a file in the folder of the model, as a/b.txt")
+        path = root / given
+        if not path.resolve().is_relative_to(root):
+            raise InputError(f"is {show(name)}, which leads out of the folder of the model; copy the file into it")
+        if not path.is_file():
+            near = path.parent.iterdir() if path.parent.is_dir() else iter(())
+            close = difflib.get_close_matches(path.name, [p.name for p in near], n=1)
+            said = f" Did you mean '{(given.parent / close[0]).as_posix()}'?" if close else ""
+            raise InputError(f"is {show(name)}, which is not a file in the folder of the model.{said}")
+        return path
+
+    return find
+
+
+@dataclass(eq=False)
+class _Builder:
+    source: Source
+    path: Path
+    override: Mapping[str, Any]
+    problems: list[Problem] = field(default_factory=list)
+
+    # ---- what is wrong
+
+    def report(self, path: Path_, message: str) -> None:
+        if path and path[0] == "set":
+            self.problems.append(Problem("set", 0, 0, str(path[1]), ended(message)))
+        else:
+            self.problems.append(self.source.problem(path, ended(message)))
+
+    def attempt(self, path: Path_, make: Callable[..., T], *arguments: Any) -> T | None:
+        try:
+            return make(*arguments)
+        except WrongError as error:
+            self.report((*path, *error.path), str(error))
+        except ModelError as error:
+            self.problems.append(problems.of_message(self.source, str(error), path))
+        except InputError as error:
+            self.report(path, str(error))
+        return None
+
+    def check(self) -> None:
+        if self.problems:
+            found = sorted(dict.fromkeys(self.problems), key=lambda p: (p.line, p.column))
+            raise ModelFileError(found)
+
+    # ---- the document
+
+    def mechanism(self) -> Mechanism:
+        data = self.source.data
+        if not isinstance(data, dict):
+            self.report(
+                (),
+                f"the file holds {show(data)[:60]}, expected a mapping that begins with 'liegeo: {document.VERSION}'.",
+            )
+            self.check()
+        if "liegeo" not in data:
+            known = difflib.get_close_matches("liegeo", list(data), n=1)
+            said = f" Did you mean the key '{known[0]}'?" if known else ""
+            self.report((), f"the file has no key 'liegeo', expected 'liegeo: {document.VERSION}' at its top.{said}")
+            self.check()
+        parameters = Parameters(self.report)
+        if data.get("parameters") is not None:
+            parameters.declare(data["parameters"])
+        declared = parameters.resolve(self.override)
+        without_nothing = {key: value for key, value in data.items() if value is not None or key == "liegeo"}
+        resolved = substituted(without_nothing, parameters)
+        try:
+            form = document.validate(self.source, resolved)
+        except ModelFileError as error:
+            self.problems += error.problems
+            self.check()
+            raise
+        self.parameters, self.form = parameters, form
+        tree = self._tree()
+        self.check()
+        assert tree is not None
+        model = self.attempt((), tree.compile) if tree.joints else None
+        self.check()
+        assert model is not None
+        initial = self._initial(model)
+        experiment = self._experiment(model)
+        interface = self._interface(model, declared)
+        self.check()
+        made = Mechanism(
+            tree=tree,
+            description=form.description,
+            initial=initial,
+            experiment=experiment,
+            fmu=interface,
+            declared=declared,
+            path=self.path,
+            document=_overridden(data, self.override),
+            _rebuild=self._rebuild,
+        )
+        made.__dict__["_model"] = model
+        return made
+
+    def _rebuild(self, more: Mapping[str, Any]) -> Mechanism:
+        return build(self.source, self.path, {**self.override, **more})
+
+    # ---- the tree
+
+    def _tree(self) -> Tree | None:
+        form = self.form
+        materials = self._each("materials", lambda name, given: flex.Material(**given.given(), name=name))
+        sections = self._each("sections", make_section)
+        file = folder_file(self.path.parent)
+        # what failed is reported already: a name that is known needs no second report
+        shelf = Shelf(
+            _Lenient(materials, form.materials, flex.Material(1.0, 1.0, 0.0)),
+            _Lenient(sections, form.sections, flex.circle(1.0)),
+            self.path.parent,
+            file,
+        )
+        made = self._each("bodies", lambda name, given: make_bodies(name, given, shelf))
+        bodies: list[Body | FlexibleBody] = []
+        inner: dict[str, list[Joint]] = {}
+        self.failed: set[str] = set()
+        for name, given in form.bodies.items():
+            found, between = made.get(name, ([], []))
+            if not found:
+                names = (
+                    [name]
+                    if given.kind != "beam" or given.pieces is None
+                    else [f"{name}_{k + 1}" for k in range(min(given.pieces, 1000))]
+                )
+                found = [Body(each, mass=1.0, inertia=(1.0, 1.0, 1.0)) for each in names]
+                between = [Free(name=f"…{a}", parent=WORLD, child=a) for a in names[1:]]
+                self.failed |= set(names)
+            bodies += found
+            if between:
+                inner[found[0].name] = between
+        joints: list[Joint] = []
+        for name, given in form.joints.items():
+            joint = _JOINTS[given.kind](name=name, **given.given())
+            joints += [joint, *inner.pop(joint.child, [])]
+        joints += [joint for rest in inner.values() for joint in rest]
+        self.joints = {joint.name: joint for joint in joints}
+        wheels = self._each("wheels", lambda name, given: Wheel(name=name, **given.given()))
+        for wheel in wheels.values():
+            turning = self.attempt(("wheels", wheel.name), self._wheel_joint, wheel)
+            self.joints |= {wheel.name: turning} if turning is not None else {}
+        forces = self._each("forces", lambda name, given: _FORCES[given.kind](name=name, **given.given()))
+        loops = self._each("loops", self._loop)
+        tree = self._checked_tree(bodies, joints, wheels, forces, loops)
+        self._check_places({body.name: body for body in bodies}, joints, wheels, forces, loops)
+        return tree
+
+    def _each(self, section: str, make: Callable[[str, Form], T]) -> dict[str, T]:
+        out = {}
+        for name, given in getattr(self.form, section).items():
+            made = self.attempt((section, name), make, name, given)
+            if made is not None:
+                out[name] = made
+        return out
+
+    def _wheel_joint(self, wheel: Wheel) -> Joint:
+        wheel.rotor()
+        return wheel.joint()
+
+    def _loop(self, name: str, given: Form) -> Joint | Constraint:
+        options = given.given()
+        if given.kind == "motion" and "law" in options:
+            joint = self._known_joint(given.joint, "joint")
+            options["law"] = _under("law", self._law, joint, given.coordinate, given.law)
+        return _LOOPS[given.kind](name=name, **options)
+
+    def _law(self, joint: Joint, coordinate: int | None, signal: Any) -> Any:
+        wanted = coordinates(joint, joint.screws())
+        composed = isinstance(joint, Spherical | Free | Planar)
+        if coordinate is not None and not composed:
+            wanted = wanted[coordinate : coordinate + 1]
+        law = self._reading(wanted, law=True, joint=joint)(signal)
+        if composed and (callable(law) or isinstance(law, tuple)):
+            raise InputError(
+                f"changes in time, but the coordinates of joint '{joint.name}' are an element of a group, whose speeds "
+                "are not their derivatives; prescribe joints of one axis, or give the law in Python"
+            )
+        return law
+
+    def _known_joint(self, name: str, *path: str) -> Joint:
+        if name not in self.joints:
+            raise WrongError(f"is '{name}', which is not a joint.{suggest(name, list(self.joints))}", *path)
+        return self.joints[name]
+
+    def _reading(self, wanted: Any, law: bool = False, joint: Joint | None = None) -> Reading:
+        pose = None
+        if joint is not None:
+            pose = lambda value: read_coordinates(value, type(joint), wanted)  # noqa: E731
+        return Reading(self.parameters.lookup, folder_file(self.path.parent), wanted, law, pose)
+
+    def _checked_tree(
+        self, bodies: Any, joints: Any, wheels: Mapping[str, Wheel], forces: Mapping[str, Force], loops: Any
+    ) -> Tree | None:
+        form = self.form
+        try:
+            return Tree(
+                bodies,
+                joints,
+                gravity=form.gravity,
+                fidelity=form.fidelity,
+                name=form.name or self.path.stem,
+                wheels=tuple(wheels.values()),
+                forces=tuple(forces.values()),
+                modal_inverse=form.modal_inverse,
+                any_order=True,
+                loops=tuple(loops.values()),
+            )
+        except ModelError as error:
+            for message in re.split(r"\n(?!  )", str(error)):
+                self.problems.append(problems.of_message(self.source, message))
+        return None
+
+    def _check_places(self, bodies: Mapping[str, Any], joints: Any, wheels: Any, forces: Any, loops: Any) -> None:
+        """All frames, nodes and directions that are named or given, where the compiler would stop at the first."""
+        cut = [loop for loop in loops.values() if isinstance(loop, Joint)]
+        for section, each in [("joints", joint) for joint in joints] + [("loops", joint) for joint in cut]:
+            if each.name not in getattr(self.form, section):
+                continue
+            where = (section, each.name)
+            self.attempt(where, each.screws)
+            for owner, key in ((each.parent, "at"), (each.child, "child_at")):
+                self._on(bodies, owner, getattr(each, key), (*where, key), f"{each.who}: {key}")
+        for wheel in wheels.values():
+            self._on(bodies, wheel.body, wheel.at, ("wheels", wheel.name, "at"), f"wheel '{wheel.name}': at")
+        placed = [("forces", force) for force in forces.values()] + [("loops", loop) for loop in loops.values()]
+        for section, each in placed:
+            for key, place in _places(each):
+                self._place(bodies, place, (section, each.name, key), f"{each.who}: {key}")
+            if isinstance(each, FrameConstraint):
+                self.attempt((section, each.name), each.data)
+
+    def _place(self, bodies: Mapping[str, Any], place: Place, path: Path_, who: str) -> None:
+        owner, _, rest = place.partition(".") if isinstance(place, str) else (place[0], "", place[1])
+        where: Any = (rest or None) if isinstance(rest, str) else rest
+        if owner != WORLD and owner not in bodies:
+            self.report(path, f"is on '{owner}', which is not a body.{suggest(owner, [*bodies, WORLD])}")
+        else:
+            self._on(bodies, owner, where, path, who)
+
+    def _on(self, bodies: Mapping[str, Any], owner: str, where: Any, path: Path_, who: str) -> None:
+        if owner in self.failed or (owner != WORLD and owner not in bodies):
+            return
+        body = bodies.get(owner)
+        try:
+            place_on(body, where, who)
+        except ModelError as error:
+            hint = ""
+            if isinstance(where, str) and isinstance(body, FlexibleBody) and where not in body.nodes:
+                hint = "\n  Nodes that are used must be listed in the body's `nodes`."
+            self.problems.append(Problem(self.source.name, *self.source.place(path), "", f"{ended(str(error))}{hint}"))
+
+    # ---- the rest
+
+    def _initial(self, model: Model) -> Initial:
+        given = self.form.initial
+        if given is None:
+            return Initial()
+        found: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
+        for what, values in found.items():
+            for name, value in getattr(given, what).items():
+                made = self.attempt(("initial", what, name), self._coordinate, model, what, name, value)
+                if made is not None:
+                    values[name] = made
+        for name in given.keep:
+            if name not in self.joints:
+                self.report(
+                    ("initial", "keep"), f"names '{name}', which is not a joint.{suggest(name, list(self.joints))}"
+                )
+        return Initial(found["q"], found["v"], given.keep)
+
+    def _coordinate(self, model: Model, what: str, name: str, value: Any) -> Any:
+        places = model.group.v if model.group is not None else {}
+        if name not in places:
+            raise InputError(f"names '{name}', which has nothing that moves.{suggest(name, list(places))}")
+        if name not in self.joints:
+            return self._modal(model, name, value)
+        joint = self.joints[name]
+        if what == "q":
+            made = read_coordinates(value, type(joint), coordinates(joint, joint.screws()))
+        else:
+            made = read_each(value, per_speed(joint.screws(), "speed"), "its speeds")
+        return made
+
+    def _modal(self, model: Model, name: str, value: Any) -> Any:
+        n = next(body.n_modes for body in model.tree.bodies if body.name == name)
+        if not isinstance(value, list) and n != 1:
+            raise InputError(f"is {show(value)}, expected a list with {n} modal coordinates")
+        return read_each(value, [units.NUMBER] * n, "its modal coordinates")
+
+    def _experiment(self, model: Model) -> Experiment:
+        given = self.form.experiment
+        if given is None:
+            return Experiment()
+        options = given.given("inputs")
+        if given.end <= given.start:
+            self.report(("experiment", "end"), f"is {given.end:g} s, must be after the start, {given.start:g} s")
+        if given.every < 1:
+            self.report(("experiment", "every"), f"is {given.every}, must be ≥ 1")
+        inputs = {}
+        for name, signal in given.inputs.items():
+            made = self.attempt(("experiment", "inputs", name), self._input, model, name, signal)
+            if made is not None:
+                inputs[name] = made
+        return Experiment(**options, inputs=inputs)
+
+    def _input(self, model: Model, name: str, signal: Any) -> Any:
+        short = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
+        elements = {force.name: force for force in model.tree.forces if force.n_inputs}
+        motions = {loop.name: loop for loop in model.tree.loops if isinstance(loop, Motion)}
+        for candidate in (name, short):
+            if candidate in motions:
+                motion = motions[candidate]
+                return self._law(self.joints[motion.joint], motion.coordinate, signal)
+            if candidate in elements:
+                return self._reading(self._input_dimensions(elements[candidate]))(signal)
+            if candidate in self.joints and len(self.joints[candidate].screws()):
+                return self._reading(per_speed(self.joints[candidate].screws(), "force"))(signal)
+            if model.group is not None and candidate in model.group.v:
+                place = model.group.v[candidate]
+                return self._reading([units.NUMBER] * (place.stop - place.start))(signal)
+        raise InputError(
+            f"is '{name}', which is no joint, force or motion that takes an input.{suggest(name, _input_names(model))}"
+        )
+
+    def _input_dimensions(self, force: Force) -> list[units.Dimension]:
+        if isinstance(force, Actuator):
+            return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
+        if isinstance(force, PointForce):
+            return [units.TORQUE] * 3 + [units.FORCE] * 3
+        return [units.NUMBER] * force.n_inputs
+
+    def _interface(self, model: Model, declared: Mapping[str, Any]) -> Interface:
+        given = self.form.fmu
+        if given is None:
+            return Interface()
+        known = {
+            "inputs": _input_names(model),
+            "outputs": [*names_of(model).table, *names_of(model).computable],
+            "parameters": [*declared, *_numbers_in(self.source.data)],
+        }
+        if given.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", given.name):
+            self.report(("fmu", "name"), f"is {show(given.name)}, expected letters, digits and _, as a name in C")
+        found: dict[str, dict[str, Variable]] = {}
+        for what, names in known.items():
+            found[what] = {}
+            for name, options in getattr(given, what).items():
+                where = ("fmu", what, name)
+                if not any(fnmatch.fnmatchcase(k, name) for k in names) and not _is_output(model, what, name):
+                    self.report(where, f"is none of the model's {what}.{suggest(name, names)}")
+                made = self.attempt(where, _variable, options, what)
+                if made is not None:
+                    found[what][name] = made
+        return Interface(given.name, given.description, **found, extrapolation=given.extrapolation)
+
+
+class _Lenient(dict[str, T]):
+    """What was made, and a stand-in for what was named but failed."""
+
+    def __init__(self, made: Mapping[str, T], named: Mapping[str, Any], instead: T) -> None:
+        super().__init__({name: made.get(name, instead) for name in named})
+
+
+def _under(key: str, make: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return make(*arguments)
+    except InputError as error:
+        raise WrongError(str(error), key) from None
+
+
+def _places(each: Any) -> Iterator[tuple[str, Place]]:
+    for key in ("at", "a", "b"):
+        if isinstance(each, FrameConstraint | Force) and hasattr(each, key):
+            yield key, getattr(each, key)
+
+
+def _input_names(model: Model) -> list[str]:
+    return [*model.inputs, *(model.group.v if model.group is not None else {})]
+
+
+def _is_output(model: Model, what: str, name: str) -> bool:
+    if what != "outputs":
+        return False
+    try:
+        return bool(names_of(model).match([name]))
+    except InputError:
+        return False
+
+
+def _numbers_in(data: Any, path: str = "") -> Iterator[str]:
+    """Paths of all numbers and texts of a document, but of parameters."""
+    for key, value in data.items():
+        here = f"{path}.{key}" if path else str(key)
+        if isinstance(value, dict) and here != "parameters":
+            yield from _numbers_in(value, here)
+        elif not isinstance(value, dict):
+            yield here
+
+
+def _variable(options: Form | None, what: str) -> Variable:
+    if options is None:
+        return Variable()
+    given = options.given()
+    if "variability" in given and what != "parameters":
+        raise WrongError("is for parameters only", "variability")
+    if "unit" in given:
+        _under("unit", _known_unit, given["unit"])
+    for key in ("min", "max", "nominal", "start"):
+        if key in given:
+            given[key] = _under(key, read_number, given[key], [])
+    return Variable(**given)
+
+
+def _known_unit(text: str) -> None:
+    try:
+        if units.parse(f"1 {text}") is None:
+            raise InputError("is no unit")
+    except InputError as error:
+        raise InputError(f"is {show(text)}, which {error}") from None
+
+
+def _overridden(data: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with the values that were set."""
+    out = copy.deepcopy(dict(data)) if override else dict(data)
+    for name, value in override.items():
+        *groups, last = name.split(".")
+        here = out["parameters"]
+        for group in groups:
+            here = here[group]
+        if isinstance(here[last], dict):
+            here[last]["value"] = value
+        else:
+            here[last] = value
+    return out

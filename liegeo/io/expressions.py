@@ -1,0 +1,342 @@
+"""Arithmetic with parameters, `$(arm.length / 2 - 20 mm)`: a grammar of its own, never Python's.
+
+    sum     = product (("+" | "-") product)*
+    product = sign (("*" | "/") sign)*
+    sign    = ("+" | "-") sign | power
+    power   = atom (("^" | "**") sign)?
+    atom    = number unit? | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+
+A name is a parameter, `pi`, `t` (the time, in laws and inputs), or else a unit.  Text, depth and powers are bounded, so
+that no expression takes long.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from liegeo.errors import InputError
+from liegeo.io import units
+from liegeo.io.jets import FUNCTIONS as JET_FUNCTIONS
+from liegeo.io.units import NONE, Quantity
+from liegeo.model.checks import suggest
+
+_LONGEST, _DEEPEST, _HIGHEST, _SMALL = 400, 30, 12, 10_000
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_TOKEN = re.compile(
+    rf"\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|({NAME}(?:\.{NAME})*|[°%])|(\*\*|[-+*/^(),]))"
+)
+TIME = "t"
+RESERVED = (TIME, "pi")
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A parsed `$(…)`: what it says, the names it uses, and its tree."""
+
+    text: str
+    names: frozenset[str]
+    tree: Any = field(repr=False, compare=False)
+
+    @property
+    def of_time(self) -> bool:
+        return TIME in self.names
+
+
+def is_expression(text: str) -> bool:
+    return text.startswith("$(") and text.endswith(")")
+
+
+def parse(text: str) -> Expression:
+    """The expression inside `$(…)`."""
+    inner = text[2:-1]
+    if len(inner) > _LONGEST:
+        raise InputError(f"has {len(inner)} characters, expected at most {_LONGEST}")
+    parser = _Parser(inner)
+    tree = parser.whole()
+    return Expression(text, frozenset(parser.names), tree)
+
+
+class _Parser:
+    """Trees of tuples: ("number", x, unit), ("name", n), ("call", f, arguments), (operator, a, b)."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens: list[tuple[str, str]] = []
+        self.names: set[str] = set()
+        self.at = self.depth = 0
+        place = 0
+        while text[place:].strip():
+            found = _TOKEN.match(text, place)
+            if found is None:
+                raise InputError(f"has '{text[place:].strip()[0]}' where a number, a name or an operator was expected")
+            kind = "number" if found[1] else "name" if found[2] else "sign"
+            self.tokens.append((kind, found[found.lastindex or 0]))
+            place = found.end()
+
+    def whole(self) -> Any:
+        tree = self._sum()
+        if self.at < len(self.tokens):
+            raise InputError(f"has '{self.tokens[self.at][1]}' where an operator was expected")
+        return tree
+
+    def _next(self, *wanted: str) -> str | None:
+        if self.at < len(self.tokens) and self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in wanted:
+            self.at += 1
+            return self.tokens[self.at - 1][1]
+        return None
+
+    def _sum(self) -> Any:
+        self.depth += 1
+        if self.depth > _DEEPEST:
+            raise InputError(f"is nested more than {_DEEPEST} deep")
+        left = self._product()
+        while sign := self._next("+", "-"):
+            left = (sign, left, self._product())
+        self.depth -= 1
+        return left
+
+    def _product(self) -> Any:
+        left = self._sign()
+        while sign := self._next("*", "/"):
+            left = (sign, left, self._sign())
+        return left
+
+    def _sign(self) -> Any:
+        negative = False
+        while sign := self._next("+", "-"):
+            negative ^= sign == "-"
+        tree = self._power()
+        return ("negative", tree) if negative else tree
+
+    def _power(self) -> Any:
+        base = self._atom()
+        if self._next("^", "**"):
+            self.depth += 1
+            if self.depth > _DEEPEST:
+                raise InputError(f"is nested more than {_DEEPEST} deep")
+            base = ("^", base, self._sign())
+            self.depth -= 1
+        return base
+
+    def _atom(self) -> Any:
+        if self._next("("):
+            tree = self._sum()
+            self._close()
+            return tree
+        if self.at >= len(self.tokens) or self.tokens[self.at][0] == "sign":
+            found = f"'{self.tokens[self.at][1]}'" if self.at < len(self.tokens) else "an end"
+            raise InputError(f"has {found} where a number or a name was expected")
+        kind, word = self.tokens[self.at]
+        self.at += 1
+        if kind == "number":
+            unit = ""
+            if self.at < len(self.tokens) and self.tokens[self.at][0] == "name":
+                unit = self.tokens[self.at][1]
+                self.at += 1
+            return ("number", float(word) if re.search(r"[.eE]", word) else int(word), unit)
+        if self._next("("):
+            if word not in FUNCTIONS:
+                raise InputError(f"calls '{word}', which is no function here.{suggest(word, list(FUNCTIONS))}")
+            arguments = [self._sum()]
+            while self._next(","):
+                arguments.append(self._sum())
+            self._close()
+            return ("call", word, tuple(arguments))
+        self.names.add(word)
+        return ("name", word)
+
+    def _close(self) -> None:
+        if not self._next(")"):
+            raise InputError("has a '(' without its ')'")
+
+
+def evaluate(expression: Expression, lookup: Callable[[str], Quantity | None]) -> Quantity:
+    """Its value; `lookup` gives parameters by name, None where there is none."""
+    try:
+        found = _value(expression.tree, lookup)
+        finite = math.isfinite(found.value)
+    except OverflowError:
+        finite = False
+    if not finite:
+        raise InputError("is larger than any number")
+    return found
+
+
+def _value(tree: Any, lookup: Callable[[str], Quantity | None]) -> Quantity:
+    head = tree[0]
+    if head == "number":
+        if not tree[2]:
+            return Quantity(tree[1])
+        factor, powers, kind = units.unit(tree[2])
+        return Quantity(units.scaled(tree[1], factor), powers, kind=kind)
+    if head == "name":
+        return _named(tree[1], lookup)
+    if head == "negative":
+        inner = _value(tree[1], lookup)
+        return Quantity(-inner.value, inner.powers, inner.open, inner.kind)
+    if head == "call":
+        return _call(tree[1], [_value(argument, lookup) for argument in tree[2]])
+    a, b = _value(tree[1], lookup), _value(tree[2], lookup)
+    return _operate(head, a, b)
+
+
+def _named(name: str, lookup: Callable[[str], Quantity | None]) -> Quantity:
+    found = lookup(name)
+    if found is not None:
+        return found
+    if name == "pi":
+        return Quantity(math.pi, NONE)
+    if "." not in name:
+        try:
+            factor, powers, kind = units.unit(name)
+            return Quantity(factor, powers, kind=kind)
+        except InputError:
+            pass
+    raise KeyError(name)
+
+
+def _operate(by: str, a: Quantity, b: Quantity) -> Quantity:
+    if by in "+-":
+        powers, unknown = _same(a, b, {"+": "add", "-": "subtract"}[by])
+        return Quantity(a.value + b.value if by == "+" else a.value - b.value, powers, unknown, a.kind or b.kind)
+    if by == "^":
+        return _power(a, b)
+    unknown = a.open or b.open
+    sign = 1 if by == "*" else -1
+    powers = None
+    if a.powers is not None or b.powers is not None:
+        powers = tuple(p + sign * q for p, q in zip(a.powers or NONE, b.powers or NONE, strict=True))
+    if by == "*":
+        return Quantity(a.value * b.value, powers, unknown)
+    if b.value == 0:
+        raise InputError("divides by zero")
+    return Quantity(a.value / b.value, powers, unknown)
+
+
+def _same(a: Quantity, b: Quantity, what: str) -> tuple[units.Powers | None, bool]:
+    """Of two that are added or compared: plain numbers take the other's units."""
+    if a.powers is not None and b.powers is not None and a.powers != b.powers and not (a.open or b.open):
+        raise InputError(f"cannot {what} {_said(a)} and {_said(b)}")
+    return (b.powers if a.powers is None or a.open else a.powers), a.open and b.open
+
+
+def _said(a: Quantity) -> str:
+    return units.named(a.powers if a.powers is not None else NONE)
+
+
+def _exponent(b: Quantity) -> int:
+    n = b.value
+    if b.powers not in (None, NONE) or n != int(n) or abs(n) > _HIGHEST:
+        raise InputError(f"has the power {n:g}, expected a whole number from -{_HIGHEST} to {_HIGHEST}")
+    return int(n)
+
+
+def _power(a: Quantity, b: Quantity) -> Quantity:
+    n = _exponent(b)
+    if a.value == 0 and n < 0:
+        raise InputError("divides by zero")
+    powers = None if a.powers is None else tuple(p * n for p in a.powers)
+    # whole numbers stay whole while they are small: without a bound they would grow without one
+    base = a.value if abs(a.value) <= _SMALL else float(a.value)
+    return Quantity(base**n, powers, a.open)
+
+
+def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
+    """A function of a number (or angle) that gives a number."""
+
+    def call(arguments: list[Quantity]) -> Quantity:
+        (x,) = arguments
+        if x.powers not in (None, NONE) and not x.open:
+            raise InputError(f"takes {name} of {_said(x)}, expected a number or an angle")
+        return Quantity(function(float(x.value)), NONE, x.open)
+
+    return call
+
+
+def _sqrt(arguments: list[Quantity]) -> Quantity:
+    (x,) = arguments
+    powers = None if x.powers is None else tuple(p / 2 for p in x.powers)
+    return Quantity(math.sqrt(x.value), powers, x.open)
+
+
+def _abs(arguments: list[Quantity]) -> Quantity:
+    (x,) = arguments
+    return Quantity(abs(x.value), x.powers, x.open, x.kind)
+
+
+def _choose(name: str, function: Callable[..., Any]) -> Callable[[list[Quantity]], Quantity]:
+    def call(arguments: list[Quantity]) -> Quantity:
+        powers, unknown = arguments[0].powers, arguments[0].open
+        for other in arguments[1:]:
+            powers, unknown = _same(Quantity(0, powers, unknown), other, "compare")
+        return Quantity(function(x.value for x in arguments), powers, unknown, arguments[0].kind)
+
+    return call
+
+
+FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
+    "sqrt": _sqrt,
+    "abs": _abs,
+    "sin": _plain("sin", math.sin),
+    "cos": _plain("cos", math.cos),
+    "tan": _plain("tan", math.tan),
+    "exp": _plain("exp", math.exp),
+    "log": _plain("log", math.log),
+    "min": _choose("min", min),
+    "max": _choose("max", max),
+}
+
+
+def _call(name: str, arguments: list[Quantity]) -> Quantity:
+    many = name in ("min", "max")
+    if not many and len(arguments) != 1:
+        raise InputError(f"gives {name} {len(arguments)} numbers, expected one")
+    try:
+        return FUNCTIONS[name](arguments)
+    except InputError:
+        raise
+    except ValueError:
+        raise InputError(f"takes {name} of {arguments[0].value:g}, where it has no value") from None
+
+
+# ---- functions of time
+
+Moving = Callable[[Any], Any]
+
+
+def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | None]) -> Moving:
+    """A function that takes the time in seconds, or a jet of it, and gives a number in SI, or a jet."""
+    return _moving(expression.tree, lookup)
+
+
+def _moving(tree: Any, lookup: Callable[[str], Quantity | None]) -> Moving:
+    head = tree[0]
+    if head == "name" and tree[1] == TIME:
+        return lambda t: t
+    if head in ("number", "name"):
+        constant = _value(tree, lookup).value
+        return lambda t: constant
+    if head == "negative":
+        inner = _moving(tree[1], lookup)
+        return lambda t: -inner(t)
+    if head == "call":
+        function, arguments = JET_FUNCTIONS[tree[1]], [_moving(argument, lookup) for argument in tree[2]]
+        return lambda t: function(*(argument(t) for argument in arguments))
+    a = _moving(tree[1], lookup)
+    if head == "^":
+        power = _exponent(_value(tree[2], lookup))
+        return lambda t: a(t) ** power
+    b, operate = _moving(tree[2], lookup), _OPERATORS[head]
+    return lambda t: operate(a(t), b(t))
+
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}

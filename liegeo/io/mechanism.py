@@ -1,0 +1,168 @@
+"""A model file as an object: the tree, its initial state, its experiment, its interface."""
+
+from __future__ import annotations
+
+import functools
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from liegeo.assembly import assemble
+from liegeo.errors import InputError
+from liegeo.io.parameters import Parameter
+from liegeo.model.model import Model, State
+from liegeo.model.tree import Tree
+from liegeo.results import Result
+from liegeo.simulation import simulate
+
+
+@dataclass(frozen=True)
+class Initial:
+    """Where a system begins: values by name as Model.state takes them, and what assembly keeps."""
+
+    q: Mapping[str, Any] = field(default_factory=dict)
+    v: Mapping[str, Any] = field(default_factory=dict)
+    keep: Sequence[str] | Mapping[str, Sequence[int]] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The default experiment.  What is None is left to `liegeo.simulate`."""
+
+    start: float = 0.0
+    end: float = 1.0
+    output: Any = None
+    every: int = 1
+    method: str | None = None
+    step: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    max_step: float | None = None
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+
+    def options(self) -> dict[str, Any]:
+        """Arguments of `liegeo.simulate`."""
+        optional = {name: getattr(self, name) for name in ("output", "method", "step", "rtol", "atol", "max_step")}
+        given = {name: value for name, value in optional.items() if value is not None}
+        return {"t_end": self.end, "every": self.every, "inputs": dict(self.inputs), **given}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """What an FMU says about a variable, in SI; None is left to the model."""
+
+    unit: str | None = None
+    description: str | None = None
+    min: float | None = None
+    max: float | None = None
+    nominal: float | None = None
+    start: float | None = None
+    variability: str | None = None
+
+
+@dataclass(frozen=True)
+class Interface:
+    """The interface of an FMU: names or wildcards, with what is said about each."""
+
+    name: str | None = None
+    description: str | None = None
+    inputs: Mapping[str, Variable] = field(default_factory=dict)
+    outputs: Mapping[str, Variable] = field(default_factory=dict)
+    parameters: Mapping[str, Variable] = field(default_factory=dict)
+    extrapolation: str = "hold"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Mechanism:
+    """A system with everything that its file says.
+
+    `parameters` are the values by name, in SI; `declared` has the rest of what is known about them.
+    """
+
+    tree: Tree
+    description: str = ""
+    initial: Initial = field(default_factory=Initial)
+    experiment: Experiment = field(default_factory=Experiment)
+    fmu: Interface = field(default_factory=Interface)
+    declared: Mapping[str, Parameter] = field(default_factory=dict)
+    path: Path | None = None
+    # Of a file: its document as plain data, with overrides in place, and how to build it anew.
+    document: Mapping[str, Any] | None = field(default=None)
+    _rebuild: Any = field(default=None)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.tree, Tree):
+            raise InputError(f"Mechanism: tree is {self.tree!r}, expected a Tree.")
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    @property
+    def parameters(self) -> Mapping[str, float | int]:
+        return MappingProxyType({name: parameter.value for name, parameter in self.declared.items()})
+
+    @functools.cached_property
+    def _model(self) -> Model:
+        return self.tree.compile()
+
+    def compile(self) -> Model:
+        """The compiled model; made once."""
+        return self._model
+
+    def state(self, model: Model | None = None) -> State:
+        """The initial state; where there are loops, the assembled one nearest to it."""
+        model = self.compile() if model is None else model
+        state = model.state(q=self.initial.q, v=self.initial.v, t=self.experiment.start)
+        if not model.rows:
+            return state
+        return assemble(model, state, keep=self.initial.keep, inputs=self.experiment.inputs)
+
+    def simulate(self, **overrides: Any) -> Result:
+        """The default experiment, or with other arguments of `liegeo.simulate`."""
+        model = self.compile()
+        state = overrides.pop("state", None)
+        options = self.experiment.options() | overrides
+        return simulate(model, self.state() if state is None else state, **options)
+
+    def changed(self, set: Mapping[str, Any]) -> Mechanism:  # noqa: A002
+        """The same with other values of parameters, beside those that were set before."""
+        if self._rebuild is None:
+            raise InputError(f"{self!r} is not from a model file, so that it has no parameters to set.")
+        changed: Mechanism = self._rebuild(set)
+        return changed
+
+    def __repr__(self) -> str:
+        file = f", from {self.path.name}" if self.path is not None else ""
+        return f"<mechanism '{self.name}': {self._count()}{file}>"
+
+    def _count(self) -> str:
+        tree = self.tree
+        parts: list[tuple[str, str, Sequence[Any]]] = [
+            ("body", "bodies", tree.bodies),
+            ("joint", "joints", tree.joints),
+            ("wheel", "wheels", tree.wheels),
+            ("loop", "loops", tree.loops),
+            ("force", "forces", tree.forces),
+        ]
+        said = [f"{len(things)} {one if len(things) == 1 else many}" for one, many, things in parts if things]
+        return ", ".join(said)
+
+    def _repr_html_(self) -> str:
+        facts = {"system": self.name, "has": self._count(), "degrees of freedom": str(self.compile().nv)}
+        if self.description:
+            facts["about"] = self.description
+        if self.path is not None:
+            facts["file"] = self.path.name
+        for name, parameter in self.declared.items():
+            said = f"{parameter.value:.6g} {parameter.unit}".strip()
+            facts[f"$({name})"] = said + (f" — {parameter.description}" if parameter.description else "")
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(key)}</th>"
+            f"<td style='text-align:left'>{html.escape(value)}</td></tr>"
+            for key, value in facts.items()
+        )
+        return f"<table>{rows}</table>"

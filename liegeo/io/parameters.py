@@ -1,0 +1,227 @@
+"""Parameters of a model file: declared at its top, in groups or not, overridden from outside, used as `$(name)`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from liegeo.errors import InputError
+from liegeo.io import expressions, units
+from liegeo.io.fields import show
+from liegeo.io.source import Path_, scalar
+from liegeo.io.units import Quantity
+from liegeo.model.checks import suggest
+
+_KEYS = ("value", "description", "min", "max")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter as it is used: its value in SI, how the file or the override wrote it, its bounds in SI."""
+
+    name: str
+    value: float | int
+    text: str
+    unit: str
+    description: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass
+class _Declared:
+    path: Path_
+    value: Any
+    description: str = ""
+    bounds: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Parameters:
+    """All parameters of a file; `report` takes what is wrong, as a path and a message."""
+
+    report: Callable[[Path_, str], None]
+    declared: dict[str, _Declared] = field(default_factory=dict)
+    found: dict[str, Quantity | None] = field(default_factory=dict)
+    _open: list[str] = field(default_factory=list)
+    _override: Mapping[str, Any] = field(default_factory=dict)
+
+    def declare(self, data: Any) -> None:
+        if not isinstance(data, dict):
+            self.report(("parameters",), f"is {show(data)}, expected a mapping of names to values.")
+            return
+        self._declare(data, ())
+
+    def _declare(self, data: dict[str, Any], group: tuple[str, ...]) -> None:
+        for key, value in data.items():
+            path: Path_ = ("parameters", *group, key)
+            taken = (*expressions.RESERVED, *expressions.FUNCTIONS)
+            if not re.fullmatch(expressions.NAME, key) or key in taken:
+                self.report(
+                    path,
+                    f"is called '{key}'; names have letters, digits and _, and are none of {', '.join(taken)}.",
+                )
+            elif not isinstance(value, dict):
+                self.declared[".".join((*group, key))] = _Declared((*path,), value)
+            elif "value" not in value:
+                self._declare(value, (*group, key))
+            else:
+                self._with_bounds(".".join((*group, key)), path, value)
+
+    def _with_bounds(self, name: str, path: Path_, value: dict[str, Any]) -> None:
+        for key in value:
+            if key not in _KEYS:
+                self.report((*path, key), f"is no key of a parameter.{suggest(key, _KEYS)}")
+        description = value.get("description", "")
+        if not isinstance(description, str):
+            self.report((*path, "description"), f"is {show(description)}, expected text; put it in quotes.")
+            description = ""
+        bounds: dict[str, Any] = {key: value[key] for key in ("min", "max") if key in value}
+        self.declared[name] = _Declared((*path, "value"), value["value"], description, bounds)
+
+    def resolve(self, override: Mapping[str, Any]) -> dict[str, Parameter]:
+        """All values; what cannot be found is reported and left out."""
+        self._override = override
+        for name in override:
+            if name not in self.declared:
+                self.report(("set", name), f"is no parameter of the file.{suggest(name, list(self.declared))}")
+        out: dict[str, Parameter] = {}
+        for name, declared in self.declared.items():
+            value = self.lookup(name)
+            if value is not None and name in self.declared:
+                made = self._parameter(name, declared, value)
+                out |= {name: made} if made is not None else {}
+        return out
+
+    def _parameter(self, name: str, declared: _Declared, value: Quantity) -> Parameter | None:
+        overridden = name in self._override
+        where: Path_ = ("set", name) if overridden else declared.path
+        bounds: dict[str, float] = {}
+        for key, given in declared.bounds.items():
+            bound = self._read(given, (*declared.path[:-1], key))
+            if bound is None:
+                return None
+            if None not in (bound.powers, value.powers) and not bound.open and bound.powers != value.powers:
+                self.report(
+                    (*declared.path[:-1], key), f"is {show(given)}, but the parameter is {show(declared.value)}."
+                )
+                return None
+            bounds[key] = float(bound.value)
+            low = key == "min"
+            if (value.value < bounds[key]) if low else (value.value > bounds[key]):
+                said = show(self._override[name]) if overridden else show(declared.value)
+                self.report(where, f"is {said}, must be {'≥' if low else '≤'} {given}.")
+                return None
+        text = str(self._override[name] if overridden else declared.value)
+        unit = units.written(value.powers) if value.powers is not None else ""
+        return Parameter(name, value.value, text, unit, declared.description, bounds.get("min"), bounds.get("max"))
+
+    def lookup(self, name: str) -> Quantity | None:
+        """The value of a parameter; None if there is none of that name, or none that can be found."""
+        if name not in self.declared:
+            return None
+        if name not in self.found:
+            if name in self._open:
+                ring = " → ".join([*self._open[self._open.index(name) :], name])
+                raise InputError(f"depends on itself: {ring}")
+            self._open.append(name)
+            try:
+                self.found[name] = self._value(name)
+            finally:
+                self._open.pop()
+        # a stand-in, so that one mistake is reported once
+        return self.found[name] or Quantity(1.0, open=True)
+
+    def _value(self, name: str) -> Quantity | None:
+        declared = self.declared[name]
+        if name not in self._override:
+            return self._read(declared.value, declared.path)
+        given = self._override[name]
+        value = self._read(scalar(given.strip()) if isinstance(given, str) else given, ("set", name))
+        default = self._read(declared.value, declared.path)
+        if value is None or default is None or default.powers is None or default.open:
+            return value
+        if value.powers is None:
+            return Quantity(value.value, default.powers, kind=default.kind)
+        if value.powers != default.powers:
+            self.report(
+                ("set", name),
+                f"is {show(given)}, {units.named(value.powers)}, but the file has {show(declared.value)}.",
+            )
+            return None
+        return value
+
+    def _read(self, given: Any, path: Path_) -> Quantity | None:
+        """A number, a number with a unit, or an expression."""
+        try:
+            if isinstance(given, str) and expressions.is_expression(given.strip()):
+                expression = expressions.parse(given.strip())
+                if expression.of_time:
+                    raise InputError("uses t, which only laws and inputs may")
+                return self.evaluate(expression)
+            if isinstance(given, str):
+                found = units.parse(given)
+                if found is not None:
+                    return found
+                hint = "; parameters are written $(name)" if given.startswith("${") else ""
+                raise InputError(f"is {show(given)}, expected a number, such as 1.2, 20 mm or $(a + b){hint}")
+            if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) < float("inf"):
+                raise InputError(f"is {show(given)}, expected a finite number")
+            return Quantity(given, None, open=True)
+        except InputError as error:
+            said = str(error)
+            own = said.startswith(("is", "depends"))
+            self.report(path, f"{'' if own else f'is {show(given)}, which '}{said}.")
+            return None
+
+    def evaluate(self, expression: expressions.Expression) -> Quantity:
+        try:
+            found = expressions.evaluate(expression, self.lookup)
+        except KeyError as error:
+            raise InputError(self.unknown(str(error.args[0]))) from None
+        return Quantity(found.value, found.powers, found.open, found.kind, expression.text)
+
+    def unknown(self, name: str) -> str:
+        said = suggest(name, list(self.declared))
+        return f"uses '{name}', which is no parameter and no unit.{said}".rstrip(".")
+
+
+def substituted(data: Any, parameters: Parameters) -> Any:
+    """The document with expressions replaced by their values, those of the time kept as Expression."""
+    done: dict[int, Any] = {}
+
+    def walk(value: Any, path: Path_) -> Any:
+        if isinstance(value, str):
+            return _substitute(value, path, parameters)
+        if not isinstance(value, dict | list):
+            return value
+        if id(value) not in done:
+            if isinstance(value, dict):
+                done[id(value)] = {key: walk(x, (*path, key)) for key, x in value.items()}
+            else:
+                done[id(value)] = [walk(x, (*path, k)) for k, x in enumerate(value)]
+        return done[id(value)]
+
+    return {key: value if key in ("parameters", "description") else walk(value, (key,)) for key, value in data.items()}
+
+
+def _substitute(text: str, path: Path_, parameters: Parameters) -> Any:
+    if not text.startswith("$("):
+        return text
+    try:
+        if not expressions.is_expression(text):
+            raise InputError("does not end with its ')'; an expression is the whole value")
+        expression = expressions.parse(text)
+        if not expression.of_time:
+            return parameters.evaluate(expression)
+        for name in sorted(expression.names - {expressions.TIME}):
+            try:
+                expressions.evaluate(expressions.parse(f"$({name})"), parameters.lookup)
+            except KeyError:
+                raise InputError(parameters.unknown(name)) from None
+        return expression
+    except InputError as error:
+        parameters.report(path, f"is '{text}', which {error}".rstrip(".") + ("" if str(error).endswith("?") else "."))
+        return Quantity(1.0, open=True, text=text)

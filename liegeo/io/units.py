@@ -1,0 +1,226 @@
+"""Numbers with units: `20 mm`, `30 deg`, `70 GPa`, `2 N*m`.  A number without one is SI.
+
+Units come from pint's definitions.  Its own parser is not used: text from a file goes through the small grammar here,
+and pint is only asked about single names.  It is loaded when the first unit is met.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import math
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from liegeo.errors import InputError
+
+# Powers of metre, kilogram, second, ampere, kelvin, mole, candela.  Angles are numbers: a radian is one.
+Powers = tuple[float, ...]
+_BASES = ("[length]", "[mass]", "[time]", "[current]", "[temperature]", "[substance]", "[luminosity]")
+_BASE_UNITS = ("m", "kg", "s", "A", "K", "mol", "cd")
+NONE: Powers = (0.0,) * len(_BASES)
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NAME = r"[A-Za-zµμΩ°%][A-Za-z_µμΩ°%]*"
+_FACTOR = rf"{_NAME}(?:(?:\^|\*\*)-?\d)?|1"
+QUANTITY = rf"({_NUMBER})\s*((?:{_FACTOR})(?:\s*[*/·]\s*(?:{_FACTOR}))*)"
+_LONGEST = 80
+# What is suggested in the place of a unit that there is not.
+_COMMON = (
+    "m",
+    "mm",
+    "cm",
+    "km",
+    "kg",
+    "g",
+    "s",
+    "ms",
+    "min",
+    "rad",
+    "deg",
+    "rpm",
+    "N",
+    "kN",
+    "Pa",
+    "MPa",
+    "GPa",
+    "Hz",
+    "kHz",
+)
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What a field expects: a name for messages, its SI unit, its powers.
+
+    `kind` is "frequency" or "angular" where turns and radians would be mistaken for each other: both are 1/s.
+    """
+
+    name: str
+    unit: str
+    powers: Powers
+    kind: str = ""
+
+    def __str__(self) -> str:
+        article = "an" if self.name[0] in "aeiou" else "a"
+        return f"{article} {self.name}" + (f" in {self.unit}" if self.unit else "")
+
+
+def _of(name: str, unit: str, m: float = 0, kg: float = 0, s: float = 0, kind: str = "") -> Dimension:
+    return Dimension(name, unit, (m, kg, s, 0.0, 0.0, 0.0, 0.0), kind)
+
+
+NUMBER = _of("number", "")
+ANGLE = _of("angle", "rad")
+LENGTH = _of("length", "m", 1)
+AREA = _of("area", "m^2", 2)
+SECOND_MOMENT = _of("second moment of area", "m^4", 4)
+MASS = _of("mass", "kg", 0, 1)
+INERTIA = _of("moment of inertia", "kg*m^2", 2, 1)
+FIRST_MOMENT = _of("first moment of mass", "kg*m", 1, 1)
+DENSITY = _of("density", "kg/m^3", -3, 1)
+MODULUS = _of("modulus", "Pa", -1, 1, -2)
+TIME = _of("time", "s", 0, 0, 1)
+FREQUENCY = _of("frequency", "Hz", 0, 0, -1, kind="frequency")
+RATE = _of("rate", "1/s", 0, 0, -1)
+SPEED = _of("speed", "m/s", 1, 0, -1)
+ANGULAR_SPEED = _of("angular speed", "rad/s", 0, 0, -1, kind="angular")
+ACCELERATION = _of("acceleration", "m/s^2", 1, 0, -2)
+FORCE = _of("force", "N", 1, 1, -2)
+TORQUE = _of("torque", "N*m", 2, 1, -2)
+STIFFNESS = _of("stiffness", "N/m", 0, 1, -2)
+TURNING_STIFFNESS = _of("stiffness against turning", "N*m/rad", 2, 1, -2)
+DAMPING = _of("damping", "N*s/m", 0, 1, -1)
+TURNING_DAMPING = _of("damping of turning", "N*m*s/rad", 2, 1, -1)
+# In the order in which a message would name them: several have the same powers.
+_KNOWN = tuple(value for value in tuple(globals().values()) if isinstance(value, Dimension))
+
+
+def named(powers: Powers) -> str:
+    """The name of a dimension for a message: `a length`, or its units."""
+    for known in _KNOWN:
+        if known.powers == powers:
+            return f"{'an' if known.name[0] in 'aeiou' else 'a'} {known.name}"
+    return "in " + "·".join(
+        unit + ("" if p == 1 else f"^{p:g}") for unit, p in zip(_BASE_UNITS, powers, strict=True) if p
+    )
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A value in SI and the powers of its units.
+
+    `powers` is None for a plain number, which stands for whatever is wanted.  `open` is a value that nobody knows the
+    unit of, such as a parameter given as a plain number: what is computed from it is not checked either.  `kind` is
+    that of a Dimension.
+    """
+
+    value: float | int
+    powers: Powers | None = None
+    open: bool = False
+    kind: str = ""
+    text: str = ""
+
+    def to(self, wanted: Dimension) -> float | int:
+        """The value as a field of this dimension takes it."""
+        if self.open or self.powers is None:
+            return self.value
+        if self.powers != wanted.powers:
+            raise InputError(f"is {named(self.powers)}, expected {wanted}")
+        if self.kind and wanted.kind and self.kind != wanted.kind:
+            per = "rad/s, deg/s or rpm" if wanted.kind == "angular" else "Hz"
+            raise InputError(f"mixes up turns and radians: expected {wanted}; write it in {per}")
+        return self.value
+
+
+@functools.cache
+def _registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry()
+
+
+@functools.cache
+def _unit(name: str) -> tuple[float, Powers, str]:
+    """SI value, powers and kind of a single unit."""
+    import pint
+
+    registry = _registry()
+    asked = {"%": "percent", "°": "degree"}.get(name, name)
+    try:
+        unit = registry.Unit(asked)
+        base = registry.Quantity(1.0, unit).to_base_units()
+    except pint.errors.OffsetUnitCalculusError:
+        raise InputError(f"has the unit '{name}', which has an offset; use K") from None
+    except Exception:  # pint has many errors, and tokenises what it does not know
+        raise InputError(f"has the unknown unit '{name}'{_closest(name)}") from None
+    if not registry._units[next(iter(unit._units))].is_multiplicative:
+        raise InputError(f"has the unit '{name}', which has an offset or is logarithmic; that is not read")
+    found = dict(base.dimensionality)
+    if not set(found) <= set(_BASES):
+        raise InputError(f"has the unit '{name}', which is none of mechanics")
+    root = next(iter(unit._units))
+    kind = "frequency" if root == "hertz" or root.endswith("hertz") else ""
+    if root in ("radian", "degree", "turn", "revolution", "revolutions_per_minute", "revolutions_per_second"):
+        kind = "angular"
+    return float(base.magnitude), tuple(float(found.get(b, 0)) for b in _BASES), kind
+
+
+def _closest(name: str) -> str:
+    close = difflib.get_close_matches(name, _COMMON, n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""
+
+
+@functools.lru_cache(maxsize=1024)
+def unit(text: str) -> tuple[float, Powers, str]:
+    """SI value, powers and kind of an expression of units: `N*m`, `kg/m^3`."""
+    factor, powers, kind, sign = 1.0, list(NONE), "", 1
+    for operator, name, power in re.findall(rf"([*/·]?)\s*({_NAME}|1)(?:(?:\^|\*\*)(-?\d))?", text):
+        sign = -1 if operator == "/" else 1
+        if name == "1":
+            continue
+        value, own, own_kind = _unit(name)
+        n = sign * int(power or 1)
+        factor *= value**n
+        powers = [p + n * q for p, q in zip(powers, own, strict=True)]
+        kind = kind or own_kind
+    return _rounded(factor), tuple(powers), kind if tuple(powers) == FREQUENCY.powers else ""
+
+
+def _rounded(factor: float) -> float:
+    """Without the round-off of products such as g/cm^3."""
+    for power in (1, -1):
+        whole = round(factor**power) if 0.5 < factor**power < 1e15 else 0
+        if whole and abs(factor**power - whole) <= 1e-13 * whole:
+            return float(whole) ** power
+    return factor
+
+
+def scaled(number: float | int, factor: float) -> float:
+    """Rounded once where the factor is a whole number or one over it, so that 35 mm is 0.035."""
+    if 0.0 < factor < 1.0 and (1.0 / factor).is_integer():
+        return number / (1.0 / factor)
+    return number * factor
+
+
+def parse(text: str) -> Quantity | None:
+    """A number with a unit; None if the text is no such thing at all."""
+    text = text.strip()
+    found = re.fullmatch(QUANTITY, text) if len(text) <= _LONGEST else None
+    if found is None:
+        return None
+    factor, powers, kind = unit(found[2])
+    value = scaled(float(found[1]), factor)
+    if not math.isfinite(value):
+        raise InputError(f"is {value}, expected a finite number")
+    return Quantity(value, powers, kind=kind, text=text)
+
+
+def written(powers: Powers) -> str:
+    """Powers as a unit: `kg*m^2/s^2`; nothing for a number."""
+    above = [f"{u}^{p:g}" if p != 1 else u for u, p in zip(_BASE_UNITS, powers, strict=True) if p > 0]
+    below = [f"{u}^{-p:g}" if p != -1 else u for u, p in zip(_BASE_UNITS, powers, strict=True) if p < 0]
+    if not above and not below:
+        return ""
+    return "*".join(above or ["1"]) + "".join(f"/{u}" for u in below)
