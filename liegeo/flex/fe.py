@@ -18,6 +18,7 @@ import scipy.sparse.linalg as spl
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
+from liegeo.flex.surface import Surface
 from liegeo.lie import SO3
 from liegeo.model.checks import suggest
 
@@ -37,7 +38,7 @@ class FEModel:
 
     `geometric`, if the source can give it, turns a static displacement into a geometric stiffness, for stiffening.
     `observers` are places that are not nodes: by name a position and a 6 × n matrix that gives their small rotation and
-    displacement (see `average`).
+    displacement (see `average`).  `surface` is what it looks like (surface.py).
     """
 
     positions: Any
@@ -48,6 +49,7 @@ class FEModel:
     name: str = "fe"
     geometric: Geometric | None = None
     observers: Mapping[str, tuple[Array, Any]] = field(default_factory=dict)
+    surface: Surface | None = None
     # True where the mass comes from one that was checked: seconds are saved with 100,000 degrees of freedom.
     known_positive: InitVar[bool] = False
 
@@ -211,6 +213,7 @@ class FEModel:
             stiffness=T.T @ self.stiffness @ T,
             geometric=None if geometric is None else lambda u: T.T @ geometric(T @ u) @ T,
             observers={k: (x, A @ T) for k, (x, A) in self.observers.items()},
+            surface=None if self.surface is None else self.surface.tied(T),
         )
 
     def _with(self, **changes: Any) -> FEModel:
