@@ -172,7 +172,7 @@ def swept(
 # ---------------------------------------------------------------- solids
 
 # More surface nodes than this, and the nodes in the middle of edges are left out.
-_FINE = 6000
+_FINE = 5000
 
 
 def boundary(points: Array, blocks: Sequence[tuple[Faces, Index]], n: int) -> Surface:
