@@ -14,7 +14,19 @@ from typing import Any
 
 from liegeo._version import __version__
 
-_SUBMODULES = ("analysis", "dynamics", "errors", "flex", "integrate", "io", "lie", "model", "operators", "results")
+_SUBMODULES = (
+    "analysis",
+    "dynamics",
+    "errors",
+    "flex",
+    "integrate",
+    "io",
+    "lie",
+    "model",
+    "operators",
+    "results",
+    "view",
+)
 
 # Public name -> the module that holds it.
 _NAMES = {

@@ -15,7 +15,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -80,6 +80,7 @@ def simulate(
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 30.0,
+    watch: Callable[[Result], object] | None = None,
 ) -> Result:
     """The motion of a model from a state (at rest, if none is given) to t_end.
 
@@ -93,13 +94,14 @@ def simulate(
     - `progress`: show a bar; None: if there is a terminal.
     - `checkpoint`: a file, written every `checkpoint_every` seconds.  If it is there, and of this same run, the run
       goes on from it, and gives the same bits as one that was never interrupted; a run that is complete deletes it.
+    - `watch`: called between pieces of the run, about ten times a second, with the samples that are new.
 
     Ctrl-C returns what there is.  If a step cannot be taken, SimulationError has what there is as `result`.
     """
     _check_model(model)
     start = assemble(model, inputs=inputs) if state is None else state
     run = _Run(model, start, t_end, inputs, method, step, rtol, atol, max_step, output, every, events)
-    return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every)
+    return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every, watch)
 
 
 @dataclass
@@ -200,6 +202,8 @@ class _Run:
             self.stepper = Stepper(self.problem, self.method)
         self.last = self._point()
         self.why, self.failed = "", False
+        # Samples that a watcher knows of.
+        self.told = 0
 
     # ---- what was asked for
 
@@ -278,7 +282,9 @@ class _Run:
 
     # ---- the run
 
-    def run(self, progress: bool | None, path: Path | None, seconds_between: float) -> Result:
+    def run(
+        self, progress: bool | None, path: Path | None, seconds_between: float, watch: Callable[[Result], object] | None
+    ) -> Result:
         began = time.perf_counter()
         saved = None if path is None else checkpoints.Checkpoint(path, self._identity(), seconds_between)
         spent = self._restore(saved) if saved is not None else 0.0
@@ -293,6 +299,8 @@ class _Run:
                     took = max(time.perf_counter() - before, 1e-6)
                     n = max(1, min(_LARGEST_PIECE, 8 * n, int(n * _PIECE / took)))
                     bar.update(float(self.last.t[-1]) - self.start, self.samples.steps)
+                    if watch is not None:
+                        self._tell(watch, time.perf_counter() - began)
                     if saved is not None and more and saved.is_due():
                         saved.write(self._content(spent + time.perf_counter() - began))
             except KeyboardInterrupt:
@@ -308,7 +316,7 @@ class _Run:
                 saved.write(self._content(spent + time.perf_counter() - began))
         elif saved is not None and not self.failed:
             saved.delete()
-        result = self._result(spent + time.perf_counter() - began)
+        result = self._result(*self.samples.arrays(), spent + time.perf_counter() - began)
         if self.failed and not interrupted:
             raise SimulationError(
                 f"simulate: {self.why}\n  What there is so far is in the error's `result`.", result
@@ -397,8 +405,19 @@ class _Run:
         y = self.stepper.y[np.newaxis].copy()
         return AdaptiveTrajectory(self.problem.group, np.array([self.start]), y, field[np.newaxis], 0, ())
 
-    def _result(self, seconds: float) -> Result:
-        t, y = self.samples.arrays()
+    def _tell(self, watch: Callable[[Result], object], seconds: float) -> None:
+        """What has been sampled since the last time."""
+        known, t, y = self.told, [], []
+        for times, elements in zip(self.samples.t, self.samples.y, strict=True):
+            t.append(times[known:])
+            y.append(elements[known:])
+            known = max(0, known - len(times))
+        new = np.concatenate(t)
+        self.told += len(new)
+        if len(new):
+            watch(self._result(new, np.concatenate(y), seconds))
+
+    def _result(self, t: Array, y: Array, seconds: float) -> Result:
         if not len(t):
             t, y = self.last.t, self.last.y
         nq = self.model.nq

@@ -64,6 +64,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel, Pieces
 from liegeo.flex.sections import Material, Section, number, taper
+from liegeo.flex.surface import Surface, joined, outlines, swept
 from liegeo.lie import SO3
 from liegeo.model.body import Body
 from liegeo.model.checks import as_array, suggest
@@ -249,6 +250,45 @@ def local_axes(who: str, x: ArrayLike, up: ArrayLike | None = None) -> Array:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
+@dataclass(frozen=True)
+class _Sweep:
+    """A beam as it is drawn: its first element, their number, its section as it was given, its length."""
+
+    start: int
+    n: int
+    profile: Profile
+    length: float
+
+    def stations(self) -> tuple[Array, NDArray[np.int64]]:
+        """Places 0 … 1 in elements, and these: the ends of all elements, and some between them if they are few."""
+        pieces = int(np.clip(np.ceil(_STATIONS / self.n), 1, 6))
+        xi = np.arange(self.n * pieces + 1) / pieces
+        elements = np.minimum(xi.astype(np.int64), self.n - 1)
+        return xi - elements, elements
+
+    def sections_at(self, share: Array) -> list[Section]:
+        """By share of the length.  A function is only asked between the outermost Gauss points, where it was before."""
+        if isinstance(self.profile, Section):
+            return [self.profile] * len(share)
+        if isinstance(self.profile, tuple):
+            return [taper(*self.profile, float(s)) for s in share]
+        low = float(_XI[0]) / self.n
+        return [self.profile(float(x)) for x in self.length * np.clip(share, low, 1.0 - low)]
+
+
+# Stations along a beam, if its elements are few.
+_STATIONS = 24
+# Where the motion within an element is known: at its ends and Gauss points.
+_KNOWN = np.array([0.0, *_XI, 1.0])
+_ENDS = np.eye(6, 12)[np.newaxis], np.eye(6, 12, 6)[np.newaxis]
+
+
+def _at(xi: float, motion: Array) -> Array:
+    """How the section at ξ turns and moves (6 × 12): the polynomial through what is known, exact for uniform beams."""
+    weights = np.array([np.prod([(xi - b) / (a - b) for b in _KNOWN if b != a]) for a in _KNOWN])
+    return np.asarray(np.tensordot(weights, np.concatenate([_ENDS[0], motion, _ENDS[1]]), axes=1))
+
+
 class Frame:
     """Builds the finite-element model of a frame: nodes, beams between them, rigid masses on nodes.
 
@@ -277,6 +317,7 @@ class Frame:
         self._links: list[tuple[int, int]] = []
         self._elements: list[tuple[Array, _Element]] = []
         self._masses: list[tuple[int, Body]] = []
+        self._sweeps: list[_Sweep] = []
 
     def node(self, name: str | int, position: ArrayLike) -> None:
         """A place where beams begin or end."""
@@ -358,7 +399,9 @@ class Frame:
         indices = [order[node] for node in nodes]
         self._links += pairwise(indices)
         made = [_element(length / n, row, material, kind, rotary) for row in sections]
+        start = len(self._elements)
         self._elements += [(rotation, made[i if len(made) > 1 else 0]) for i in range(n)]
+        self._sweeps.append(_Sweep(start, n, section, length))
         return nodes
 
     def mass(
@@ -407,6 +450,7 @@ class Frame:
             name=self.name,
             geometric=_Geometric(self.name, n, dofs, forces, geometric),
             pieces=pieces,
+            surface=joined([self._swept(sweep, dofs, n) for sweep in self._sweeps]),
         )
 
     def _pieces(self, nodes: Array, first: NDArray[np.int64], dofs: NDArray[np.int64], turn: Array) -> Pieces:
@@ -437,6 +481,20 @@ class Frame:
             inertia=sp.csr_array(sp.block_diag(inertias)),
             motion=sp.csr_array(entries, (6 * len(motion), 6 * len(nodes))),
         )
+
+    def _swept(self, sweep: _Sweep, dofs: NDArray[np.int64], n: int) -> Surface:
+        """The surface of one beam."""
+        nodes = np.stack(list(self._nodes.values()))
+        xi, elements = sweep.stations()
+        rotation = self._elements[sweep.start][0]
+        turn = np.kron(np.eye(4), rotation.T)
+        motion = np.stack(
+            [_at(x, self._elements[sweep.start + e][1].motion) @ turn for x, e in zip(xi, elements, strict=True)]
+        )
+        first, last = nodes[self._links[sweep.start][0]], nodes[self._links[sweep.start + sweep.n - 1][1]]
+        share = (xi + elements) / sweep.n
+        axis = first + share[:, np.newaxis] * (last - first)
+        return swept(outlines(sweep.sections_at(share)), axis, rotation, motion, dofs[sweep.start + elements], n)
 
 
 def _inertia(mass: float, J: Array) -> Array:

@@ -18,6 +18,7 @@ import scipy.sparse.linalg as spl
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
+from liegeo.flex.surface import Surface
 from liegeo.lie import SO3
 from liegeo.model.checks import suggest
 
@@ -66,7 +67,8 @@ class FEModel:
 
     `geometric`, if the source can give it, turns a static displacement into a geometric stiffness, for stiffening.
     `pieces` are where the mass is, if not in the nodes.  `observers` are places that are not nodes: by name a position
-    and a 6 × n matrix that gives their small rotation and displacement (see `average`).
+    and a 6 × n matrix that gives their small rotation and displacement (see `average`).  `surface` is what it looks
+    like (surface.py).
     """
 
     positions: Any
@@ -78,6 +80,7 @@ class FEModel:
     geometric: Geometric | None = None
     observers: Mapping[str, tuple[Array, Any]] = field(default_factory=dict)
     pieces: Pieces | None = None
+    surface: Surface | None = None
     # True where the mass comes from one that was checked: seconds are saved with 100,000 degrees of freedom.
     known_positive: InitVar[bool] = False
 
@@ -249,6 +252,7 @@ class FEModel:
             geometric=None if geometric is None else lambda u: T.T @ geometric(T @ u) @ T,
             observers={k: (x, A @ T) for k, (x, A) in self.observers.items()},
             pieces=None if pieces is None else replace(pieces, motion=pieces.motion @ T),
+            surface=None if self.surface is None else self.surface.tied(T),
         )
 
     def _with(self, **changes: Any) -> FEModel:

@@ -19,10 +19,11 @@ Poisson's ratio, and differ by a few per cent: give `Asy` and `Asz` where that m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from liegeo.errors import ModelError
 
@@ -44,7 +45,8 @@ class Section:
     """A cross-section by its integrals (1): area A, second moments Iy and Iz, torsion constant J.
 
     `Ip` is the polar moment that resists spinning about the axis, Iy + Iz if not given.  `Asy`, `Asz` are shear areas;
-    0 or None means that forces along that axis cause no shear.
+    0 or None means that forces along that axis cause no shear.  `outline` is what it looks like, if that is known:
+    points (k × 2: y, z) around it, against the clock, and perhaps those of a hole.
     """
 
     A: float
@@ -55,6 +57,7 @@ class Section:
     Asy: Any = None
     Asz: Any = None
     name: str = "section"
+    outline: tuple[NDArray[np.float64], ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         who = f"section '{self.name}'"
@@ -77,7 +80,30 @@ def taper(first: Section, second: Section, s: float) -> Section:
         what: ((1.0 - s) * getattr(first, what) ** (1 / p) + s * getattr(second, what) ** (1 / p)) ** p
         for what, p in powers.items()
     }
-    return Section(**values, name=f"{first.name} to {second.name}")
+    return Section(**values, name=f"{first.name} to {second.name}", outline=_between(first, second, s))
+
+
+def _between(first: Section, second: Section, s: float) -> tuple[NDArray[np.float64], ...] | None:
+    """Outlines move in straight lines too, where they have the same points."""
+    a, b = first.outline, second.outline
+    if a is None or b is None or [len(x) for x in a] != [len(x) for x in b]:
+        return None
+    return tuple((1.0 - s) * x + s * y for x, y in zip(a, b, strict=True))
+
+
+# Points around a section that is round.
+_ROUND = 16
+
+
+def round_outline(diameter_y: float, diameter_z: float) -> NDArray[np.float64]:
+    """A polygon on an ellipse, against the clock."""
+    angle = 2.0 * np.pi * (np.arange(_ROUND) + 0.5) / _ROUND
+    return 0.5 * np.stack([diameter_y * np.cos(angle), diameter_z * np.sin(angle)], axis=1)
+
+
+def box_outline(width_y: float, height_z: float) -> NDArray[np.float64]:
+    """A rectangle, against the clock."""
+    return 0.5 * np.array([[-width_y, -height_z], [width_y, -height_z], [width_y, height_z], [-width_y, height_z]])
 
 
 def circle(diameter: float, name: str = "circle") -> Section:
@@ -98,7 +124,8 @@ def _ring(outer: float, inner: float, name: str) -> Section:
     A, I = np.pi * (outer**2 - inner**2) / 4.0, np.pi * (outer**4 - inner**4) / 64.0
     m2 = (inner / outer) ** 2
     As = 6.0 * (1.0 + m2) ** 2 / (7.0 * (1.0 + m2) ** 2 + 20.0 * m2) * A
-    return Section(A, I, I, 2.0 * I, Asy=As, Asz=As, name=name)
+    outline = tuple(round_outline(d, d) for d in (outer, inner) if d > 0.0)
+    return Section(A, I, I, 2.0 * I, Asy=As, Asz=As, name=name, outline=outline)
 
 
 def rectangle(width_y: float, height_z: float, name: str = "rectangle") -> Section:
@@ -117,7 +144,8 @@ def rectangle(width_y: float, height_z: float, name: str = "rectangle") -> Secti
     series = 31.0 / 32.0 * zeta_5 - float(np.sum(2.0 * e / (1.0 + e) / n**5))
     J = a * b**3 * (1.0 / 3.0 - 64.0 / np.pi**5 * (b / a) * series)
     As = 5.0 / 6.0 * y * z
-    return Section(y * z, y * z**3 / 12.0, z * y**3 / 12.0, J, Asy=As, Asz=As, name=name)
+    I_y, I_z = y * z**3 / 12.0, z * y**3 / 12.0
+    return Section(y * z, I_y, I_z, J, Asy=As, Asz=As, name=name, outline=(box_outline(y, z),))
 
 
 def i_beam(width_y: float, height_z: float, flange: float, web: float, name: str = "i_beam") -> Section:
@@ -149,7 +177,12 @@ def i_beam(width_y: float, height_z: float, flange: float, web: float, name: str
     c = tf * b * h / 2.0
     webs = (c**2 * h + c * tw * h**3 / 6.0 + tw**2 * h**5 / 120.0) / tw
     Asz = (tf * b * h**2 / 2.0 + tw * h**3 / 12.0) ** 2 / (flanges + webs)
-    return Section(A, Iy, Iz, J, Asy=5.0 / 3.0 * b * tf, Asz=Asz, name=name)
+    # a quarter of the outline, from the flange's edge to the web's middle, then its mirror images
+    quarter = 0.5 * np.array([[b, H], [b, clear], [tw, clear]])
+    outline = np.concatenate([quarter * side for side in ((1, 1), (1, -1), (-1, -1), (-1, 1))])
+    # every second quarter runs the other way round, and the first one against the clock's opposite
+    outline[3:6], outline[9:12] = outline[5:2:-1].copy(), outline[11:8:-1].copy()
+    return Section(A, Iy, Iz, J, Asy=5.0 / 3.0 * b * tf, Asz=Asz, name=name, outline=(outline[::-1],))
 
 
 @dataclass(frozen=True)

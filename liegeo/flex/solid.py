@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
+from liegeo.flex.surface import boundary
 from liegeo.model.checks import suggest
 
 Array = NDArray[np.float64]
@@ -35,6 +36,8 @@ _HEX = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 0, 1), (1, 0, 1), (1, 1,
 _HEX_EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4), (0, 4), (1, 5), (2, 6), (3, 7)]
 _TET = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 _TET_EDGES = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
+_HEX_FACES = [(0, 1, 2, 3), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)]
+_TET_FACES = [(0, 1, 2), (0, 1, 3), (1, 2, 3), (2, 0, 3)]
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,16 @@ class Kind:
         """Places of the nodes in the reference element, in meshio's order."""
         p = np.array(self.corners, dtype=np.float64)
         return np.concatenate([p, *([0.5 * (p[a] + p[b])[np.newaxis] for a, b in self.edges])])
+
+    @property
+    def faces(self) -> list[tuple[list[int], list[int]]]:
+        """Of each face its corners, in order around it, and the nodes between one and the next, if it has any."""
+        edges = {frozenset(edge): len(self.corners) + k for k, edge in enumerate(self.edges)}
+        out = []
+        for face in _HEX_FACES if self.corners is _HEX else _TET_FACES:
+            around = [frozenset(pair) for pair in zip(face, (*face[1:], face[0]), strict=True)]
+            out.append((list(face), [edges[pair] for pair in around if pair in edges]))
+        return out
 
 
 KINDS = (
@@ -212,6 +225,7 @@ def _assemble(
         names=[str(i) for i in used],
         name=name,
         geometric=geometric,
+        surface=boundary(p, [(kind.faces, cells) for kind, _, cells in parts], n),
     )
 
 

@@ -241,6 +241,12 @@ class Result:
 
         return plots.draw(self._curves("plot", names or self.names), file=file, ax=ax, title=title)
 
+    def view(self, file: FilePath, **options: Any) -> Path:
+        """Write a 3-D page, one HTML file that plays the run; options are those of liegeo.view.write_page."""
+        from liegeo.view import write_page
+
+        return write_page(self, file, **options)
+
     def spectrum(self, name: str) -> Spectrum:
         """Amplitudes of a column (or of each component of a quantity) over frequency.
 

@@ -1,0 +1,232 @@
+"""The page while a run goes on: a server on this machine alone, which sends frames as they come.
+
+`Live` is what `simulate` tells of its samples (`watch=`); `serve` puts both together.  Frames are kept, so that a page
+that is opened late, or loaded again, gets all of them.  They travel as server-sent events, one a piece of the run.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+import webbrowser
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+import numpy as np
+
+from liegeo.errors import InputError
+from liegeo.model.model import Model, State
+from liegeo.results.result import Result
+from liegeo.simulation import simulate
+from liegeo.view.arrays import Arrays
+from liegeo.view.page import check_model, compose, positive, still_run
+from liegeo.view.scene import Names, Scene
+
+HOST = "127.0.0.1"
+# Seconds between signs of life to a page that waits, which is how the server notices that it is gone.
+_SIGN = 2.0
+
+
+class Live:
+    """A page at `url` that shows what it is called with: pieces of a run, one after another.
+
+    with Live(model, traces="arm.tip") as live:
+        simulate(model, state, 10.0, watch=live)
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        traces: Names = (),
+        arrows: Names = (),
+        plots: Names = (),
+        magnify: float = 1.0,
+        speed: float = 1.0,
+        title: str | None = None,
+        port: int = 0,
+    ) -> None:
+        check_model(model)
+        arrays = Arrays()
+        self._scene = Scene(model, arrays, traces, arrows, plots)
+        settings = {
+            "title": model.tree.name if title is None else title,
+            "magnify": positive("magnify", magnify),
+            "speed": positive("speed", speed),
+            "live": True,
+            "runs": [{"label": "", "frames": None, **self._scene.description()}],
+        }
+        self._page = compose(settings, arrays.content())
+        self._messages: list[bytes] = []
+        self._over = False
+        self._closed = False
+        # Pages that have got everything there is, after the end.
+        self._complete = 0
+        self._news = threading.Condition()
+        self._server = _Server((HOST, port), self)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self._server.server_address[1]}/"
+
+    def __call__(self, piece: Result) -> None:
+        """Send these samples to all pages, now and later."""
+        arrays = Arrays()
+        frames = self._scene.frames(piece, np.arange(len(piece)), arrays)
+        data = base64.b64encode(arrays.content()).decode()
+        self._send({"frames": frames, "data": data})
+
+    def end(self, message: str = "") -> None:
+        """Tell the pages that no more will come; they go on playing."""
+        self._send({"end": message})
+
+    def _send(self, content: dict[str, Any]) -> None:
+        with self._news:
+            self._messages.append(f"data: {json.dumps(content, allow_nan=False)}\n\n".encode())
+            self._over = self._over or "end" in content
+            self._news.notify_all()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Until some page has got everything after the end; False if that takes longer."""
+        until = None if seconds is None else time.monotonic() + seconds
+        with self._news:
+            while not self._complete and not self._closed:
+                left = _SIGN if until is None else min(_SIGN, until - time.monotonic())
+                if left <= 0.0:
+                    return False
+                # in slices, so that Ctrl-C is heard on every system
+                self._news.wait(left)
+        return True
+
+    def close(self) -> None:
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # A page that is being closed must not keep the server from ending.
+    block_on_close = False
+
+    def __init__(self, address: tuple[str, int], live: Live) -> None:
+        self.live = live
+        try:
+            super().__init__(address, _Handler)
+        except (OSError, OverflowError) as error:
+            raise InputError(f"view: cannot listen on port {address[1]}: {error}; port=0 takes a free one.") from None
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        # Another site's page must not read this one under a name of its own.
+        host = (self.headers.get("Host") or "").rpartition(":")[0]
+        if host not in (HOST, "localhost"):
+            self.send_error(HTTPStatus.FORBIDDEN)
+        elif self.path == "/":
+            self._answer("text/html; charset=utf-8", self.server.live._page)
+        elif self.path == "/frames":
+            self._stream()
+        elif self.path == "/favicon.ico":
+            self._answer("image/x-icon", b"")
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def _answer(self, kind: str, content: bytes) -> None:
+        self._begin(kind, length=len(content))
+        self.wfile.write(content)
+
+    def _begin(self, kind: str, length: int | None = None) -> None:
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", kind)
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        if length is not None:
+            self.send_header("Content-Length", str(length))
+        self.end_headers()
+
+    def _stream(self) -> None:
+        live = self.server.live
+        self._begin("text/event-stream")
+        sent = 0
+        try:
+            while True:
+                with live._news:
+                    if sent == len(live._messages) and not live._over and not live._closed:
+                        live._news.wait(_SIGN)
+                    new, over, closed = live._messages[sent:], live._over, live._closed
+                sent += len(new)
+                self.wfile.write(b"".join(new) or b": still here\n\n")
+                self.wfile.flush()
+                if over or closed:
+                    break
+        except OSError:
+            # The page is gone.
+            return
+        if over:
+            with live._news:
+                live._complete += 1
+                live._news.notify_all()
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name that the base class has
+        """Say nothing."""
+
+
+def serve(
+    model: Model,
+    state: State | None = None,
+    t_end: float = 1.0,
+    *,
+    traces: Names = (),
+    arrows: Names = (),
+    plots: Names = (),
+    magnify: float = 1.0,
+    speed: float = 1.0,
+    title: str | None = None,
+    port: int = 0,
+    show: Callable[[str], object] = webbrowser.open,
+    stay: bool = True,
+    **options: Any,
+) -> Result:
+    """Simulate, and show the run in the browser while it goes on; other options are those of `simulate`.
+
+    `show` is called with the address of the page, on this machine and a free port unless `port` says which.  When the
+    run is over the page goes on playing it, and can be loaded again until Ctrl-C; without `stay` this returns as soon
+    as a page has got everything.  Ctrl-C during the run ends it, as in `simulate`.
+    """
+    looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
+    with Live(model, **looks, speed=speed, title=title, port=port) as live:
+        if state is not None:
+            still_run(model, state)
+        show(live.url)
+        try:
+            result = simulate(model, state, t_end, watch=live, **options)
+        except BaseException as error:
+            live.end(str(error))
+            raise
+        live.end(result.info.message)
+        try:
+            live.wait()
+            while stay:
+                time.sleep(_SIGN)
+        except KeyboardInterrupt:
+            # That is how it ends.
+            return result
+    return result
