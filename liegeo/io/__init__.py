@@ -1,0 +1,1 @@
+"""Files: models of other programs."""
