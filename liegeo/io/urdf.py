@@ -161,7 +161,11 @@ def _parse(path: Path, mimic: bool) -> _File:
             f"read_urdf: the package '{error.name}' is missing.\n  Install it with pip install 'liegeo[urdf]'."
         ) from None
     parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
-    root = etree.fromstring(data, parser)
+    try:
+        root = etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        # Well-formed, but deeper or longer than any robot.
+        raise ModelError(f"{path.name}, line {error.lineno}: cannot be read as a URDF: {error.msg}.") from None
     checker = _Checker(path, root)
     problems = checker.problems(mimic)
     if problems:
@@ -296,13 +300,12 @@ class _Checker:
         kind = joint.get("type")
         if kind not in TYPES:
             self._say(joint, f"{who} is of type {kind!r}, expected one of {', '.join(TYPES)}.")
-        links = [link.get("name", "") for link in self.root.findall("link")]
         for role in ("parent", "child"):
             element = joint.find(role)
             if element is None:
                 self._say(joint, f"{who} has no <{role}>, expected one.")
-            elif element.get("link") and element.get("link") not in links:
-                name = element.get("link")
+            elif element.get("link") and ("link", element.get("link")) not in self.lines:
+                name, links = element.get("link"), [name for kind, name in self.lines if kind == "link"]
                 self._say(element, f"{who}: its {role} '{name}' is not a link of the robot.{suggest(name, links)}")
         axis = joint.find("axis")
         if axis is not None and kind in (*ONE_SPEED, "planar"):
@@ -333,17 +336,20 @@ class _Checker:
         if len(roots) > 1:
             named = ", ".join(f"'{name}' (line {self.lines['link', name]})" for name in roots)
             self._say(self.root, f"no joint leads into the links {named}, expected only one such link, the root.")
+        safe = set(roots)
         for name in links:
-            chain = [name]
-            while chain[-1] in parents and len(chain) <= len(links):
-                chain.append(parents[chain[-1]][0])
-            if len(chain) > len(links):
-                ring = chain[: chain.index(name, 1) + 1] if name in chain[1:] else chain[-3:]
+            chain: dict[str, None] = {}
+            while name not in safe and name not in chain:
+                chain[name] = None
+                name = parents[name][0]
+            if name in chain:
+                ring = list(chain)[list(chain).index(name) :]
                 self._say(
                     parents[name][1],
-                    f"links carry each other in a ring: {' → '.join(reversed(ring))}; expected a tree.",
+                    f"links carry each other in a ring: {' → '.join(reversed([*ring, name]))}; expected a tree.",
                 )
                 return
+            safe.update(chain)
 
     def _mimics(self) -> None:
         joints = {joint.get("name"): joint for joint in self.root.findall("joint")}
@@ -453,6 +459,9 @@ class _Meshes:
             if isinstance(mesh, trimesh.Scene):
                 mesh = mesh.to_mesh()
             vertices, triangles = np.asarray(mesh.vertices) * scale, np.asarray(mesh.faces)
+            if np.prod(scale) < 0.0:
+                # A mirror turns the outside in.
+                triangles = triangles[:, ::-1]
         except Exception as error:
             # The importers of trimesh raise whatever their formats make them raise; the dynamics does not need them.
             return f"mesh '{name}' cannot be read ({type(error).__name__}: {error})"
@@ -739,6 +748,8 @@ class _Builder:
         if np.allclose(np.asarray(old.pose), X_BJ, rtol=0.0, atol=1e-12):
             return node
         name = f"{node}_{joint}"
+        while name in body.nodes:
+            name += "_"
         nodes = {**body.nodes, name: lm.Node(X_BJ, old.modes, old.second)}
         self.bodies[link] = dataclasses.replace(body, nodes=nodes)
         return name

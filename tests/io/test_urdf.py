@@ -366,11 +366,14 @@ def test_meshes_are_found_beside_the_file_and_in_packages(tmp_path, monkeypatch)
         "<mesh filename='package://robot/meshes/t.obj' scale='0.5'/>",
         "<mesh filename='package://other/meshes/t.obj'/>",
         "<mesh filename='package://third/meshes/t.obj'/>",
+        "<mesh filename='../meshes/t.obj' scale='-1 1 1'/>",
     )
     (body,) = read_urdf(path, packages={"other": tmp_path / "elsewhere"}).bodies
     tops = [shape.vertices.max(axis=0).tolist() for shape in body.shapes]
-    assert tops == [[2.0, 3.0, 4.0], [0.5] * 3, [1.0] * 3, [1.0] * 3]
+    assert tops == [[2.0, 3.0, 4.0], [0.5] * 3, [1.0] * 3, [1.0] * 3, [0.0, 1.0, 1.0]]
     assert all(len(shape.triangles) == 4 for shape in body.shapes)
+    volumes = [np.linalg.det(shape.vertices[shape.triangles]).sum() / 6.0 for shape in body.shapes]
+    assert volumes == pytest.approx([4.0, 1 / 48, 1 / 6, 1 / 6, 1 / 6])
 
 
 def test_what_cannot_be_shown_is_left_out_in_one_warning(tmp_path):
@@ -578,6 +581,10 @@ BAD = {
         + "]><robot name='&j;'/>",
         r"line 1: has a document type \(DOCTYPE\), expected plain XML",
     ),
+    "deep": (
+        "<robot>" + 300 * "<a>" + 300 * "</a>" + "</robot>",
+        r"bad\.urdf, line 1: cannot be read as a URDF: .*depth",
+    ),
     "file entity": (
         "<!DOCTYPE r [<!ENTITY a SYSTEM 'file:///etc/hostname'>]><robot name='&a;'/>",
         r"has a document type \(DOCTYPE\)",
@@ -591,6 +598,15 @@ def test_a_wrong_file_is_explained(case, tmp_path):
     (tmp_path / "bad.urdf").write_text(text)
     with pytest.raises(ModelError, match=message):
         read_urdf(tmp_path / "bad.urdf")
+
+
+def test_a_long_chain_is_read_in_time_that_grows_with_it(tmp_path):
+    """Twenty thousand links: a check that compares all with all would take minutes."""
+    links = "".join(f"<link name='l{i}'/>" for i in range(20_000))
+    chain = "".join(joint(f"j{i}", "fixed", f"l{i}", f"l{i + 1}") for i in range(19_999))
+    (tmp_path / "long.urdf").write_text(robot(links, chain))
+    (body,) = read_urdf(tmp_path / "long.urdf").bodies
+    assert len(body.frames) == 19_999
 
 
 def test_all_problems_are_told_together(tmp_path):
