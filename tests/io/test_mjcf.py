@@ -412,6 +412,11 @@ BAD = {
     "free spring": (in_body("<joint name='f' type='free' stiffness='3'/>"), r"joint 'f' is free and has stiffness 3"),
     "free rotor": (in_body("<joint name='f' type='free' armature='2'/>"), r"joint 'f' is free and has armature 2"),
     "free friction": (in_body("<joint type='free' frictionloss='2'/>"), r"joint 0 is free and has frictionloss 2"),
+    "cloth": (
+        "<mujoco><worldbody><flexcomp name='f' type='grid' count='3 3 1' spacing='.1 .1 .1' dim='2' mass='1'/>"
+        "</worldbody></mujoco>",
+        r"has 1 elements <flex>, which a rigid tree cannot have",
+    ),
     "mocap": (
         "<mujoco><worldbody><body name='a' mocap='true'><geom size='1'/></body></worldbody></mujoco>",
         r"body 'a': moved from outside \(mocap\)",
@@ -443,6 +448,7 @@ def test_what_is_refused(case, tmp_path):
     [
         ("stiffness='1 2 3'", "joint 'j' has stiffness with more than one coefficient"),
         ("damping='1 2'", "joint 'j' has damping with more than one coefficient"),
+        ("stiffness='3' springyield='0.1'", "joint 'j' has a spring that yields"),
     ],
 )
 def test_nonlinear_springs_are_refused(attribute, message, tmp_path):
