@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 READERS: dict[str, tuple[str, str]] = {
     ".yaml": ("liegeo.io.files", "read_model"),
     ".yml": ("liegeo.io.files", "read_model"),
+    ".urdf": ("liegeo.io.urdf", "read_urdf"),
+    ".xml": ("liegeo.io.mjcf", "read_mjcf"),
+    ".mjcf": ("liegeo.io.mjcf", "read_mjcf"),
 }
 
 _NAMES = {
