@@ -93,6 +93,34 @@ def _assignments(given: list[str] | None, option: str) -> dict[str, str]:
     return out
 
 
+def _number(who: str, text: str) -> float:
+    """In SI, or with a unit."""
+    from liegeo.errors import InputError
+    from liegeo.io.fields import read_number
+
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        return read_number(text, ())
+    except InputError as error:
+        raise InputError(f"{who} {error}.") from None
+
+
+def _seconds(who: str, text: str | None) -> float | None:
+    from liegeo.errors import InputError
+    from liegeo.io.fields import read_number
+    from liegeo.io.units import TIME
+
+    if text is None:
+        return None
+    try:
+        return read_number(float(text) if text.replace(".", "", 1).isdigit() else text, [TIME])
+    except InputError as error:
+        raise InputError(f"{who} {error}.") from None
+
+
 def _load(path: Path, given: list[str] | None = None) -> Mechanism:
     import liegeo as lg
 
@@ -233,20 +261,17 @@ def simulate(
     """
     from liegeo import reports
     from liegeo.errors import SimulationError
-    from liegeo.io.units import TIME, quantity
-
-    def seconds(option: str, text: str | None) -> Any:
-        return None if text is None or text == "steps" else quantity(f"--{option}", text, TIME)
 
     mechanism = _load(model, given)
+    driven = {name: _number(f"--input {name}", text) for name, text in _assignments(drive, "--input").items()}
     options = {
-        "t_end": seconds("end", end),
-        "output": "steps" if output == "steps" else seconds("output", output),
+        "t_end": _seconds("--end", end),
+        "output": "steps" if output == "steps" else _seconds("--output", output),
         "method": method,
-        "step": seconds("step", step),
+        "step": _seconds("--step", step),
         "rtol": rtol,
         "checkpoint": checkpoint,
-        "inputs": mechanism.inputs(_assignments(drive, "--input")) if drive else None,
+        "inputs": {**mechanism.experiment.inputs, **driven} if driven else None,
     }
     out = _Output(quiet, json)
     target = to if to is not None else Path(model.with_suffix(".csv").name)
@@ -335,20 +360,26 @@ def view(
 
       liegeo view arm.yaml --html arm.html --magnify 5
     """
+    import webbrowser
+
     from liegeo import view as pages
-    from liegeo.io.units import TIME, quantity
 
     out = _Output(quiet)
     mechanism = _load(model, given)
     shown = {"traces": traces or (), "arrows": arrows or (), "plots": plots or (), "magnify": magnify}
-    options = {} if end is None else {"t_end": quantity("--end", end, TIME)}
+    options = {} if end is None else {"t_end": _seconds("--end", end)}
     if html is not None:
         run = mechanism.simulate(**options, progress=False if quiet else None)
         out.wrote(pages.write_page(run, html, **shown))
         return
-    out.show(None, "Ctrl-C ends it.")
+
+    def opened(url: str) -> None:
+        out.show(None, f"The page is at {url}   Ctrl-C ends it.")
+        if browser:
+            webbrowser.open(url)
+
     experiment = mechanism.experiment.options() | options
-    pages.serve(mechanism.compile(), mechanism.state(), open_browser=browser, **shown, **experiment)
+    pages.serve(mechanism.compile(), mechanism.state(), show=opened, progress=False, **shown, **experiment)
 
 
 @app.command()
