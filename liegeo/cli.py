@@ -366,7 +366,7 @@ def view(
 
     out = _Output(quiet)
     mechanism = _load(model, given)
-    shown = {"traces": traces or (), "arrows": arrows or (), "plots": plots or (), "magnify": magnify}
+    shown: dict[str, Any] = {"traces": traces or (), "arrows": arrows or (), "plots": plots or (), "magnify": magnify}
     options = {} if end is None else {"t_end": _seconds("--end", end)}
     if html is not None:
         run = mechanism.simulate(**options, progress=False if quiet else None)

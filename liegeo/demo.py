@@ -5,7 +5,7 @@ The controller follows a path of its joint angles, with what the path itself tak
 
     τ = ID(q, 0, q̈*) + K (q* − q) + D (q̇* − q̇).                                                     (1)
 
-It sees the joints only, as most robots do; so it stops them well, and the links go on trembling for a while.
+It sees the joints only, as most robots do: the links bend as they like, and damping has to calm them.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from liegeo import dynamics, reports
+from liegeo.analysis.statics import equilibrium
 from liegeo.errors import InputError
 from liegeo.io import load, shipped
 from liegeo.model.forces import Actuator
@@ -26,9 +27,6 @@ from liegeo.model.model import Model, State
 from liegeo.results import Result
 from liegeo.results.tables import write_whole
 from liegeo.view import write_page
-
-if TYPE_CHECKING:
-    from liegeo.io import Mechanism
 
 Array = NDArray[np.float64]
 
@@ -79,10 +77,9 @@ def path(t: float) -> tuple[float, float, float]:
 class Controller:
     """(1), as a function of time and state that gives the inputs of the motors by name."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
-        self.model = mechanism.compile()
-        start = mechanism.state()
-        group = self.model.group
+    def __init__(self, model: Model, start: State) -> None:
+        self.model = model
+        group = model.group
         assert group is not None
         self.motors = {f.name: f for f in self.model.tree.forces if isinstance(f, Actuator) and f.joint in SWING}
         self.names = [motor.joint for motor in self.motors.values()]
@@ -115,9 +112,11 @@ def run(folder: Path, progress: bool | None = None) -> Demo:
         raise InputError(f"--folder: {folder} is a file, expected a folder. Give another name.")
     folder.mkdir(parents=True, exist_ok=True)
     mechanism = load(shipped.find(MODEL))
-    controller = Controller(mechanism)
     with reports.compile_time() as compiled:
-        result = mechanism.simulate(t_end=END, output=END / 800, inputs=controller, progress=progress)
+        # from rest, as the weight has bent it
+        start = equilibrium(mechanism.compile(), mechanism.state(), hold=SWING)
+        controller = Controller(mechanism.compile(), start)
+        result = mechanism.simulate(state=start, t_end=END, output=END / 800, inputs=controller, progress=progress)
     files = (
         result.to_csv(folder / "arm.csv"),
         write_whole(folder / "arm.png", lambda file: file.write(_picture(result, controller))),

@@ -26,6 +26,8 @@ Data = dict[str, Any]
 
 # Frequencies of a flexible body that a table shows.
 _SHOWN = 4
+# Columns of numbers, beside those with units.
+_NUMBERS = ("dof", "mode", "modes", "steps", "value", "× real time")
 
 
 def info(mechanism: Mechanism) -> Data:
@@ -303,14 +305,13 @@ def _table(*columns: str, title: str | None = None, show_header: bool = True) ->
     from rich.text import Text
 
     table = Table(
-        *(Text(column) for column in columns),
         title=None if title is None else Text(title, style="bold"),
         title_justify="left",
         show_header=show_header,
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for column in table.columns:
-        if str(column.header).endswith("]") or str(column.header) in ("dof", "modes", "mode", "steps", "value"):
-            column.justify = "right"
+    for column in columns:
+        number = column.endswith("]") or column in _NUMBERS
+        table.add_column(Text(column), justify="right" if number else "left")
     return table

@@ -12,15 +12,17 @@ if TYPE_CHECKING:
     from liegeo.analysis.convergence import drift, order_study, work_precision
     from liegeo.analysis.modes import Modes
     from liegeo.analysis.problems import ALL_CASES, Case
+    from liegeo.analysis.statics import equilibrium
 
-_SUBMODULES = ("convergence", "exact", "modes", "problems", "results")
+_SUBMODULES = ("convergence", "exact", "modes", "problems", "results", "statics")
 _NAMES = {
     **dict.fromkeys(("order_study", "work_precision", "drift"), "liegeo.analysis.convergence"),
     "Modes": "liegeo.analysis.modes",
+    "equilibrium": "liegeo.analysis.statics",
     **dict.fromkeys(("ALL_CASES", "Case"), "liegeo.analysis.problems"),
 }
 
-__all__ = ["ALL_CASES", "Case", "Modes", "drift", "order_study", "work_precision"]
+__all__ = ["ALL_CASES", "Case", "Modes", "drift", "equilibrium", "order_study", "work_precision"]
 
 
 def __getattr__(name: str) -> Any:

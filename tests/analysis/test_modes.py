@@ -9,7 +9,8 @@ import liegeo as lg
 from liegeo import flex
 from liegeo import model as lm
 from liegeo.analysis.modes import modes
-from liegeo.errors import InputError
+from liegeo.analysis.statics import equilibrium
+from liegeo.errors import AssemblyError, InputError
 
 ALUMINIUM = flex.Material(E=7.0e10, rho=2700.0, nu=0.3)
 G = 9.81
@@ -91,6 +92,33 @@ def test_a_rotor_stiffens():
     model = lg.Tree(bodies, joints, gravity=(0, 0, 0)).compile().lock("spin")
     found = modes(model, model.state(v={"spin": 7.0}))
     assert 2 * np.pi * found.frequencies == pytest.approx([7.0])
+
+
+def test_an_equilibrium_has_no_acceleration():
+    """A cantilever under its own weight: q L⁴/8EI at the tip; the joint that is held carries the moment."""
+    section = flex.rectangle(0.02, 0.01)
+    fe = flex.beam(1.0, section, ALUMINIUM, 8)
+    body = flex.flexible_body(flex.reduce(fe, ["0", "8"], n_modes=8, root="0"), "beam", ["8"])
+    hinge = lm.Revolute(name="hinge", parent="world", child="beam", child_at="0", axis=(0, 1, 0))
+    model = lg.Tree([body], [hinge], gravity=(0, 0, -G)).compile()
+    state = equilibrium(model, hold=["hinge"])
+    weight = ALUMINIUM.rho * section.A * G
+    tip = lg.dynamics.frame_pose(model, state, "beam.8")[:3, 3]
+    assert tip[2] == pytest.approx(-weight / (8 * ALUMINIUM.E * section.Iy), rel=1e-3)
+    assert lg.inverse_dynamics(model, state)[0] == pytest.approx(-weight / 2, rel=1e-4)
+    assert modes(model.lock("hinge"), state).acceleration < 1e-6
+
+
+def test_equilibria_that_are_refused():
+    model = rods(2)
+    with pytest.raises(InputError, match="'j9', which is to be held, has no degrees of freedom"):
+        equilibrium(model, hold=["j9"])
+    line = lm.PointOnLine(name="line", a="world", b="m1.end", axis=(0, 0, 1))
+    with pytest.raises(InputError, match="has loops, expected a tree"):
+        equilibrium(rods(2, loops=[line]))
+    adrift = lg.Tree([lg.Body("b", mass=1.0, inertia=(1, 1, 1))], [lm.Free(name="f", parent="world", child="b")])
+    with pytest.raises(AssemblyError, match="found none near this state; the largest force that is left is"):
+        equilibrium(adrift.compile())
 
 
 def test_refused():
