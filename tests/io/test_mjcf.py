@@ -382,7 +382,8 @@ def test_what_is_left_out_is_told_in_one_warning(tmp_path):
       <body name="b.1"><joint name="b"/><geom size="0.1" pos="1 0 0"/><site name="t"/></body></worldbody>
       <tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>
       <actuator><motor name="pull" tendon="rope"/><motor name="idle" joint="a" gear="0"/>
-        <motor name="one_way" joint="b" ctrllimited="true" ctrlrange="0 1"/></actuator></mujoco>"""
+        <motor name="one_way" joint="b" ctrllimited="true" ctrlrange="0 1"/>
+        <position name="soft" joint="b" kp="2" forcelimited="true" forcerange="-3 3"/></actuator></mujoco>"""
     with pytest.warns(UserWarning, match=r"model 'rich' \(model\.xml\): not everything was taken over") as caught:
         tree = read_mjcf(write(tmp_path, text))
     (message,) = [str(w.message) for w in caught]
@@ -393,14 +394,13 @@ def test_what_is_left_out_is_told_in_one_warning(tmp_path):
         "gravity compensation of body a.",
         "the fluid of density 1.2",
         "shapes: geom 'egg' (ellipsoid).",
-        "actuator 'pull' is neither a motor nor a servo",
-        "actuator 'idle' has gear 0 and gain 1, so it does nothing",
-        "actuator 'one_way': its ctrlrange from 0 to 1 is not kept",
+        "neither motors nor servos on hinges or slides: actuator 'pull', actuator 'idle' (gear 0, gain 1).",
+        "bound the force of a servo: ctrlrange 0 to 1 of actuator 'one_way', forcerange -3 to 3 of actuator 'soft'.",
         "body 'b.1' is 'b_1'",
         "joint 'a' is 'a_joint'",
     ):
         assert part in message
-    assert [force.name for force in tree.forces] == ["one_way"]
+    assert [force.name for force in tree.forces] == ["one_way", "soft"]
 
 
 def in_body(*inside, outside=""):
