@@ -78,7 +78,10 @@ class _Reader:
         self.names = Names()
         self.notes: list[str] = []
         self.problems: list[str] = []
+        # Shapes and actuators that are left out, ranges that are not kept.
         self.unseen: list[str] = []
+        self.strange: list[str] = []
+        self.ranges: list[str] = []
         self.body_names = [WORLD] + [self._name("body", i, "body") for i in range(1, m.nbody)]
         self.joint_names = [self._name("joint", i, "joint") for i in range(m.njnt)]
         # What servos add to joints.
@@ -227,10 +230,10 @@ class _Reader:
         gear, gain = float(m.actuator_gear[output, 0]), float(m.actuator_gainprm[i, 0])
         bias = m.actuator_biasprm[i, :3] if plain and m.actuator_biastype[i] else np.zeros(3)
         if not plain or bias[0] or np.any(bias > 0.0) or np.any(_array(m, "actuator_dampingpoly", i)):
-            self.notes.append(f"{who} is neither a motor nor a servo on a hinge or slide: left out.")
+            self.strange.append(who)
             return
         if not gear * gain:
-            self.notes.append(f"{who} has gear {gear:g} and gain {gain:g}, so it does nothing: left out.")
+            self.strange.append(f"{who} (gear {gear:g}, gain {gain:g})")
             return
         # (2)
         add = self.passive[joint]
@@ -247,7 +250,7 @@ class _Reader:
             if low == -high and (what == "ctrlrange" or not np.any(bias)):
                 limits.append(high / scale)
             else:
-                self.notes.append(f"{who}: its {what} from {low:g} to {high:g} is not kept.")
+                self.ranges.append(f"{what} {low:g} to {high:g} of {who}")
         yield lm.Actuator(
             name=self._name("actuator", i, "motor"),
             joint=self.joint_names[joint],
@@ -352,8 +355,13 @@ class _Reader:
                 self.notes.append(f"{kind}{'s' * (len(names) > 1)} {shorten(names)}.".replace("bodys", "bodies"))
         if m.opt.density or m.opt.viscosity:
             self.notes.append(f"the fluid of density {m.opt.density:g} and viscosity {m.opt.viscosity:g}.")
-        if self.unseen:
-            self.notes.append(f"shapes: {shorten(self.unseen)}.")
+        for what, items in (
+            ("shapes", self.unseen),
+            ("actuators that are neither motors nor servos on hinges or slides", self.strange),
+            ("ranges that are not symmetric, or bound the force of a servo", self.ranges),
+        ):
+            if items:
+                self.notes.append(f"{what}: {shorten(items)}.")
         self.notes += self.names.note()
 
 

@@ -423,8 +423,11 @@ class _Meshes:
             return found if found.is_file() else None
         if scheme == "file":
             return Path(rest) if Path(rest).is_file() else None
+        if scheme != "package":
+            # Nothing is fetched from elsewhere.
+            return None
         package, _, inside = rest.lstrip("/").partition("/")
-        return next((f / inside for f in self._folders(package) if (f / inside).is_file()), None) if package else None
+        return next((f / inside for f in self._folders(package) if (f / inside).is_file()), None)
 
     def _folders(self, package: str) -> Iterator[Path]:
         if package in self.packages:
@@ -471,11 +474,8 @@ class _Meshes:
 # ---- building
 
 
-@dataclass
-class _Group:
-    """A body in the making: links and where they are on it."""
-
-    members: list[tuple[str, Array]]
+# A body in the making: links, and where they are on it.
+_Group = list[tuple[str, Array]]
 
 
 class _Builder:
@@ -500,7 +500,8 @@ class _Builder:
         self.root = next(name for name in self.links if name not in moved)
         root = self.links[self.root]
         # ROS calls the fixed frame so, and hangs robots on it that stand somewhere.
-        self.world = base == FIXED and self.root == WORLD and root.inertial is None and not root.visuals
+        bare = root.inertial is None and not root.visuals and self.root not in flexible
+        self.world = base == FIXED and self.root == WORLD and bare
         self.link_names, self.joint_names, self.names = _names(file, self.world)
         self.base, self.merge = base, merge_fixed
         self.problems: list[str] = []
@@ -511,13 +512,12 @@ class _Builder:
     def tree(self, mimic: bool, actuators: bool, gravity: ArrayLike) -> lm.Tree:
         self._check_flexible()
         groups, joints = self._groups()
-        # By body: the joints on it, which its nodes must carry.
         self.bodies: dict[str, lm.Body | lm.FlexibleBody] = {}
         for name, group in groups.items():
             body = self._body(name, group)
             if body is not None:
                 self.bodies[name] = body
-        owner = {link: (name, X) for name, group in groups.items() for link, X in group.members}
+        owner = {link: (name, X) for name, group in groups.items() for link, X in group}
         if self.problems:
             raise ModelError("\n".join(self.problems))
         made: list[lm.Joint] = [] if self.world else [self._root_joint()]
@@ -526,7 +526,8 @@ class _Builder:
         if self.problems:
             raise ModelError("\n".join(self.problems))
         loops = [self._coupling(joint) for joint in joints if mimic and joint.mimic and joint.type != "fixed"]
-        motors = [self._motor(j) for j in joints if j.type in ONE_SPEED and not (mimic and j.mimic)]
+        driven = [joint for joint in joints if actuators and joint.type in ONE_SPEED and not (mimic and joint.mimic)]
+        motors = [self._motor(joint) for joint in driven]
         self._weightless(joints, owner)
         unseen = list(dict.fromkeys(self.unseen))
         self.file.notes += [f"shapes left out: {shorten(unseen)}."] if unseen else []
@@ -537,7 +538,7 @@ class _Builder:
             made,
             gravity=gravity,
             name=self.robot.name,
-            forces=motors if actuators else (),
+            forces=motors,
             loops=loops,
         )
 
@@ -575,33 +576,33 @@ class _Builder:
         groups: dict[str, _Group] = {}
         joints: list[Any] = []
         if not self.world:
-            groups[self.root] = _Group([(self.root, np.eye(4))])
+            groups[self.root] = [(self.root, np.eye(4))]
         pending: list[tuple[Any, str, Array]] = [(j, self.root, np.eye(4)) for j in reversed(self.children[self.root])]
         while pending:
             joint, body, X_BP = pending.pop()
             stays = joint.type == "fixed" and self.merge and body in groups
             if stays and body not in self.flexible and joint.child not in self.flexible:
                 X_BC = X_BP @ _pose(joint.origin)
-                groups[body].members.append((joint.child, X_BC))
+                groups[body].append((joint.child, X_BC))
                 pending += [(j, body, X_BC) for j in reversed(self.children[joint.child])]
                 continue
             joints.append(joint)
-            groups[joint.child] = _Group([(joint.child, np.eye(4))])
+            groups[joint.child] = [(joint.child, np.eye(4))]
             pending += [(j, joint.child, np.eye(4)) for j in reversed(self.children[joint.child])]
         return groups, joints
 
     def _body(self, name: str, group: _Group) -> lm.Body | lm.FlexibleBody | None:
-        shapes = [shape for link, X in group.members for shape in self._shapes(link, X)]
+        shapes = [shape for link, X in group for shape in self._shapes(link, X)]
         if name in self.flexible:
             body = self.flexible[name].body
             looks = body.shapes if body.skin is not None or body.shapes else shapes
             return dataclasses.replace(body, name=self.link_names[name], shapes=looks)
         mass, com, inertia = self._mass(group)
-        frames = {self.link_names[link]: X for link, X in group.members if link != name}
+        frames = {self.link_names[link]: X for link, X in group if link != name}
         try:
             return lm.Body(self.link_names[name], mass, com, inertia, frames, shapes)
         except ModelError as error:
-            merged = [link for link, _ in group.members if self.links[link].inertial is not None]
+            merged = [link for link, _ in group if self.links[link].inertial is not None]
             along = f"\n  It is made of the links {', '.join(merged)}." if len(merged) > 1 else ""
             where = f"{self.file.path.name}, line {self.file.lines['link', name]}"
             self.problems.append(f"{where}: {error}{along}")
@@ -610,7 +611,7 @@ class _Builder:
     def _mass(self, group: _Group) -> tuple[float, Array, Array]:
         """(2)"""
         parts = []
-        for link, X in group.members:
+        for link, X in group:
             inertial = self.links[link].inertial
             if inertial is not None:
                 X_BI = X @ _pose(inertial.origin)

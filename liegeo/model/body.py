@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.lie import SO3
+from liegeo.model import notebook
 from liegeo.model.checks import as_array, as_pose, as_symmetric, suggest
 from liegeo.model.shapes import Shape, Skin
 
@@ -178,6 +179,12 @@ class FlexibleBody:
         frames = {k: as_pose(f"{who}: frame '{k}'", X) for k, X in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(frames))
         self._check(who)
+
+    def __repr__(self) -> str:
+        return f"<{notebook.describe_flexible(self)}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.flexible_html(self)
 
     def _check(self, who: str) -> None:
         if not np.isfinite(self.mass) or self.mass <= 0.0:

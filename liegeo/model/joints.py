@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.kernels import layout
 from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
+from liegeo.model import notebook
 from liegeo.model.checks import as_array
 
 Array = NDArray[np.float64]
@@ -59,6 +60,9 @@ class Joint:
     @property
     def who(self) -> str:
         return f"joint '{self.name}' ({self.parent} → {self.child})"
+
+    def _repr_html_(self) -> str:
+        return notebook.joint_html(self)
 
     def screws(self) -> Array:
         """Columns of S at q = 0, as rows: (speeds, 6)."""

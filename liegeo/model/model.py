@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
 from liegeo.lie import Product
+from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import suggest
 
@@ -29,6 +30,9 @@ class State:
     q: Array
     v: Array
     t: float = 0.0
+
+    def _repr_html_(self) -> str:
+        return notebook.state_html(self)
 
 
 class Row(NamedTuple):
@@ -87,6 +91,9 @@ class Model:
         loops = "1 loop" if len(self.tree.loops) == 1 else f"{len(self.tree.loops)} loops"
         held = f", {loops} with {len(self.rows)} constraint{'s' * (len(self.rows) > 1)}" if self.rows else ""
         return f"<model '{self.tree.name}': {bodies}, {self.nv} degrees of freedom{of_them}{held}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.model_html(self)
 
     def body(self, i: int) -> Body | FlexibleBody:
         """The body with the index that the kernels use."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from numpy.typing import ArrayLike
 
 from liegeo.errors import ModelError
+from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody
 from liegeo.model.checks import as_array, suggest
 from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
@@ -54,6 +55,12 @@ class Tree:
         if problems:
             raise ModelError("\n".join(problems))
         object.__setattr__(self, "_order", self._sorted())
+
+    def __repr__(self) -> str:
+        return f"<{notebook.describe_tree(self)}>"
+
+    def _repr_html_(self) -> str:
+        return notebook.tree_html(self)
 
     @property
     def all_bodies(self) -> tuple[Body | FlexibleBody, ...]:

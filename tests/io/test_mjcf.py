@@ -238,7 +238,7 @@ def test_energy(pair):
     ],
 )
 def test_two_ways_to_one_robot(file, tmp_path):
-    """MuJoCo reads URDF too, with damping, friction and followers: both readers give the same motion."""
+    """MuJoCo reads URDF too, with damping and friction, newer versions with followers: both give the same motion."""
     pytest.importorskip("yourdfpy")
     source = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots" / file
     if not source.is_file():
@@ -251,7 +251,8 @@ def test_two_ways_to_one_robot(file, tmp_path):
     options = {"discardvisual": "true", "fusestatic": "false", "balanceinertia": "false"}
     ET.SubElement(ET.SubElement(urdf, "mujoco"), "compiler", options)
     path = write(tmp_path, ET.tostring(urdf, encoding="unicode"), "robot.urdf")
-    a, b = quietly(path).compile(), read_urdf(path, meshes=False).compile()
+    a = quietly(path).compile()
+    b = read_urdf(path, meshes=False, mimic=bool(a.rows)).compile()
     assert set(a.group.v) == set(b.group.v)
     assert len(a.rows) == len(b.rows)
     rng = np.random.default_rng(5)
@@ -261,7 +262,9 @@ def test_two_ways_to_one_robot(file, tmp_path):
         q[follower], v[follower] = loop.offset - factor * q[leader], -factor * v[leader]
     results = [dynamics.forward_dynamics(m, m.state(q, v), tau) for m in (a, b)]
     first, second = ([x[m.group.v[name]].item() for name in b.group.v] for x, m in zip(results, (a, b), strict=True))
-    assert close(np.array(first), np.array(second))
+    # MuJoCo 3.3 finds the principal moments of light links to a few digits less.
+    tolerance = TOLERANCE if int(mujoco.__version__.split(".")[0]) >= 4 else 1e-6
+    assert np.linalg.norm(np.subtract(first, second)) <= tolerance * np.linalg.norm(second)
 
 
 def test_equalities(tmp_path):
@@ -379,7 +382,8 @@ def test_what_is_left_out_is_told_in_one_warning(tmp_path):
       <body name="b.1"><joint name="b"/><geom size="0.1" pos="1 0 0"/><site name="t"/></body></worldbody>
       <tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>
       <actuator><motor name="pull" tendon="rope"/><motor name="idle" joint="a" gear="0"/>
-        <motor name="one_way" joint="b" ctrllimited="true" ctrlrange="0 1"/></actuator></mujoco>"""
+        <motor name="one_way" joint="b" ctrllimited="true" ctrlrange="0 1"/>
+        <position name="soft" joint="b" kp="2" forcelimited="true" forcerange="-3 3"/></actuator></mujoco>"""
     with pytest.warns(UserWarning, match=r"model 'rich' \(model\.xml\): not everything was taken over") as caught:
         tree = read_mjcf(write(tmp_path, text))
     (message,) = [str(w.message) for w in caught]
@@ -390,14 +394,13 @@ def test_what_is_left_out_is_told_in_one_warning(tmp_path):
         "gravity compensation of body a.",
         "the fluid of density 1.2",
         "shapes: geom 'egg' (ellipsoid).",
-        "actuator 'pull' is neither a motor nor a servo",
-        "actuator 'idle' has gear 0 and gain 1, so it does nothing",
-        "actuator 'one_way': its ctrlrange from 0 to 1 is not kept",
+        "neither motors nor servos on hinges or slides: actuator 'pull', actuator 'idle' (gear 0, gain 1).",
+        "bound the force of a servo: ctrlrange 0 to 1 of actuator 'one_way', forcerange -3 to 3 of actuator 'soft'.",
         "body 'b.1' is 'b_1'",
         "joint 'a' is 'a_joint'",
     ):
         assert part in message
-    assert [force.name for force in tree.forces] == ["one_way"]
+    assert [force.name for force in tree.forces] == ["one_way", "soft"]
 
 
 def in_body(*inside, outside=""):

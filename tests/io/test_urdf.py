@@ -378,10 +378,13 @@ def test_meshes_are_found_beside_the_file_and_in_packages(tmp_path, monkeypatch)
 
 def test_what_cannot_be_shown_is_left_out_in_one_warning(tmp_path):
     (tmp_path / "bad.stl").write_bytes(b"solid nothing here")
+    # Only "package" means a folder here.
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "meshes/b.stl").write_bytes(b"solid nothing here")
     path = with_mesh(
         tmp_path,
         "<mesh filename='package://nowhere/a.stl'/>",
-        "<mesh filename='https://example.org/b.stl'/>",
+        "<mesh filename='https://meshes/b.stl'/>",
         "<mesh filename='bad.stl'/>",
         "<box size='0 1 1'/>",
         "<capsule radius='1' length='2'/>",
@@ -391,7 +394,7 @@ def test_what_cannot_be_shown_is_left_out_in_one_warning(tmp_path):
         (body,) = read_urdf(path).bodies
     (message,) = [str(w.message) for w in caught]
     assert "mesh 'package://nowhere/a.stl' was not found" in message
-    assert "mesh 'https://example.org/b.stl' was not found" in message
+    assert "mesh 'https://meshes/b.stl' was not found" in message
     assert "mesh 'bad.stl' " in message
     assert "link 'a': Box: size is 0, must be > 0" in message
     assert "a visual of link 'a' is <capsule>" in message
