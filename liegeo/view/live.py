@@ -23,7 +23,7 @@ from liegeo.model.model import Model, State
 from liegeo.results.result import Result
 from liegeo.simulation import simulate
 from liegeo.view.arrays import Arrays
-from liegeo.view.page import check_model, compose, positive, still_run
+from liegeo.view.page import check_model, compose, positive
 from liegeo.view.scene import Names, Scene
 
 HOST = "127.0.0.1"
@@ -213,8 +213,6 @@ def serve(
     """
     looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
     with Live(model, **looks, speed=speed, title=title, port=port) as live:
-        if state is not None:
-            still_run(model, state)
         show(live.url)
         try:
             result = simulate(model, state, t_end, watch=live, **options)

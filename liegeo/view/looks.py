@@ -25,7 +25,7 @@ PALETTE = ("#3b7dd8", "#e08a1e", "#2fa57b", "#c65d9b", "#8a6fd1", "#d2603a", "#4
 _WHEEL = "#8d949e"
 
 # As shares of the size of the model: rods, the thinnest box, balls of point masses, wheels without mass.
-_ROD, _THIN, _BALL, _WHEEL_RADIUS = 0.012, 0.02, 0.045, 0.06
+_ROD, _THIN, _BALL, _WHEEL_RADIUS = 0.014, 0.03, 0.05, 0.06
 # Corners of a rod between nodes, and places along it.
 _CORNERS = 8
 

@@ -12,6 +12,7 @@ import gzip
 import html
 import json
 import os
+import reprlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
@@ -145,12 +146,14 @@ def _runs(what: Any, state: State | None) -> dict[str, Result]:
         runs = {f"run {k + 1}": run for k, run in enumerate(what)}
     else:
         hint = "\n  Call compile() on it." if hasattr(what, "compile") else ""
-        raise InputError(f"view: cannot show {what!r}, expected a Result, several of them, or a Model.{hint}")
+        raise InputError(
+            f"view: cannot show {reprlib.repr(what)}, expected a Result, several of them, or a Model.{hint}"
+        )
     if not runs:
         raise InputError("view: there are no runs, expected at least one Result.")
     for label, run in runs.items():
         if not isinstance(run, Result):
-            raise InputError(f"view: '{label}' is {run!r}, expected a Result.")
+            raise InputError(f"view: '{label}' is {reprlib.repr(run)}, expected a Result.")
     return runs
 
 
@@ -166,7 +169,7 @@ def still_run(model: Model, state: State | None) -> Result:
 def check_model(model: Any) -> None:
     if not isinstance(model, Model):
         hint = "\n  Call compile() on it." if hasattr(model, "compile") else ""
-        raise InputError(f"view: model is {model!r}, expected a compiled Model.{hint}")
+        raise InputError(f"view: model is {reprlib.repr(model)}, expected a compiled Model.{hint}")
 
 
 def positive(who: str, value: Any) -> float:

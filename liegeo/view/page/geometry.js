@@ -2,7 +2,8 @@
 
 import {
   BoxGeometry, BufferAttribute, BufferGeometry, CanvasTexture, Color, ConeGeometry, Curve, CylinderGeometry, DoubleSide,
-  Group, Mesh, PlaneGeometry, ShaderMaterial, SphereGeometry, Sprite, SpriteMaterial, TubeGeometry, Vector2, Vector3,
+  Group, Mesh, PlaneGeometry, ShaderMaterial, SphereGeometry, Sprite, SpriteMaterial, SRGBColorSpace, TubeGeometry, Vector2,
+  Vector3,
 } from "three";
 
 // Edges sharper than this stay edges when light falls on them.
@@ -248,7 +249,7 @@ export function ground() {
         return 1.0 - min(min(d.x, d.y), 1.0);
       }
       void main() {
-        float strength = max(0.35 * lines(at / step, 1.2), 0.75 * lines(at / (5.0 * step), 1.4));
+        float strength = max(0.25 * lines(at / step, 1.1), 0.5 * lines(at / (5.0 * step), 1.2));
         float fade = 1.0 - smoothstep(0.25, 1.0, length(away) / radius);
         gl_FragColor = vec4(color, strength * fade);
         #include <colorspace_fragment>
@@ -268,7 +269,9 @@ export function letter(text, color) {
   context.textBaseline = "middle";
   context.fillStyle = color;
   context.fillText(text, 32, 34);
-  return new Sprite(new SpriteMaterial({ map: new CanvasTexture(canvas), depthWrite: false, transparent: true }));
+  const map = new CanvasTexture(canvas);
+  map.colorSpace = SRGBColorSpace;
+  return new Sprite(new SpriteMaterial({ map, depthWrite: false, transparent: true }));
 }
 
 // From 0 to 1: dark blue, teal, green, yellow, of even steps in lightness.

@@ -155,6 +155,13 @@ export class Panel {
   #fold() {
     document.body.classList.toggle("bare");
     this.#expanded();
+    document.dispatchEvent(new Event("fold"));
+  }
+
+  // Width of the picture that lies under the panel; a narrow page has it below.
+  covered() {
+    const wide = window.innerWidth > 640 && !document.body.classList.contains("bare");
+    return wide ? get("panel").offsetWidth + 12 : 0;
   }
 
   #expanded() {
@@ -199,6 +206,8 @@ export class Panel {
 
   view(name) {
     const { stage } = this;
+    // A live page may have nothing to look at yet.
+    if (!stage.points) return;
     if (name === "home") stage.home();
     else if (name === "fit") stage.fit();
     else {

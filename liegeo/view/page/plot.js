@@ -1,7 +1,7 @@
 // Curves below the picture: a row for each unit, with a cursor at the present time.
 
 const COLORS = ["#3b7dd8", "#e08a1e", "#2fa57b", "#c65d9b", "#8a6fd1", "#d2603a", "#4fb0c6", "#a3a847"];
-const LEFT = 58, RIGHT = 14, ROW = 84, GAP = 12;
+const LEFT = 70, RIGHT = 14, ROW = 84, GAP = 12;
 
 export class Plot {
   constructor(canvas, legend, runs, seek) {

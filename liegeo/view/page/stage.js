@@ -2,7 +2,7 @@
 
 import {
   Box3, BufferAttribute, Color, DirectionalLight, Group, HemisphereLight, Mesh, MeshBasicMaterial, MeshStandardMaterial,
-  PCFShadowMap, PerspectiveCamera, PlaneGeometry, Raycaster, Scene, ShadowMaterial, Sphere, SphereGeometry,
+  PCFShadowMap, PerspectiveCamera, PlaneGeometry, Raycaster, Scene, ShadowMaterial, SphereGeometry,
   SRGBColorSpace, Vector2, Vector3, WebGLRenderer, BoxGeometry,
 } from "three";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
@@ -105,30 +105,28 @@ export class Stage {
 
   // How far everything goes during the runs; the ground lies below it, or at z = 0 if nothing comes deeper.
   measure() {
-    const box = new Box3();
-    const sphere = new Sphere(), one = new Box3();
+    this.points = [];
     for (const { run, bodies } of this.sets) {
       const n = run.length;
       for (let k = 0; k < Math.min(LOOKS, n); k++) {
         run.evaluate(n > 1 ? Math.round((k * (n - 1)) / (Math.min(LOOKS, n) - 1)) : 0, 0, 1);
         run.bodies.forEach((body, b) => {
-          if (!bodies[b].bounds) return;
-          sphere.copy(bodies[b].bounds);
-          sphere.center.applyQuaternion(body.shown.q).add(body.shown.p);
-          box.union(sphere.getBoundingBox(one));
+          for (const corner of bodies[b].corners) {
+            this.points.push(corner.clone().applyQuaternion(body.shown.q).add(body.shown.p));
+          }
         });
       }
     }
-    if (box.isEmpty()) box.setFromCenterAndSize(new Vector3(), new Vector3().setScalar(this.size));
+    if (!this.points.length) this.points.push(this.vector(-1, -1, -1), this.vector(1, 1, 1));
+    const box = new Box3().setFromPoints(this.points);
     this.box = box;
-    const whole = box.getBoundingSphere(new Sphere());
-    this.radius = Math.max(whole.radius, 1e-9);
-    this.center = whole.center;
+    this.radius = Math.max(0.5 * box.getSize(new Vector3()).length(), 1e-9);
+    this.center = box.getCenter(new Vector3());
     const floor = box.min.z > -0.02 * this.radius ? Math.min(0, box.min.z) : box.min.z - 0.02 * this.radius;
     // A thing that flies far above z = 0 gets its ground too.
     const height = box.min.z > 4 * this.radius ? box.min.z - 0.5 * this.radius : floor;
     const step = 10 ** Math.floor(Math.log10(0.45 * this.radius));
-    const reach = 7 * this.radius;
+    const reach = 5 * this.radius;
     this.grid.material.uniforms.step.value = step * (this.radius / step > 10 ? 2 : 1);
     this.grid.material.uniforms.radius.value = reach;
     this.grid.material.uniforms.middle.value.set(this.center.x, this.center.y);
@@ -168,10 +166,22 @@ export class Stage {
 
   // See everything from this direction.
   look(direction) {
-    const half = Math.tan((this.camera.fov * Math.PI) / 360);
-    const distance = (1.12 * this.radius) / Math.sin(Math.atan(half * Math.min(1, this.camera.aspect)));
+    const back = direction.clone().normalize();
+    const right = new Vector3().crossVectors(Z, back).normalize();
+    const up = new Vector3().crossVectors(back, right);
+    const high = Math.tan((this.camera.fov * Math.PI) / 360);
+    const wide = high * this.free;
+    // Near enough for the outermost points to stay inside the edges, and with a margin.
+    let distance = 0;
+    const point = new Vector3();
+    for (const one of this.points) {
+      point.copy(one).sub(this.center);
+      const side = Math.max(Math.abs(point.dot(right)) / wide, Math.abs(point.dot(up)) / high);
+      distance = Math.max(distance, point.dot(back) + side);
+    }
+    distance = Math.max(1.2 * distance, 0.1 * this.radius);
     this.controls.target.copy(this.center);
-    this.camera.position.copy(direction).setLength(distance).add(this.center);
+    this.camera.position.copy(back).setLength(distance).add(this.center);
     this.camera.near = 0.002 * this.radius;
     this.camera.far = 60 * this.radius;
     this.camera.updateProjectionMatrix();
@@ -189,11 +199,13 @@ export class Stage {
     this.look(this.camera.position.clone().sub(this.controls.target));
   }
 
-  resize(width, height) {
+  // `covered` pixels at the right lie under the panel: what is looked at stands in the middle of the others.
+  resize(width, height, covered = 0) {
     this.renderer.setPixelRatio(Math.min(window.devicePixelRatio, 2));
     this.renderer.setSize(width, height, false);
     this.camera.aspect = width / Math.max(height, 1);
-    this.camera.updateProjectionMatrix();
+    this.free = Math.max(width - covered, 0.3 * width) / Math.max(height, 1);
+    this.camera.setViewOffset(width, height, covered / 2, 0, width, height);
     const pixels = this.renderer.getDrawingBufferSize(new Vector2());
     for (const set of this.sets) {
       for (const { ribbon } of set.traces) {
@@ -327,7 +339,7 @@ class RunSet {
 
   #body(body, arrays) {
     const group = new Group();
-    const made = { group, name: body.name, skin: null, bounds: null };
+    const made = { group, name: body.name, skin: null, corners: [] };
     const material = this.#material(body.color);
     made.material = material;
     const box = new Box3();
@@ -360,7 +372,12 @@ class RunSet {
         mesh, vertices, modes: arrays.get(body.skin.modes), moved: Float64Array.from(vertices), largest: null,
       };
     }
-    if (!box.isEmpty()) made.bounds = box.getBoundingSphere(new Sphere());
+    if (!box.isEmpty()) {
+      const { min, max } = box;
+      for (const x of [min.x, max.x]) {
+        for (const y of [min.y, max.y]) for (const z of [min.z, max.z]) made.corners.push(new Vector3(x, y, z));
+      }
+    }
     this.group.add(group);
     return made;
   }
@@ -368,10 +385,10 @@ class RunSet {
   #joint({ name, kind, axis, anchor }, arrays) {
     const size = this.stage.size;
     const shapes = {
-      hinge: () => cylinder(0.02 * size, 0.075 * size, 32),
-      slide: () => new BoxGeometry(0.03 * size, 0.03 * size, 0.1 * size),
+      hinge: () => cylinder(0.024 * size, 0.09 * size, 32),
+      slide: () => new BoxGeometry(0.04 * size, 0.04 * size, 0.12 * size),
       plane: () => new BoxGeometry(0.08 * size, 0.08 * size, 0.006 * size),
-      ball: () => new SphereGeometry(0.026 * size, 32, 20),
+      ball: () => new SphereGeometry(0.03 * size, 32, 20),
     };
     this.steel ??= this.#material("#70767f");
     const mesh = new Mesh(shapes[kind](), this.steel);
@@ -389,17 +406,24 @@ class RunSet {
     return { kind, mesh, a: new Anchor(a, arrays), b: new Anchor(b, arrays), length: -1 };
   }
 
-  // Largest force and moment of the run, and largest displacement of each skin: what scales are made of.
+  // What scales are made of: the largest force and moment of the run, but for rare peaks, and later the largest
+  // displacement of each skin.
   scales() {
     const { vectors } = this.run.tracks;
-    this.largest = { force: 0, moment: 0 };
-    this.arrows.forEach(({ kind }, k) => {
-      for (let i = 0; i < vectors.length; i++) {
-        const at = i * vectors.width + 3 * k;
-        const size = Math.hypot(vectors.data[at], vectors.data[at + 1], vectors.data[at + 2]);
-        if (size > this.largest[kind]) this.largest[kind] = size;
-      }
-    });
+    this.largest = {};
+    for (const kind of Object.keys(KINDS)) {
+      let largest = 0, squares = 0, count = 0;
+      this.arrows.forEach((arrow, k) => {
+        for (let i = 0; arrow.kind === kind && i < vectors.length; i++) {
+          const at = i * vectors.width + 3 * k;
+          const size = Math.hypot(vectors.data[at], vectors.data[at + 1], vectors.data[at + 2]);
+          if (size > largest) largest = size;
+          squares += size * size;
+          count += 1;
+        }
+      });
+      this.largest[kind] = Math.min(largest, 2 * Math.sqrt(squares / Math.max(count, 1)));
+    }
     for (const { skin } of this.bodies) if (skin) skin.largest = null;
   }
 

@@ -43,7 +43,10 @@ class Clock {
   step(by) {
     this.pause();
     const [run] = this.runs;
-    const frame = run.frame + (by < 0 && run.share > 0 ? 1 : 0) + by;
+    if (!run.length) return;
+    // A hair before a frame counts as on it: sliders round.
+    const there = run.share > 1 - 1e-6 ? 1 : 0;
+    const frame = run.frame + (by < 0 && run.share > 1e-6 ? 1 : there) + by;
     this.seek(run.time(Math.min(Math.max(frame, 0), run.length - 1)));
   }
 
@@ -141,12 +144,13 @@ export function start(settings, numbers) {
   }
 
   const resize = () => {
-    stage.resize(canvas.clientWidth, canvas.clientHeight);
+    stage.resize(canvas.clientWidth, canvas.clientHeight, panel.covered());
     plot?.resize();
     clock.refresh();
   };
   new ResizeObserver(resize).observe(canvas);
   resize();
+  document.addEventListener("fold", resize);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     stage.theme();
     if (plot) plot.still = null;

@@ -1,0 +1,170 @@
+"""Runs that are watched, and the server that shows them, without a browser."""
+
+from __future__ import annotations
+
+import base64
+import json
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scenes
+
+import liegeo as lg
+from liegeo.errors import InputError, SimulationError
+from liegeo.view import Live, serve
+
+
+def _events(url):
+    """All messages of a stream that ends."""
+    with urllib.request.urlopen(f"{url}frames", timeout=30) as answer:
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        lines = answer.read().decode().splitlines()
+    return [json.loads(line[6:]) for line in lines if line.startswith("data: ")]
+
+
+def _numbers(message, what):
+    reference = message["frames"][what]
+    n = int(np.prod(reference["shape"]))
+    content = base64.b64decode(message["data"])
+    return np.frombuffer(content, "<" + reference["type"], n, reference["at"]).reshape(reference["shape"])
+
+
+@pytest.mark.parametrize("output", [0.001, "steps"])
+@pytest.mark.parametrize("make", [scenes.pendulum, scenes.slider_crank])
+def test_a_watcher_is_told_every_sample_once_and_changes_no_bit(make, output):
+    model, start = make().model, make().state(0)
+    pieces = []
+    options = {"output": output, "progress": False, "inputs": {"motor": 1.5} if model.nu else None}
+    # long enough for several pieces
+    watched = lg.simulate(model, start, 6.0, watch=pieces.append, **options)
+    alone = lg.simulate(model, start, 6.0, **options)
+    assert len(pieces) > 1
+    for what in "tqvu":
+        told = np.concatenate([getattr(piece, what) for piece in pieces])
+        np.testing.assert_array_equal(told, getattr(watched, what))
+        np.testing.assert_array_equal(getattr(watched, what), getattr(alone, what))
+
+
+def test_what_a_watcher_raises_ends_the_run():
+    run = scenes.pendulum()
+
+    def watch(piece):
+        raise RuntimeError("seen enough")
+
+    with pytest.raises(RuntimeError, match="seen enough"):
+        lg.simulate(run.model, run.state(0), 1.0, watch=watch, progress=False)
+
+
+def test_pages_get_all_frames_however_late_they_come():
+    run = scenes.pendulum()
+    with Live(run.model, traces="lower.tip") as live:
+        page = urllib.request.urlopen(live.url, timeout=30).read().decode()
+        assert "connect-src 'self'" in page
+        assert '"live":true' in page
+        lg.simulate(run.model, run.state(0), 3.0, output=0.02, watch=live, progress=False)
+        assert not live.wait(0.01)
+        live.end()
+        *frames, end = _events(live.url)
+        assert end == {"end": ""}
+        np.testing.assert_array_equal(np.concatenate([_numbers(m, "t") for m in frames]), run.t)
+        places = np.concatenate([_numbers(m, "position") for m in frames])
+        np.testing.assert_allclose(places[:, 1], run["lower.position"], atol=1e-6)
+        assert live.wait(10.0)
+        # and again
+        assert _events(live.url)[-1] == end
+    with pytest.raises(urllib.error.URLError):
+        urllib.request.urlopen(live.url, timeout=5)
+
+
+def test_serve_simulates_and_tells_how_it_went():
+    run = scenes.pendulum()
+    addresses, heard = [], []
+
+    def show(url):
+        import threading
+
+        addresses.append(url)
+        listener = threading.Thread(target=lambda: heard.extend(_events(url)), daemon=True)
+        listener.start()
+
+    result = serve(run.model, run.state(0), 3.0, output=0.02, show=show, stay=False, progress=False)
+    np.testing.assert_array_equal(result.q, run.q)
+    assert addresses[0].startswith("http://127.0.0.1:")
+
+
+def test_serve_tells_the_page_what_went_wrong():
+    run = scenes.pendulum()
+    ends = []
+
+    class Told(Live):
+        def end(self, message=""):
+            ends.append(message)
+            super().end(message)
+
+    def fail(t):
+        raise ValueError("no torque")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("liegeo.view.live.Live", Told)
+        with pytest.raises(SimulationError, match="no torque"):
+            serve(run.model, run.state(0), 1.0, inputs={"shoulder": fail}, show=lambda url: None, progress=False)
+    assert "no torque" in ends[0]
+
+
+@pytest.mark.parametrize(("path", "host", "code"), [("other", None, 404), ("", "evil.example:80", 403)])
+def test_only_the_page_is_served_and_only_to_this_machine(path, host, code):
+    with Live(scenes.pendulum().model) as live:
+        request = urllib.request.Request(live.url + path, headers={"Host": host} if host else {})
+        with pytest.raises(urllib.error.HTTPError) as found:
+            urllib.request.urlopen(request, timeout=30)
+        assert found.value.code == code
+        found.value.close()
+
+
+def test_a_port_that_is_taken_is_said():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(InputError, match=rf"view: cannot listen on port {port}: .*; port=0 takes a free one."):
+            Live(scenes.pendulum().model, port=port)
+
+
+def test_a_tree_is_no_model():
+    with pytest.raises(InputError, match=r"view: model is .*expected a compiled Model.\n  Call compile\(\) on it."):
+        Live(scenes.pendulum_tree())
+
+
+def test_ctrl_c_ends_the_server_cleanly():
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import threading, urllib.request
+        import scenes
+        from liegeo.view import serve
+        run = scenes.pendulum()
+
+        def show(url):
+            def listen():
+                urllib.request.urlopen(url + "frames").read()
+                print("complete", flush=True)
+            threading.Thread(target=listen, daemon=True).start()
+
+        print(len(serve(run.model, run.state(0), 3.0, output=0.02, show=show, progress=False)), flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout.readline() == "complete\n"
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert (out, errors, process.returncode) == ("151\n", "", 0)
