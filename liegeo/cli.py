@@ -6,6 +6,7 @@ early, whose results so far were written; 130 Ctrl-C.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -93,32 +94,24 @@ def _assignments(given: list[str] | None, option: str) -> dict[str, str]:
     return out
 
 
-def _number(who: str, text: str) -> float:
-    """In SI, or with a unit."""
+def _number(who: str, text: str, *wanted: Any) -> float:
+    """In SI, or with a unit, of one of the wanted dimensions."""
     from liegeo.errors import InputError
     from liegeo.io.fields import read_number
 
+    given: Any = text
+    with contextlib.suppress(ValueError):
+        given = float(text)
     try:
-        return float(text)
-    except ValueError:
-        pass
-    try:
-        return read_number(text, ())
+        return read_number(given, wanted)
     except InputError as error:
         raise InputError(f"{who} {error}.") from None
 
 
 def _seconds(who: str, text: str | None) -> float | None:
-    from liegeo.errors import InputError
-    from liegeo.io.fields import read_number
     from liegeo.io.units import TIME
 
-    if text is None:
-        return None
-    try:
-        return read_number(float(text) if text.replace(".", "", 1).isdigit() else text, [TIME])
-    except InputError as error:
-        raise InputError(f"{who} {error}.") from None
+    return None if text is None else _number(who, text, TIME)
 
 
 def _load(path: Path, given: list[str] | None = None) -> Mechanism:
@@ -386,18 +379,35 @@ def view(
 def modes(
     model: ModelFile,
     number: Annotated[int, typer.Option("--number", "-n", help="How many to show.")] = 20,
+    lock: Annotated[
+        list[str] | None, typer.Option("--lock", metavar="JOINT", help="Hold a joint; repeatable, wildcards.")
+    ] = None,
+    settle: Annotated[bool, typer.Option("--settle", help="Let it come to rest first; locked joints stay.")] = False,
     given: Set = None,
     json: Json = False,
 ) -> None:
     """Show the natural frequencies and damping of a model about its initial state.
 
-    Example:  liegeo modes models/flexible_arm.yaml --set payload.mass=0
+    Example:  liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0
     """
     from liegeo import reports
+    from liegeo.analysis import equilibrium
     from liegeo.analysis.modes import modes as find
+    from liegeo.errors import InputError
+    from liegeo.results.names import matches
 
     mechanism = _load(model, given)
-    data = reports.modes_data(find(mechanism.compile(), mechanism.state()))
+    compiled, state = mechanism.compile(), mechanism.state()
+    movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
+    locked: dict[str, None] = {}
+    for pattern in lock or []:
+        found = matches(pattern, movable)
+        if not found:
+            raise InputError(f"--lock {pattern}: no joint is called so; there are {', '.join(movable)}.")
+        locked.update(dict.fromkeys(found))
+    if settle:
+        state = equilibrium(compiled, state, hold=locked)
+    data = reports.modes_data(find(compiled.lock(*locked) if locked else compiled, state))
     _Output(json=json).show(data, *reports.modes_table(data, number))
 
 

@@ -14,6 +14,7 @@ from liegeo.model.body import Body, FlexibleBody
 from liegeo.model.constraints import Motion
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
+from liegeo.model.notebook import frequencies
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -61,8 +62,7 @@ def info(mechanism: Mechanism) -> Data:
 def _body(body: Body | FlexibleBody) -> Data:
     data: Data = {"name": body.name, "mass": float(body.mass), "modes": body.n_modes}
     if isinstance(body, FlexibleBody):
-        omega = np.sqrt(np.linalg.eigvals(np.linalg.solve(body.M_e, body.K)).real.clip(0.0)) if body.n_modes else []
-        data["frequencies"] = np.sort(np.asarray(omega) / (2 * np.pi)).tolist()
+        data["frequencies"] = frequencies(body)[0].tolist()
         data["nodes"] = list(body.nodes)
     data["frames"] = list(body.frames)
     return data
@@ -311,7 +311,7 @@ def _table(*columns: str, title: str | None = None, show_header: bool = True) ->
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for column in columns:
+    for k, column in enumerate(columns):
         number = column.endswith("]") or column in _NUMBERS
-        table.add_column(Text(column), justify="right" if number else "left")
+        table.add_column(Text(column), justify="right" if number else "left", no_wrap=k == 0)
     return table

@@ -1,79 +1,408 @@
-"""The command line, as a shell sees it."""
+"""The command line, as a shell and as a person see it."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import subprocess
 import sys
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from liegeo import __version__, demo
+import liegeo as lg
+from liegeo import __version__, cli, demo
+from liegeo.io import shipped
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+COMMANDS = ("demo", "new", "check", "info", "simulate", "plot", "view", "modes", "convert", "schema", "bench")
+PENDULUM = """\
+liegeo: 1
+name: swing
+description: A point mass on a rod; chosen.
+parameters: {rod: {length: 1 m}, drag: 0 N*m*s/rad}
+bodies:
+  bob: {kind: rigid, mass: 1 kg, com: [0, 0, $(-rod.length)], frames: {tip: [0, 0, $(-rod.length)]}}
+joints:
+  hinge: {kind: revolute, parent: world, child: bob, axis: [0, 1, 0], damping: $(drag)}
+forces:
+  motor: {kind: actuator, joint: hinge}
+initial: {q: {hinge: 10 deg}}
+experiment: {end: 1 s, output: 10 ms}
+"""
 
 
-def liegeo(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "liegeo.cli", *arguments], capture_output=True, text=True, check=False)
+def shell(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "liegeo.cli", *arguments], capture_output=True, text=True, check=False, **options
+    )
+
+
+@pytest.fixture
+def liegeo(monkeypatch, capsys, tmp_path):
+    """Calls the command in this process, in a folder of its own: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["liegeo", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as end:
+            code = end.code
+        shown = capsys.readouterr()
+        return code, shown.out, shown.err
+
+    return call
+
+
+@pytest.fixture
+def swing(tmp_path):
+    file = tmp_path / "swing.yaml"
+    file.write_text(PENDULUM)
+    return file
+
+
+# ---- the shell's side
 
 
 def test_version_and_help():
-    assert liegeo("--version").stdout == f"liegeo {__version__}\n"
-    shown = liegeo("--help")
+    assert shell("--version").stdout == f"liegeo {__version__}\n"
+    shown = shell("--help")
     assert shown.returncode == 0
-    assert "demo" in shown.stdout
+    for command in COMMANDS:
+        assert command in shown.stdout
 
 
-def test_help_loads_neither_numba_nor_scipy():
-    code = "import sys, liegeo.cli; print('numba' in sys.modules, 'scipy' in sys.modules, 'matplotlib' in sys.modules)"
+def test_help_loads_nothing_heavy():
+    code = "import sys, liegeo.cli; print([m for m in ('numba', 'numpy', 'scipy', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False False False\n"
+    assert done.stdout == "[]\n"
 
 
-def test_demo_writes_a_table_a_picture_and_the_data(tmp_path):
-    done = liegeo("demo", "--folder", str(tmp_path / "out"))
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(liegeo, command):
+    code, out, _ = liegeo(command, "--help")
+    assert code == 0
+    assert "Example" in out
+    assert f"liegeo {command}" in out
+
+
+@pytest.mark.parametrize("wrong", [["simulat"], ["simulate"], ["simulate", "a.yaml", "--sett", "x=1"]])
+def test_a_command_line_that_cannot_be_understood(liegeo, wrong):
+    code, out, err = liegeo(*wrong)
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+
+
+def test_errors_have_no_traceback_unless_asked_for(liegeo, tmp_path):
+    code, out, err = liegeo("info", "none.yaml")
+    assert (code, out) == (1, "")
+    assert err == "Error: none.yaml: cannot be read: No such file or directory.\n"
+    with pytest.raises(lg.errors.LiegeoError):
+        liegeo("info", "none.yaml", "--debug")
+
+
+def test_colours_are_for_terminals(swing):
+    shown = shell("info", str(swing), env=os.environ | {"TERM": "xterm-256color"})
+    assert "\x1b[" not in shown.stdout
+
+
+# ---- model files
+
+
+def test_new_writes_a_file_to_change_and_no_other(liegeo, tmp_path):
+    code, out, _ = liegeo("new", "crane", "--from", "double_pendulum")
+    assert code == 0
+    assert "wrote crane.yaml" in out
+    assert lg.load(tmp_path / "crane.yaml").tree.name == lg.load(shipped.find("double_pendulum")).tree.name
+    before = (tmp_path / "crane.yaml").read_bytes()
+    code, _, err = liegeo("new", "crane")
+    assert code == 1
+    assert "crane.yaml is there already; give another name, or remove it first." in err
+    assert (tmp_path / "crane.yaml").read_bytes() == before
+    code, _, err = liegeo("new", "x", "--from", "double_pendulm")
+    assert "is no model that comes with liegeo. Did you mean 'double_pendulum'?" in err
+    code, out, _ = liegeo("new", "--list")
+    assert code == 0
+    assert all(name in out for name in shipped.paths())
+    assert liegeo("new")[0] == 2
+
+
+def test_check_reports_everything_at_once(liegeo, swing, tmp_path):
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(PENDULUM.replace("mass: 1 kg", "mass: -1 kg").replace("parent: world", "parent: wrld"))
+    code, out, err = liegeo("check", swing, broken)
+    assert code == 1
+    assert "swing.yaml: fine:" in out
+    assert "mass" in err
+    assert "Did you mean 'world'" in err or "did you mean 'world'" in err
+    code, out, _ = liegeo("check", "--json", swing, broken)
+    data = json.loads(out)
+    assert [entry["ok"] for entry in data] == [True, False]
+    assert {problem["line"] for problem in data[1]["problems"]} == {6, 8}
+    assert liegeo("check", "-q", swing) == (0, "", "")
+
+
+def test_info(liegeo, swing):
+    code, out, _ = liegeo("info", swing)
+    assert code == 0
+    assert "swing: 1 kg, 1 degrees of freedom" in out
+    assert "Revolute" in out
+    code, out, _ = liegeo("info", swing, "--json", "--set", "rod.length=2")
+    data = json.loads(out)
+    assert data["degrees_of_freedom"] == 1
+    assert data["parameters"]["rod.length"]["value"] == 2.0
+    assert data["joints"] == [
+        {"name": "hinge", "kind": "Revolute", "parent": "world", "child": "bob", "degrees_of_freedom": 1}
+    ]
+    code, _, err = liegeo("info", swing, "--set", "rod.lenght=2")
+    assert code == 1
+    assert "rod.length" in err
+    code, _, err = liegeo("info", swing, "--set", "rod.length")
+    assert code == 2
+    assert "is not NAME=VALUE" in err
+
+
+def test_info_of_a_mechanism_that_bends_and_closes(liegeo):
+    code, out, _ = liegeo("info", shipped.find("flexible_arm"))
+    assert code == 0
+    assert "16 of them modes" in out
+    assert "shoulder_motor" in out
+
+
+def test_modes(liegeo, swing):
+    code, out, _ = liegeo("modes", swing, "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert data["modes"][0]["frequency"] == pytest.approx(np.sqrt(9.81 * np.cos(np.radians(10))) / (2 * np.pi))
+    assert "The state is no equilibrium: the largest acceleration is 1.7" in liegeo("modes", swing)[1]
+    settled = json.loads(liegeo("modes", swing, "--json", "--settle")[1])
+    assert settled["modes"][0]["frequency"] == pytest.approx(np.sqrt(9.81) / (2 * np.pi))
+    assert settled["acceleration"] < 1e-9
+    assert json.loads(liegeo("modes", swing, "--json", "--lock", "h*")[1])["modes"] == []
+    assert "--lock x: no joint is called so; there are hinge." in liegeo("modes", swing, "--lock", "x")[2]
+    arm = json.loads(liegeo("modes", shipped.find("flexible_arm"), "--json", "--lock", "*", "--settle")[1])
+    assert 2.0 < arm["modes"][0]["frequency"] < 5.0
+    assert "… and 14 more: --number 16" in liegeo("modes", shipped.find("flexible_arm"), "--lock", "*", "-n", 2)[1]
+
+
+def test_schema(liegeo, tmp_path):
+    code, out, _ = liegeo("schema")
+    assert code == 0
+    assert json.loads(out) == lg.io.schema()
+    assert liegeo("schema", "-o", "s.json")[0] == 0
+    assert json.loads((tmp_path / "s.json").read_text("utf-8")) == lg.io.schema()
+
+
+# ---- runs
+
+
+def test_simulate_writes_what_happened(liegeo, swing, tmp_path):
+    code, out, err = liegeo("simulate", swing)
+    assert (code, err) == (0, "")
+    assert "0 to 1 s, 101 samples" in out
+    assert "wrote swing.csv" in out
+    table = lg.read_table(tmp_path / "swing.csv")
+    expected = lg.load(swing).simulate()
+    assert table["hinge.angle"].tobytes() == expected["hinge.angle"].tobytes()
+
+
+def test_simulate_takes_what_python_takes(liegeo, swing, tmp_path):
+    code, out, _ = liegeo(
+        "simulate", swing, "-o", "r.npz", "-c", "hinge.*", "-c", "bob.tip.position", "--end", "500 ms",
+        "--output", "steps", "--method", "rkmk-4", "--step", "5 ms", "--set", "rod.length=50 cm",
+        "--input", "motor=1 N*m", "--json", "--plot", "r.png", "--html", "r.html",
+    )  # fmt: skip
+    data = json.loads(out)
+    assert code == 0
+    assert (data["steps"], data["end"], data["method"]) == (100, 0.5, "rkmk-4")
+    assert data["files"] == ["r.npz", "r.png", "r.html"]
+    assert lg.read_table(tmp_path / "r.npz").dtype.names[-1] == "bob.tip.position.z"
+    assert (tmp_path / "r.png").read_bytes()[:4] == b"\x89PNG"
+    assert b"three" in (tmp_path / "r.html").read_bytes()
+    mechanism = lg.load(swing, set={"rod.length": 0.5})
+    run = mechanism.simulate(t_end=0.5, output="steps", method="rkmk-4", step=0.005, inputs={"motor": 1.0})
+    assert lg.read_table(tmp_path / "r.npz")["hinge.angle"].tobytes() == run["hinge.angle"].tobytes()
+    # work of a constant torque, and nothing is lost
+    assert data["energy"]["work_of_inputs"] == pytest.approx(run["hinge.angle"][-1] - run["hinge.angle"][0], rel=1e-6)
+    assert data["energy"]["dissipated"] == pytest.approx(0.0, abs=1e-5)
+
+
+def test_energy_that_damping_takes(liegeo, swing):
+    data = json.loads(liegeo("simulate", swing, "--json", "--set", "drag=0.5", "--end", "5")[1])
+    assert data["energy"]["dissipated"] == pytest.approx(-data["energy"]["change"])
+    assert data["energy"]["dissipated"] > 0.1
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--end", "3 kg", "--end is '3 kg'"),
+        ("--end", "soon", "--end is 'soon', expected a time"),
+        ("--output", "-1", "output"),
+        ("--method", "rk9", "rk9"),
+        ("--input", "motr=1", "motr"),
+        ("--input", "motor=fast", "--input motor is 'fast', expected a number"),
+        ("--column", "hinge.angel", "hinge.angle"),
+        ("--to", "r.txt", "expected one of .csv, .npz, .parquet"),
+    ],
+)
+def test_simulate_explains_bad_options(liegeo, swing, option, value, said):
+    code, _, err = liegeo("simulate", swing, option, value)
+    assert code == 1
+    assert said in err
+    assert "Traceback" not in err
+
+
+def test_a_run_that_fails_keeps_what_there_is(liegeo, swing, tmp_path):
+    """Explicit steps of a second on a motor that spins up: the state overflows."""
+    swing.write_text(PENDULUM.replace("damping: $(drag)", "damping: 1e6 N*m*s/rad"))
+    code, out, err = liegeo("simulate", swing, "--method", "rkmk-4", "--step", "1", "--end", "1000")
+    assert code == cli.ENDED_EARLY
+    assert "wrote swing.csv" in out
+    assert err.startswith("Error: simulate: at t = ")
+    assert len(lg.read_table(tmp_path / "swing.csv")) >= 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_writes_what_there_is(liegeo, swing, tmp_path):
+    # kernels are there before the signal comes
+    liegeo("simulate", swing, "-q")
+    timer = threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        code, out, err = liegeo("simulate", swing, "--end", "1e7", "--output", "1")
+    finally:
+        timer.cancel()
+    assert code == cli.ENDED_EARLY, err
+    assert "wrote swing.csv" in out
+    assert "stopped at" in err
+    assert len(lg.read_table(tmp_path / "swing.csv")) > 1
+
+
+def test_plot_tables(liegeo, swing, tmp_path):
+    liegeo("simulate", swing, "-q")
+    liegeo("simulate", swing, "-q", "--set", "rod.length=2", "-o", "long.csv")
+    assert liegeo("plot", "swing.csv")[:2] == (0, "wrote swing.png\n")
+    assert liegeo("plot", "swing.csv", "long.csv", "-c", "hinge.*", "-o", "both.svg", "--title", "two")[0] == 0
+    text = (tmp_path / "both.svg").read_text("utf-8")
+    assert text.startswith("<?xml")
+    assert liegeo("plot", "swing.csv", "long.csv", "-c", "*.angle", "--spectrum", "-o", "s.pdf")[0] == 0
+    assert liegeo("plot", "swing.csv", "-c", "*.angle", "--spectrum", "-o", "s.png")[0] == 0
+    code, _, err = liegeo("plot", "swing.csv", "-c", "hinge.angel")
+    assert code == 1
+    assert "no column matches 'hinge.angel'. Did you mean 'hinge.angle'?" in err
+    (tmp_path / "no_time.csv").write_text("a,b\n1,2\n")
+    assert "there is no column 'time', which is what others are drawn over." in liegeo("plot", "no_time.csv")[2]
+
+
+def test_convert(liegeo, swing, tmp_path):
+    liegeo("simulate", swing, "-q")
+    assert liegeo("convert", "swing.csv", "swing.npz")[0] == 0
+    assert liegeo("convert", "swing.npz", "again.parquet")[0] == 0
+    before, after = lg.read_table(tmp_path / "swing.csv"), lg.read_table(tmp_path / "again.parquet")
+    assert before.tobytes() == after.tobytes()
+    liegeo("simulate", swing, "-q", "-o", "units.npz")
+    assert liegeo("convert", "units.npz", "units.parquet")[0] == 0
+    assert liegeo("convert", swing, "copy.yaml")[0] == 0
+    first, second = lg.load(swing).compile(), lg.load(tmp_path / "copy.yaml").compile()
+    assert first.floats.tobytes() == second.floats.tobytes()
+    urdf = Path(__file__).parent / "io" / "data_urdf" / "two_link.urdf"
+    assert liegeo("convert", urdf, "robot.yaml")[0] == 0
+    assert lg.load(tmp_path / "robot.yaml").compile().nv == lg.load(urdf).compile().nv
+    assert "ends in '.txt'" in liegeo("convert", "swing.csv", "x.txt")[2]
+
+
+def test_view_writes_a_page(liegeo, swing, tmp_path):
+    code, out, _ = liegeo("view", swing, "--html", "s.html", "--end", "0.5", "--trace", "bob.tip", "--plot", "*.angle")
+    assert (code, out) == (0, "wrote s.html\n")
+    assert (tmp_path / "s.html").stat().st_size > 100_000
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_view_live(swing, tmp_path):
+    import re
+    import urllib.request
+
+    command = [sys.executable, "-m", "liegeo.cli", "view", str(swing), "--no-browser"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        line = process.stdout.readline()
+        url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            assert b"liegeo" in answer.read()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+        assert process.returncode in (0, cli.INTERRUPTED)
+
+
+def test_bench(liegeo, swing):
+    code, out, _ = liegeo("bench", swing, "--json")
+    (row,) = json.loads(out)
+    assert code == 0
+    assert row["degrees_of_freedom"] == 1
+    assert row["forward_dynamics"] > 0.0
+    assert row["real_time_factor"] > 1.0
+    assert "× real" in liegeo("bench", swing)[1]
+
+
+# ---- the demo
+
+
+def test_demo_writes_data_a_picture_and_a_page(tmp_path):
+    done = shell("demo", "--folder", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
-    assert "Munthe-Kaas 4" in done.stdout
-    assert (tmp_path / "out" / "top.png").read_bytes()[:4] == b"\x89PNG"
-    data = np.genfromtxt(tmp_path / "out" / "top.csv", delimiter=",", names=True)
-    assert data.dtype.names[0] == "time"
-    assert data["time"][-1] == demo.END
-    assert 0.0 < data["error"].max() < 1e-8
-    assert [file.suffix for file in sorted((tmp_path / "out").iterdir())] == [".csv", ".png"]
+    assert "× real time" in done.stdout
+    assert "inputs did" in done.stdout
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["arm.csv", "arm.html", "arm.png"]
+    table = lg.read_table(tmp_path / "out" / "arm.csv")
+    assert table["time"][-1] == demo.END
 
 
-def test_demo_quiet_prints_nothing(tmp_path):
-    done = liegeo("demo", "-q", "-o", str(tmp_path))
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+def test_demo_quiet_prints_nothing(liegeo, tmp_path):
+    assert liegeo("demo", "-q", "-o", tmp_path / "out") == (0, "", "")
 
 
-def test_error_is_explained_without_a_traceback(tmp_path):
-    file = tmp_path / "taken"
-    file.write_text("precious")
-    done = liegeo("demo", "-q", "-o", str(file))
-    assert done.returncode == 1
-    assert done.stderr.startswith("Error: --folder: ")
-    assert "is a file, expected a folder" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert file.read_text() == "precious"
-    assert "Traceback" in liegeo("demo", "-q", "-o", str(file), "--debug").stderr
+def test_demo_refuses_a_file_for_a_folder(liegeo, tmp_path):
+    (tmp_path / "taken").write_text("precious")
+    code, _, err = liegeo("demo", "-q", "-o", tmp_path / "taken")
+    assert code == 1
+    assert "taken is a file, expected a folder. Give another name." in err
+    assert (tmp_path / "taken").read_text() == "precious"
 
 
-def test_unknown_command_is_a_usage_error():
-    assert liegeo("simulat").returncode == 2
+def test_demo_does_what_it_says(tmp_path):
+    """The arm gets there and back, bends by centimetres meanwhile, and its energy is accounted for."""
+    made = demo.run(tmp_path)
+    run = made.run
+    there = np.searchsorted(run.t, demo.MOVING + demo.RESTING) - 1
+    for joint, swing in demo.SWING.items():
+        angle = run[f"{joint}.angle"]
+        assert angle[there] - angle[0] == pytest.approx(swing, abs=np.radians(0.5))
+        assert angle[-1] == pytest.approx(angle[0], abs=np.radians(0.5))
+    bending = demo.deflection(run)
+    assert 0.03 < bending.max() < 0.1
+    # at rest before and after, bent by its weight alone
+    assert bending[-1] == pytest.approx(bending[0], rel=1e-2)
+    balance = made.data["energy"]
+    assert 3.0 < balance["work_of_inputs"] < 10.0
+    dissipated = sum(
+        np.trapezoid(run[f"{j.name}.speed"] ** 2 * float(j.damping), run.t)
+        for j in run.model.tree.joints
+        if j.name in demo.SWING
+    )
+    assert balance["dissipated"] == pytest.approx(dissipated, rel=2e-2)
 
 
-def test_demo_shows_what_it_says():
-    """Orders 4, 1, 2, 4; the Lie methods stay on the group to round-off, the matrix method does not."""
-    study = demo.run()
-    last = {row.method: row for row in study.rows}
-    assert [round(last[name].order) for name, _ in demo.METHODS] == [4, 1, 2, 4]
-    on_group = [last[name].off_group < 1e-13 for name, _ in demo.METHODS]
-    assert on_group == [False, True, True, True]
-
-
-def test_demo_exact_motion_solves_its_equation():
-    """Ṙ = R ω̂ by complex step of the closed form."""
-    t = 1.3
-    R = demo.exact(np.array(t))
-    slope = demo.exact(np.array(t + 1e-30j)).imag / 1e-30
-    w = demo.angular_velocity(R)
-    assert R.T @ slope == pytest.approx(np.array([[0, -w[2], w[1]], [w[2], 0, -w[0]], [-w[1], w[0], 0]]), abs=1e-14)
+def test_the_path_of_the_demo_has_the_rates_that_it_says():
+    h = 1e-6
+    for t in (0.1, 0.4, 0.8, 1.5, 2.1, 2.5, 3.5):
+        value, rate, acceleration = demo.path(t)
+        assert (demo.path(t + h)[0] - demo.path(t - h)[0]) / (2 * h) == pytest.approx(rate, abs=1e-6)
+        assert (demo.path(t + h)[1] - demo.path(t - h)[1]) / (2 * h) == pytest.approx(acceleration, abs=1e-6)
+        assert 0.0 <= value <= 1.0

@@ -18,6 +18,10 @@ from liegeo.errors import InputError
 
 if TYPE_CHECKING:
     from liegeo.io.mechanism import Mechanism
+    from liegeo.io.mjcf import read_mjcf
+    from liegeo.io.schemas import schema
+    from liegeo.io.urdf import joint_limits, read_urdf
+    from liegeo.io.writing import save
 
 # By suffix: the module and the function that reads it; nothing is imported before it is needed.
 READERS: dict[str, tuple[str, str]] = {
@@ -30,11 +34,14 @@ READERS: dict[str, tuple[str, str]] = {
 
 _NAMES = {
     "Mechanism": "liegeo.io.mechanism",
+    "joint_limits": "liegeo.io.urdf",
+    "read_mjcf": "liegeo.io.mjcf",
+    "read_urdf": "liegeo.io.urdf",
     "save": "liegeo.io.writing",
     "schema": "liegeo.io.schemas",
 }
 
-__all__ = ["READERS", "load", *_NAMES]
+__all__ = ["READERS", "Mechanism", "joint_limits", "load", "read_mjcf", "read_urdf", "save", "schema"]
 
 
 def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None, **options: Any) -> Mechanism:  # noqa: A002
