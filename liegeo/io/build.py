@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 
 from liegeo import flex
 from liegeo.errors import InputError, ModelError, ModelFileError, Problem
-from liegeo.io import document, problems, units
+from liegeo.io import document, problems, references, units
+from liegeo.io.expressions import is_expression
 from liegeo.io.fields import Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
-from liegeo.io.forms import coordinates, kind_of, per_speed, read_coordinates, read_each
+from liegeo.io.forms import coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
 from liegeo.io.parameters import Parameters, substituted
 from liegeo.io.problems import WrongError, ended
@@ -93,9 +94,14 @@ class _Builder:
         return None
 
     def check(self) -> None:
-        if self.problems:
-            found = sorted(dict.fromkeys(self.problems), key=lambda p: (p.line, p.column))
-            raise ModelFileError(found)
+        """Raise what was found, and with it names that lead nowhere."""
+        if not self.problems:
+            return
+        places = {(problem.line, problem.column) for problem in self.problems}
+        for path, message in references.unknown(self.source.data):
+            if self.source.place(path) not in places:
+                self.report(path, message)
+        raise ModelFileError(sorted(dict.fromkeys(self.problems), key=lambda p: (p.line, p.column)))
 
     # ---- the document
 
@@ -333,14 +339,12 @@ class _Builder:
         if what == "q":
             made = read_coordinates(value, type(joint), coordinates(joint, joint.screws()))
         else:
-            made = read_each(value, per_speed(joint.screws(), "speed"), "its speeds")
+            made = read_all(value, per_speed(joint.screws(), "speed"), "speeds")
         return made
 
     def _modal(self, model: Model, name: str, value: Any) -> Any:
         n = next(body.n_modes for body in model.tree.bodies if body.name == name)
-        if not isinstance(value, list) and n != 1:
-            raise InputError(f"is {show(value)}, expected a list with {n} modal coordinates")
-        return read_each(value, [units.NUMBER] * n, "its modal coordinates")
+        return read_all(value, [units.NUMBER] * n, "modal coordinates")
 
     def _experiment(self, model: Model) -> Experiment:
         given = self.form.experiment
@@ -442,13 +446,21 @@ def _is_output(model: Model, what: str, name: str) -> bool:
 
 
 def _numbers_in(data: Any, path: str = "") -> Iterator[str]:
-    """Paths of all numbers and texts of a document, but of parameters."""
+    """Paths of all numbers of a document that an FMU could set."""
     for key, value in data.items():
         here = f"{path}.{key}" if path else str(key)
-        if isinstance(value, dict) and here != "parameters":
+        if here in ("liegeo", "parameters", "fmu"):
+            continue
+        if isinstance(value, dict):
             yield from _numbers_in(value, here)
-        elif not isinstance(value, dict):
+        elif all(_is_number(x) for x in (value if isinstance(value, list) else [value])):
             yield here
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return is_expression(value) or value[:1] in "+-.0123456789"
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _variable(options: Form | None, what: str) -> Variable:

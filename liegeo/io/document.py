@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from liegeo.errors import InputError, ModelFileError, Problem
+from liegeo.errors import InputError, ModelFileError
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
@@ -184,11 +185,7 @@ def validate(source: Source, data: Any) -> Form:
     try:
         return DocumentForm.model_validate(data)
     except ValidationError as error:
-        raise ModelFileError(_in_order(problems.of_validation(source, data, error))) from None
-
-
-def _in_order(found: Any) -> list[Problem]:
-    return sorted(dict.fromkeys(found), key=lambda problem: (problem.line, problem.column))
+        raise ModelFileError(list(problems.of_validation(source, data, error))) from None
 
 
 def keys_at(data: Any, path: Path_) -> list[str]:
@@ -214,7 +211,7 @@ def _chosen(annotations: list[Any], data: Any) -> list[Any]:
     for annotation in annotations:
         if get_origin(annotation) is Annotated:
             out += _chosen([get_args(annotation)[0]], data)
-        elif get_origin(annotation) is Union:
+        elif get_origin(annotation) in (Union, UnionType):
             out += _chosen(list(get_args(annotation)), data)
         else:
             out.append(annotation)

@@ -190,18 +190,15 @@ def _named(name: str, lookup: Callable[[str], Quantity | None]) -> Quantity:
         return found
     if name == "pi":
         return Quantity(math.pi, NONE)
-    if "." not in name:
-        try:
-            factor, powers, kind = units.unit(name)
-            return Quantity(factor, powers, kind=kind)
-        except InputError:
-            pass
+    if name in units.BARE:
+        factor, powers, kind = units.unit(name)
+        return Quantity(factor, powers, kind=kind)
     raise KeyError(name)
 
 
 def _operate(by: str, a: Quantity, b: Quantity) -> Quantity:
     if by in "+-":
-        powers, unknown = _same(a, b, {"+": "add", "-": "subtract"}[by])
+        powers, unknown = _same(a, b, {"+": "adds", "-": "subtracts"}[by])
         return Quantity(a.value + b.value if by == "+" else a.value - b.value, powers, unknown, a.kind or b.kind)
     if by == "^":
         return _power(a, b)
@@ -220,7 +217,7 @@ def _operate(by: str, a: Quantity, b: Quantity) -> Quantity:
 def _same(a: Quantity, b: Quantity, what: str) -> tuple[units.Powers | None, bool]:
     """Of two that are added or compared: plain numbers take the other's units."""
     if a.powers is not None and b.powers is not None and a.powers != b.powers and not (a.open or b.open):
-        raise InputError(f"cannot {what} {_said(a)} and {_said(b)}")
+        raise InputError(f"{what} {_said(a)} and {_said(b)}")
     return (b.powers if a.powers is None or a.open else a.powers), a.open and b.open
 
 
@@ -272,7 +269,7 @@ def _choose(name: str, function: Callable[..., Any]) -> Callable[[list[Quantity]
     def call(arguments: list[Quantity]) -> Quantity:
         powers, unknown = arguments[0].powers, arguments[0].open
         for other in arguments[1:]:
-            powers, unknown = _same(Quantity(0, powers, unknown), other, "compare")
+            powers, unknown = _same(Quantity(0, powers, unknown), other, "compares")
         return Quantity(function(x.value for x in arguments), powers, unknown, arguments[0].kind)
 
     return call

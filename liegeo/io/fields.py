@@ -117,7 +117,10 @@ def _text_number(text: str, expected: str) -> Quantity:
     try:
         found = units.parse(text)
     except InputError as error:
-        raise InputError(f"is '{text}', which {error}; expected {expected}") from None
+        said, _, hint = str(error).partition("; did you mean")
+        raise InputError(
+            f"is '{text}', which {said}; expected {expected}{f'. Did you mean{hint}' if hint else ''}"
+        ) from None
     if found is None:
         raise InputError(
             f"is {show(text)}, expected {expected}{', such as 0.02 or 20 mm' if expected == str(LENGTH) else ''}"
@@ -265,9 +268,10 @@ KEY = Annotated[str, BeforeValidator(read_name)]
 def choice(*words: str) -> Any:
     def read(value: Any) -> str:
         if value not in words:
-            said = suggest(value, words) if isinstance(value, str) else ""
-            said = said if "Did you mean" in said else ""
-            raise InputError(f"is {show(value)}, expected {' or '.join(words)}.{said}".rstrip("."))
+            close = suggest(value, words) if isinstance(value, str) else ""
+            if len(words) < 5 or "Did you mean" not in close:
+                raise InputError(f"is {show(value)}, expected {', '.join(words[:-1])} or {words[-1]}")
+            raise InputError(f"is {show(value)}, which there is not.{close}")
         return str(value)
 
     return made(read, {"enum": list(words)})

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from liegeo import flex
-from liegeo.errors import InputError
+from liegeo.errors import InputError, ModelError
 from liegeo.flex import readers, sections, sid, solid
 from liegeo.io import units
 from liegeo.io.fields import (
@@ -40,7 +40,7 @@ from liegeo.io.fields import (
     vector,
 )
 from liegeo.io.forms import BODY_FORM, FRAMES, SHAPES, form, number_array
-from liegeo.io.problems import WrongError
+from liegeo.io.problems import WrongError, in_files_words
 from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
 from liegeo.model.checks import suggest
 from liegeo.model.joints import Fixed, Joint
@@ -440,14 +440,17 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
             raise WrongError(f"are {show(options.nodes)}, which match no node of '{name}'", "links", link, "nodes")
         join = fe.rigid_link if options.kind == "rigid" else fe.average
         fe = join(link, chosen, options.position)
-    reduction = flex.reduce(
-        fe,
-        _spread(given.modes.interfaces, fe),
-        given.modes.method,
-        n_modes=given.modes.count,
-        fixed=_spread(given.modes.fixed, fe),
-        **given.modes.given("method", "interfaces", "count", "fixed"),
-    )
+    try:
+        reduction = flex.reduce(
+            fe,
+            _spread(given.modes.interfaces, fe),
+            given.modes.method,
+            n_modes=given.modes.count,
+            fixed=_spread(given.modes.fixed, fe),
+            **given.modes.given("method", "interfaces", "count", "fixed"),
+        )
+    except ModelError as error:
+        raise WrongError(f"cannot be found: {in_files_words(str(error))}", "modes") from None
     names = [name] if pieces is None else [f"{name}_{k + 1}" for k in range(pieces)]
     end = str(given.elements) if given.kind == "beam" else ""
     nodes = [*given.nodes, *([end, "0"] if pieces is not None else [])]

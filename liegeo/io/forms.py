@@ -107,9 +107,16 @@ def read_coordinates(value: Any, cls: type[joints.Joint], wanted: Sequence[Dimen
                 raise InputError(f"is {show(value)}, but a spherical joint has no position; give rotation alone")
             return SO3Q.from_matrix(X[:3, :3])
         return SE3Q.from_matrix(X)
-    if not isinstance(value, list) and len(wanted) != 1:
-        raise InputError(f"is {show(value)}, expected a list of {len(wanted)} coordinates")
-    return read_each(value, wanted, "its coordinates")
+    return read_all(value, wanted, "coordinates")
+
+
+def read_all(value: Any, wanted: Sequence[Dimension], what: str) -> Any:
+    """One number where one is wanted, otherwise a list."""
+    if len(wanted) == 1 and not isinstance(value, list):
+        return read_number(value, wanted)
+    if not isinstance(value, list) or len(value) != len(wanted):
+        raise InputError(f"is {show(value)}, expected a list of {len(wanted)} {what}")
+    return read_each(value, wanted, what)
 
 
 def _screws(cls: type[joints.Joint], info: ValidationInfo) -> Any:

@@ -173,7 +173,7 @@ class Parameters:
         except InputError as error:
             said = str(error)
             own = said.startswith(("is", "depends"))
-            self.report(path, f"{'' if own else f'is {show(given)}, which '}{said}.")
+            self.report(path, f"{'' if own else f'is {show(given)}, which '}{said}")
             return None
 
     def evaluate(self, expression: expressions.Expression) -> Quantity:
@@ -184,8 +184,7 @@ class Parameters:
         return Quantity(found.value, found.powers, found.open, found.kind, expression.text)
 
     def unknown(self, name: str) -> str:
-        said = suggest(name, list(self.declared))
-        return f"uses '{name}', which is no parameter and no unit.{said}".rstrip(".")
+        return f"uses '{name}', which is no parameter and no unit.{suggest(name, list(self.declared))}"
 
 
 def substituted(data: Any, parameters: Parameters) -> Any:
@@ -223,5 +222,5 @@ def _substitute(text: str, path: Path_, parameters: Parameters) -> Any:
                 raise InputError(parameters.unknown(name)) from None
         return expression
     except InputError as error:
-        parameters.report(path, f"is '{text}', which {error}".rstrip(".") + ("" if str(error).endswith("?") else "."))
+        parameters.report(path, f"is {show(text)}, which {error}")
         return Quantity(1.0, open=True, text=text)

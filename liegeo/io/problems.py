@@ -106,14 +106,32 @@ def of_message(source: Source, message: str, path: Path_ | None = None) -> Probl
         entry = _at(source.data, found)
     except (KeyError, IndexError, TypeError):
         return source.problem((), ended(message))
-    if isinstance(entry, dict):
+    if isinstance(entry, dict) and len(found) > 1 and "the name '" not in message:
         word = re.match(r"(?:its |the )?([A-Za-z_]+)", rest)
         quoted = re.search(r"'([^']*)'", rest)
         if word is not None and word[1] in entry:
             found = (*found, word[1])
         elif quoted is not None:
             found = (*found, *next((k for k in _leaves(entry) if _mentions(_at(entry, k), quoted[1])), ()))
-    return Problem(*_place(source, found), "", ended(message))
+    return Problem(*_place(source, found), "", ended(in_files_words(message)))
+
+
+# What the classes of liegeo say to people who write Python, and what a file says.
+_WORDS = (
+    (
+        r"Let it float with Free\(name=\.\.\., parent='world', child='([^']*)'\)",
+        r"Let it float: {kind: free, parent: world, child: \1}",
+    ),
+    (r"\bn_modes\b", "count"),
+    (r"\bn_elements\b", "elements"),
+    (r"\bn_bodies\b", "pieces"),
+)
+
+
+def in_files_words(message: str) -> str:
+    for pattern, instead in _WORDS:
+        message = re.sub(pattern, instead, message)
+    return message
 
 
 def _place(source: Source, path: Path_) -> tuple[str, int, int]:
@@ -160,7 +178,8 @@ def _owner(source: Source, message: str) -> Path_:
     sections = everywhere if twice or begins[1] == "tree" else _SECTIONS.get(begins[1], ("forces", "loops", "joints"))
     there = [s for s in sections if isinstance(data.get(s), dict) and _named(data[s], name) is not None]
     if not there:
-        return ()
+        spoken = {"fidelity": "fidelity", "modal_inverse": "modal_inverse", "ring": "joints", "no bodies": "bodies"}
+        return next(((key,) for word, key in spoken.items() if word in message and key in data), ())
     return there[-1], str(_named(data[there[-1]], name))
 
 

@@ -39,6 +39,7 @@ from liegeo.io.fields import (
     union,
 )
 from liegeo.io.jets import Jet, as_jet
+from liegeo.io.problems import WrongError
 from liegeo.io.units import Dimension, Quantity
 from liegeo.model.checks import suggest
 
@@ -176,7 +177,10 @@ class Reading:
         return np.array([[read_number(x, [d]) for x, d in zip(row, self.wanted, strict=True)] for row in rows])
 
     def _columns(self, table: Form) -> tuple[Any, NDArray[np.float64]]:
-        path = self.file(table.file)
+        try:
+            path = self.file(table.file)
+        except InputError as error:
+            raise WrongError(str(error), "file") from None
         names = table.value if isinstance(table.value, list) else [table.value]
         if len(names) != len(self.wanted):
             raise InputError(f"names {len(names)} columns, expected {len(self.wanted)}")
@@ -204,7 +208,7 @@ class Reading:
     def _sampled(self, times: Any, values: NDArray[np.float64], interpolation: str | None) -> Any:
         times = np.asarray(times, dtype=np.float64)
         if len(times) < 2 or not (np.diff(times) > 0.0).all() or not np.isfinite(values).all():
-            raise InputError("expected at least two times, rising strictly, and finite values")
+            raise InputError("has times that do not rise, or fewer than two, or values that are not finite")
         if self.law and interpolation == LINEAR:
             raise InputError(
                 "is a law with linear samples, which have no accelerations; leave interpolation out, or say cubic"

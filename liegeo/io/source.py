@@ -129,11 +129,7 @@ def parse(text: str, name: str) -> Source:
         mark = error.problem_mark or error.context_mark
         raise ModelFileError([builder.problem(mark, _syntax(text, error, mark))]) from None
     except yaml.YAMLError as error:
-        character = getattr(error, "character", None)
-        said = (
-            f"the character {character!r} is not allowed in YAML" if character is not None else f"is not YAML: {error}"
-        )
-        raise ModelFileError([builder.problem(None, f"{said}.")]) from None
+        raise ModelFileError([_unreadable(text, name, error)]) from None
     if builder.problems:
         raise ModelFileError(builder.problems)
     if builder.root is None:
@@ -141,6 +137,15 @@ def parse(text: str, name: str) -> Source:
             [builder.problem(None, "the file is empty, expected a model that begins with 'liegeo: 1'.")]
         )
     return Source(name, builder.root)
+
+
+def _unreadable(text: str, name: str, error: Any) -> Problem:
+    """A character that may not be in a YAML file; the parser does not say where it is."""
+    for line, content in enumerate(text.split("\n"), 1):
+        for column, character in enumerate(content, 1):
+            if not character.isprintable() and character not in "\t\r\ufeff":
+                return Problem(name, line, column, "", f"the character U+{ord(character):04X} is not allowed in YAML.")
+    return Problem(name, 1, 1, "", f"is not YAML: {error}.")
 
 
 def _syntax(text: str, error: Any, mark: Any) -> str:
@@ -153,6 +158,8 @@ def _syntax(text: str, error: Any, mark: Any) -> str:
         return "parameters are written $(name), with round brackets: YAML has its own use for curly ones."
     if "anchor" in said and "undefined" in said:
         return f"is not YAML: {said}; an alias (*name) must come after its anchor (&name)."
+    if error.context_mark is not None and error.context_mark.line != mark.line:
+        said += f" (it begins in line {error.context_mark.line + 1})"
     return f"is not YAML: {said}. Check indentation, colons, quotes and brackets around here."
 
 
@@ -213,9 +220,9 @@ class _Builder:
         if node is None:
             self.stop(mark, f"the alias *{event.anchor} comes before its anchor &{event.anchor}, or inside it.")
             return
-        self._add(node, None)
+        self._add(node, None, mark)
 
-    def _add(self, node: Node, event: Any) -> None:
+    def _add(self, node: Node, event: Any, mark: Any = None) -> None:
         if event is not None and event.anchor:
             self.anchors[event.anchor] = node
         if not self.open:
@@ -236,7 +243,7 @@ class _Builder:
         parent.size += node.size
         if parent.size > MOST:
             self.stop(
-                event.start_mark if event is not None else None,
+                event.start_mark if event is not None else mark,
                 f"all aliases written out, the file has more than {MOST} values; put large data into FE or SID files.",
             )
 

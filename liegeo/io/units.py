@@ -26,6 +26,38 @@ _NAME = r"[A-Za-zµμΩ°%][A-Za-z_µμΩ°%]*"
 _FACTOR = rf"{_NAME}(?:(?:\^|\*\*)-?\d)?|1"
 QUANTITY = rf"({_NUMBER})\s*((?:{_FACTOR})(?:\s*[*/·]\s*(?:{_FACTOR}))*)"
 _LONGEST = 80
+# Those that an expression may name without a number before them, as in 2 N*m; a misspelt parameter is none of them.
+BARE = frozenset(
+    [
+        "m",
+        "mm",
+        "cm",
+        "km",
+        "kg",
+        "g",
+        "s",
+        "ms",
+        "min",
+        "h",
+        "N",
+        "mN",
+        "kN",
+        "MN",
+        "Pa",
+        "kPa",
+        "MPa",
+        "GPa",
+        "J",
+        "kJ",
+        "W",
+        "kW",
+        "rad",
+        "deg",
+        "rev",
+        "Hz",
+        "kHz",
+    ]
+)
 # What is suggested in the place of a unit that there is not.
 _COMMON = (
     "m",
@@ -100,6 +132,8 @@ _KNOWN = tuple(value for value in tuple(globals().values()) if isinstance(value,
 def named(powers: Powers) -> str:
     """The name of a dimension for a message: `a length`, or its units."""
     for known in _KNOWN:
+        if powers == NONE:
+            return "a number or an angle"
         if known.powers == powers:
             return f"{'an' if known.name[0] in 'aeiou' else 'a'} {known.name}"
     return "in " + "·".join(
