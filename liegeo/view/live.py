@@ -29,10 +29,14 @@ from liegeo.view.scene import Names, Scene
 HOST = "127.0.0.1"
 # Seconds between signs of life to a page that waits, which is how the server notices that it is gone.
 _SIGN = 2.0
+# Frames of a run that is served, at most.
+_FRAMES = 3000
 
 
 class Live:
     """A page at `url` that shows what it is called with: pieces of a run, one after another.
+
+    Samples that come sooner than `spacing` seconds of the run after the one before are left out.
 
     with Live(model, traces="arm.tip") as live:
         simulate(model, state, 10.0, watch=live)
@@ -49,8 +53,10 @@ class Live:
         speed: float = 1.0,
         title: str | None = None,
         port: int = 0,
+        spacing: float = 0.0,
     ) -> None:
         check_model(model)
+        self._spacing, self._last = spacing, -np.inf
         arrays = Arrays()
         self._scene = Scene(model, arrays, traces, arrows, plots)
         settings = {
@@ -77,8 +83,16 @@ class Live:
 
     def __call__(self, piece: Result) -> None:
         """Send these samples to all pages, now and later."""
+        chosen = []
+        for k, t in enumerate(piece.t):
+            # a little less than the spacing, as it may be that of the samples themselves
+            if t >= self._last + (1.0 - 1e-6) * self._spacing:
+                chosen.append(k)
+                self._last = t
+        if not chosen:
+            return
         arrays = Arrays()
-        frames = self._scene.frames(piece, np.arange(len(piece)), arrays)
+        frames = self._scene.frames(piece, np.array(chosen), arrays)
         data = base64.b64encode(arrays.content()).decode()
         self._send({"frames": frames, "data": data})
 
@@ -212,7 +226,10 @@ def serve(
     as a page has got everything.  Ctrl-C during the run ends it, as in `simulate`.
     """
     looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
-    with Live(model, **looks, speed=speed, title=title, port=port) as live:
+    check_model(model)
+    # as many frames as a page has room for
+    spacing = max(0.0, t_end - (0.0 if state is None else state.t)) / _FRAMES
+    with Live(model, **looks, speed=speed, title=title, port=port, spacing=spacing) as live:
         show(live.url)
         try:
             result = simulate(model, state, t_end, watch=live, **options)

@@ -49,7 +49,7 @@ class Looks:
         by_name = {joint.name: joint for joint in model.tree.all_joints}
         self.joints = [by_name[name] for name in model.joints]
         self.bodies = [model.body(i) for i in range(len(model.bodies))]
-        self.places = [self._places(body) for body in self.bodies]
+        self.places = self._places()
         self.size = self._size()
 
     def parts(self, i: int) -> list[dict[str, Any]]:
@@ -82,13 +82,12 @@ class Looks:
         if isinstance(self.joints[i], forces.WheelJoint):
             return _WHEEL
         given = next((shape.color for shape in self.bodies[i].shapes if shape.color is not None), None)
-        own = [k for k, joint in enumerate(self.joints) if not isinstance(joint, forces.WheelJoint)]
-        return given or PALETTE[own.index(i) % len(PALETTE)]
+        return given or PALETTE[i % len(PALETTE)]
 
     # ---- what is known
 
-    def _places(self, body: Body | FlexibleBody) -> list[Array]:
-        """Where joints, loops and force elements meet a body, in its frame."""
+    def _places(self) -> list[list[Array]]:
+        """By body: where joints, loops and force elements meet it, in its frame."""
         tree = self.model.tree
         found: list[Any] = []
         for joint in (*self.joints, *(loop for loop in tree.loops if isinstance(loop, joints.Joint))):
@@ -98,14 +97,14 @@ class Looks:
         for loop in tree.loops:
             if isinstance(loop, constraints.FrameConstraint):
                 found += [loop.a, loop.b]
-        out: list[Array] = []
-        for place in found:
-            owner, where = split(place)
-            if owner == body.name:
-                p = still(place_on(body, where, f"place on '{owner}'"))[:3, 3]
-                if not any(np.allclose(p, other) for other in out):
-                    out.append(p)
-        return out
+        out: dict[str, list[Array]] = {body.name: [] for body in self.bodies}
+        by_name = {body.name: body for body in self.bodies}
+        for owner, where in map(split, found):
+            if owner in out:
+                p = still(place_on(by_name[owner], where, f"place on '{owner}'"))[:3, 3]
+                if not any(np.allclose(p, other) for other in out[owner]):
+                    out[owner].append(p)
+        return list(out.values())
 
     def _size(self) -> float:
         """About how long the largest body is."""

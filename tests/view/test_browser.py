@@ -233,6 +233,7 @@ def test_the_slider_magnifies_and_colours_show_displacement(show):
     plain = page.picture()
     page.set("#magnify", 1.0)
     assert page.ask("liegeo.magnification") == 10
+    page.still(run.t[50])
     found = np.array(page.ask("liegeo.vertices('link1')"))
     np.testing.assert_allclose(found, _vertices(run.model, run.state(50), "link1", 10.0), atol=CLOSE)
     bent = page.picture()
@@ -283,6 +284,7 @@ def test_everything_can_be_looked_at_from_everywhere(show):
         seen.append(page.picture())
     # "f" from where "z" looked shows the same; "h" is how it began
     assert len(set(seen[:5])) == 5
+    assert seen[-1] == seen[0]
     # The wheel turns in a body that does not: its frame in the run stays, its picture turns.
     q = np.array(page.ask("liegeo.quaternion('wheel/rotor')")) @ np.array(page.ask("liegeo.quaternion('hub')"))
     assert 2 * np.arccos(min(1.0, abs(q))) == pytest.approx(_wrapped(run["wheel.angle"][40]), abs=1e-4)

@@ -84,6 +84,16 @@ def test_pages_get_all_frames_however_late_they_come():
         urllib.request.urlopen(live.url, timeout=5)
 
 
+def test_frames_that_come_too_close_are_left_out():
+    run = scenes.pendulum()
+    with Live(run.model, spacing=0.1) as live:
+        lg.simulate(run.model, run.state(0), 3.0, output="steps", watch=live, progress=False)
+        live.end()
+        t = np.concatenate([_numbers(m, "t") for m in _events(live.url)[:-1]])
+    assert np.diff(t).min() > 0.0999
+    assert 20 < len(t) <= 31
+
+
 def test_serve_simulates_and_tells_how_it_went():
     run = scenes.pendulum()
     addresses, heard = [], []

@@ -346,9 +346,7 @@ def test_what_is_no_run_is_said(tmp_path):
     file = tmp_path / "p.html"
     with pytest.raises(InputError, match=r"view: cannot show .*Tree.*\n  Call compile\(\) on it."):
         write_page(scenes.pendulum_tree(), file)
-    with pytest.raises(
-        InputError, match=r"view: cannot show 'run.csv', expected a Result, several of them, or a Model"
-    ):
+    with pytest.raises(InputError, match=r"view: cannot show 'run.csv', expected a Result, several of them, or a M"):
         write_page("run.csv", file)
     with pytest.raises(InputError, match="view: there are no runs, expected at least one Result"):
         write_page([], file)

@@ -45,9 +45,9 @@ class Clock {
     const [run] = this.runs;
     if (!run.length) return;
     // A hair before a frame counts as on it: sliders round.
-    const there = run.share > 1 - 1e-6 ? 1 : 0;
-    const frame = run.frame + (by < 0 && run.share > 1e-6 ? 1 : there) + by;
-    this.seek(run.time(Math.min(Math.max(frame, 0), run.length - 1)));
+    const [frame, share] = run.locate(this.time);
+    const from = frame + (share > (by < 0 ? 1e-6 : 1 - 1e-6) ? 1 : 0);
+    this.seek(run.time(Math.min(Math.max(from + by, 0), run.length - 1)));
   }
 
   play() {
