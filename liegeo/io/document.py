@@ -10,6 +10,7 @@ from liegeo.errors import InputError, ModelFileError, Problem
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
+    POSE_MAPPING,
     TEXT,
     WHOLE,
     Form,
@@ -65,7 +66,7 @@ def _anything(value: Any) -> Any:
     return value
 
 
-_COORDINATES = made(_anything, {"type": ["number", "string", "array", "object"]})
+_COORDINATES = made(_anything, {"anyOf": [{"type": ["number", "string", "array"]}, POSE_MAPPING]})
 _KEEP = made(
     _read_keep,
     {

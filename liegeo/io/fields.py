@@ -6,8 +6,10 @@ returns what the Python classes take; an InputError says what the value is and w
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
@@ -341,18 +343,19 @@ _ROTATION_SCHEMA: Schema = {
         },
     ],
 }
+POSE_MAPPING: Schema = {
+    "type": "object",
+    "properties": {
+        "position": _array_schema(_units_schema([LENGTH]), (3,)) | {"description": "in metres, or with units"},
+        "rotation": _ROTATION_SCHEMA,
+    },
+    "additionalProperties": False,
+}
 POSE_SCHEMA: Schema = {
     "anyOf": [
         _array_schema(_units_schema([LENGTH]), (3,)),
         _array_schema(_units_schema([NUMBER]), (4, 4)),
-        {
-            "type": "object",
-            "properties": {
-                "position": _array_schema(_units_schema([LENGTH]), (3,)) | {"description": "in metres, or with units"},
-                "rotation": _ROTATION_SCHEMA,
-            },
-            "additionalProperties": False,
-        },
+        POSE_MAPPING,
     ]
 }
 POSE = made(read_pose, POSE_SCHEMA)
@@ -399,6 +402,7 @@ SHARED: dict[str, Schema] = {
     "place": PLACE_SCHEMA,
     "where": WHERE_SCHEMA,
     "pose": POSE_SCHEMA,
+    "position and rotation": POSE_MAPPING,
     "rotation": _ROTATION_SCHEMA,
     "name": _NAME_SCHEMA,
     "quantity": {"anyOf": _QUANTITY},
@@ -414,6 +418,10 @@ def list_of(of: Any) -> Any:
     return list[of]
 
 
+def union(types: Iterable[Any]) -> Any:
+    return functools.reduce(operator.or_, types)
+
+
 def one_of(*forms: type[Form]) -> Any:
     """A mapping that says by its `kind` which of these forms it has."""
-    return Annotated[forms, Field(discriminator="kind")]
+    return Annotated[union(forms), Field(discriminator="kind")]

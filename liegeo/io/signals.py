@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Union
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from liegeo.io import units
 from liegeo.io.expressions import Expression, function_of_time
 from liegeo.io.fields import (
     NAME,
+    POSE_MAPPING,
     TEXT,
     Form,
     Key,
@@ -35,6 +36,7 @@ from liegeo.io.fields import (
     number,
     read_number,
     show,
+    union,
 )
 from liegeo.io.jets import Jet, as_jet
 from liegeo.io.units import Dimension, Quantity
@@ -51,7 +53,7 @@ def _anything(value: Any) -> Any:
     return value
 
 
-_VALUE = made(_anything, {"type": ["number", "string", "array", "object"]})
+_VALUE = made(_anything, {"anyOf": [{"type": ["number", "string", "array"]}, POSE_MAPPING]})
 
 
 Samples = mapping(
@@ -100,7 +102,7 @@ def _which(value: Any) -> str:
 def _tagged() -> Any:
     choices = {"<value>": _VALUE, "<samples>": Samples, "<table>": Table, "<pieces>": Pieces}
     tagged = tuple(Annotated[form, Tag(tag)] for tag, form in choices.items())
-    return Annotated[Union[tagged], Discriminator(_which)]
+    return Annotated[union(tagged), Discriminator(_which)]
 
 
 SIGNAL = _tagged()

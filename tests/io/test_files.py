@@ -1,0 +1,98 @@
+"""Model files: what they say is what Python would build, and they survive being written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import liegeo as lg
+from liegeo import dynamics
+from liegeo.analysis.problems import heavy_top
+from liegeo.io import source
+
+ROOT = Path(__file__).parents[2]
+MODELS = sorted((ROOT / "models").glob("*.yaml"))
+
+
+def same(a, b):
+    """Whether two compiled models are equal to the bit."""
+    return np.array_equal(a.fingerprint, b.fingerprint) and a.floats.tobytes() == b.floats.tobytes()
+
+
+def write(folder, text, name="model.yaml"):
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+# ---- the files of the repository
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_every_model_loads_says_where_its_numbers_come_from_and_keeps_to_the_schema(path):
+    mechanism = lg.load(path)
+    assert len(mechanism.description) > 80
+    assert path.name in (ROOT / "models/README.md").read_text("utf-8")
+    text = path.read_text("utf-8")
+    assert text.startswith("# yaml-language-server: $schema=../docs/model.schema.json\n")
+    jsonschema.Draft202012Validator(lg.io.schema()).validate(source.read(path).data)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_every_model_survives_being_written(path, tmp_path):
+    mechanism = lg.load(path)
+    again = lg.load(lg.save(lg.load(path), tmp_path / "again.yaml"))
+    assert same(mechanism.compile(), again.compile())
+    assert again.parameters == mechanism.parameters
+    a, b = mechanism.state(), again.state()
+    assert (a.q.tobytes(), a.v.tobytes(), a.t) == (b.q.tobytes(), b.v.tobytes(), b.t)
+    by_numbers = lg.load(lg.save(mechanism.tree, tmp_path / "numbers.yaml"))
+    assert same(mechanism.compile(), by_numbers.compile())
+
+
+def test_the_published_schema_is_that_of_the_code():
+    text = json.dumps(lg.io.schema(), indent=1, ensure_ascii=False) + "\n"
+    assert (ROOT / "docs/model.schema.json").read_text("utf-8") == text, "write it anew: see the test"
+
+
+def double_pendulum(_, y):
+    """Two rods of 1 m and 1 kg, angles from hanging down, by Lagrange's equations written out."""
+    a, b, da, db = y
+    g, J = 9.81, (3 * 0.015**2 + 1) / 12
+    # M (ä, b̈) = f with absolute angles a and b
+    c, s = np.cos(a - b) / 2, np.sin(a - b) / 2
+    M = [[J + 0.25 + 1.0, c], [c, J + 0.25]]
+    f = [-s * db**2 - 1.5 * g * np.sin(a), s * da**2 - 0.5 * g * np.sin(b)]
+    return [da, db, *np.linalg.solve(M, f)]
+
+
+def test_double_pendulum_moves_as_lagrange_says():
+    run = lg.load(ROOT / "models/double_pendulum.yaml").simulate(t_end=2.0)
+    start = [np.pi / 2, np.pi / 2 + np.pi / 3, 0.0, 0.0]
+    exact = solve_ivp(double_pendulum, (0.0, 2.0), start, rtol=1e-11, atol=1e-11, t_eval=run.t).y
+    assert np.abs(run["top.angle"] - exact[0]).max() < 1e-5
+    assert np.abs(run["top.angle"] + run["middle.angle"] - exact[1]).max() < 1e-5
+
+
+def test_heavy_top_moves_as_its_closed_form():
+    mechanism = lg.load(ROOT / "models/heavy_top.yaml")
+    run = mechanism.simulate(t_end=0.8, output=np.array([0.0, 0.8]))
+    case = heavy_top()
+    exact = case.exact(0.8)
+    assert np.abs(np.concatenate([run.q[-1], run.v[-1]]) - exact).max() < 1e-6
+
+
+def test_the_flexible_arm_bends_slowly_enough_to_be_seen():
+    model = lg.load(ROOT / "models/flexible_arm.yaml").compile()
+    state, free = model.state(), np.r_[model.group.v["upper"], model.group.v["lower"]]
+    M = dynamics.mass_matrix(model, state)[np.ix_(free, free)]
+    K = dynamics.inverse_derivatives(model, state).q[np.ix_(free, free)]
+    frequencies = np.sort(np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)).real)) / (2 * np.pi)
+    assert 2.0 < frequencies[0] < 15.0
+    # a thin cantilever of the upper tube that carries at its end all that is beyond it would be slower
+    assert frequencies[0] < 15.0 < frequencies[2]
