@@ -178,7 +178,7 @@ def flexible_body(
     given = damping if isinstance(damping, Damping) else Damping(ratio=damping)
     names = dict.fromkeys([*([reduction.root] if reduction.root is not None else []), *map(str, nodes)])
     made = {node: _node(reduction, node, stiff) for node in names}
-    record["skin"] = None if fe.surface is None else fe.surface.skin(Phi)
+    record["skin"] = None if fe.surface is None else fe.surface.skin(reduction.shapes)
     return FlexibleBody(name=name, D=given.modal(reduction), nodes=made, frames=frames or {}, **record)
 
 
