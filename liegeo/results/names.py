@@ -19,6 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+import numpy as np
+
 from liegeo.errors import InputError
 from liegeo.model import constraints, forces, joints
 from liegeo.model.body import FlexibleBody
@@ -32,6 +34,7 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "angular velocity": "rad/s",
         "angular acceleration": "rad/s²",
         "position": "m",
+        "deflection": "m",
         "velocity": "m/s",
         "acceleration": "m/s²",
         "quaternion": "",
@@ -134,6 +137,8 @@ FRAMES = (
     Part("twist.angular", "angular velocity", _XYZ),
     Part("twist.linear", "velocity", _XYZ),
 )
+# Of nodes that deform, in the axes of their body: displacement, and rotation vector, from where they are undeformed.
+BENDING = (Part("deflection", "deflection", _XYZ), Part("tilt", "angle", _XYZ))
 REACTION = (Part("reaction.moment", "moment", _XYZ), Part("reaction.force", "force", _XYZ))
 BALANCE = (
     Part("energy", "energy"),
@@ -315,7 +320,8 @@ class Names:
             nodes = body.nodes if isinstance(body, FlexibleBody) else {}
             for place in ("", *dict.fromkeys([*body.frames, *nodes])):
                 owner = f"{body.name}.{place}" if place else body.name
-                for part in FRAMES:
+                bends = place in nodes and np.any(np.asarray(nodes[place].modes))
+                for part in (*FRAMES, *(BENDING if bends else ())):
                     out.add(owner, part, ("frame", owner, part.name))
         return out
 

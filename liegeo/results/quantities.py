@@ -17,7 +17,8 @@ from liegeo import dynamics
 from liegeo.errors import DynamicsError
 from liegeo.kernels import articulated, inertia, inverse, kinematics, loops, observe
 from liegeo.kernels import layout as at
-from liegeo.lie import SO3Q
+from liegeo.lie import SO3, SO3Q
+from liegeo.model.body import Node
 from liegeo.model.model import Model, State
 from liegeo.results.names import Source
 
@@ -170,8 +171,20 @@ class Observer:
             return w if part == "twist.angular" else v
         if part in ("velocity", "angular_velocity"):
             return _turn(R_WF, v if part == "velocity" else w)
+        if part in ("deflection", "tilt"):
+            return self._bending(place, part, motion)
         rate = motion[:, _RATE]
         return _turn(R_WF, rate[:, :3] if part == "angular_acceleration" else rate[:, 3:] + np.cross(w, v))
+
+    def _bending(self, place: str, part: str, motion: Array) -> Array:
+        """How far a node is from where it is undeformed: displacement, or rotation vector, in its body's axes."""
+        i, node = self.model.frame(place)
+        assert isinstance(node, Node)
+        body, X_BN = self._bodies[i], np.asarray(node.pose)
+        R_BW = body[:, _R].reshape(-1, 3, 3).transpose(0, 2, 1)
+        if part == "deflection":
+            return _turn(R_BW, motion[:, _P] - body[:, _P]) - X_BN[:3, 3]
+        return SO3.log(R_BW @ motion[:, _R].reshape(-1, 3, 3) @ X_BN[:3, :3].T)
 
     def _frame_motion(self, place: str, rates: bool) -> Array:
         """Pose, twist and, with `rates`, its rate, of a body, frame or node; equations as in dynamics.frame_motion."""

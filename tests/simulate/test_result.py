@@ -16,6 +16,7 @@ from liegeo.errors import DynamicsError, InputError
 from liegeo.lie import SO3Q
 from liegeo.results import Result, RunInfo, names
 from liegeo.results.quantities import Observer
+from models import flexible_chain
 
 G = 9.81
 
@@ -270,6 +271,22 @@ def test_passes_agree_with_dynamics_at_every_sample(tree):
             np.testing.assert_allclose(tree[f"{place}.acceleration"][k], motion.acceleration, rtol=1e-9, atol=1e-9)
             turning = motion.pose[:3, :3] @ motion.rate[:3]
             np.testing.assert_allclose(tree[f"{place}.angular_acceleration"][k], turning, rtol=1e-9, atol=1e-9)
+
+
+def test_deflections_are_what_modes_say():
+    """Of a beam without second-order terms: Φη, and the rotation that its pose has; frames and roots have none."""
+    run = lg.simulate(flexible_chain(2), t_end=0.2, output=0.05)
+    body = run.model.body(0)
+    name, root = body.name, next(n for n, node in body.nodes.items() if not np.any(np.asarray(node.modes)))
+    (tip,) = [n for n, node in body.nodes.items() if np.any(np.asarray(node.modes))]
+    modes = np.asarray(body.nodes[tip].modes)
+    eta = run[f"{name}.eta"]
+    assert np.abs(eta).max() > 0.0
+    assert run[f"{name}.{tip}.deflection"] == pytest.approx(eta @ modes[3:].T, abs=1e-14)
+    assert run[f"{name}.{tip}.tilt"] == pytest.approx(eta @ modes[:3].T, abs=1e-14)
+    assert f"{name}.{root}.deflection" not in run
+    assert f"{name}.deflection" not in run
+    assert run.unit(f"{name}.{tip}.deflection") == "m"
 
 
 def test_the_order_of_questions_does_not_matter(tree):
