@@ -137,7 +137,7 @@ class _Parser:
             if self.at < len(self.tokens) and self.tokens[self.at][0] == "name":
                 unit = self.tokens[self.at][1]
                 self.at += 1
-            return ("number", float(word) if re.search(r"[.eE]", word) else int(word), unit)
+            return ("number", word, unit)
         if self._next("("):
             if word not in FUNCTIONS:
                 raise InputError(f"calls '{word}', which is no function here.{suggest(word, list(FUNCTIONS))}")
@@ -170,7 +170,7 @@ def _value(tree: Any, lookup: Callable[[str], Quantity | None]) -> Quantity:
     head = tree[0]
     if head == "number":
         if not tree[2]:
-            return Quantity(tree[1])
+            return Quantity(float(tree[1]) if re.search(r"[.eE]", tree[1]) else int(tree[1]))
         factor, powers, kind = units.unit(tree[2])
         return Quantity(units.scaled(tree[1], factor), powers, kind=kind)
     if head == "name":
