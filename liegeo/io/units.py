@@ -182,7 +182,7 @@ def _unit(name: str) -> tuple[float, Powers, str]:
     import pint
 
     registry = _registry()
-    asked = {"%": "percent", "°": "degree"}.get(name, name)
+    asked = {"%": "percent", "°": "degree", "rev": "revolution"}.get(name, name)
     try:
         unit = registry.Unit(asked)
         base = registry.Quantity(1.0, unit).to_base_units()
