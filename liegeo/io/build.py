@@ -19,7 +19,7 @@ from liegeo.io.fields import Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
 from liegeo.io.forms import coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
-from liegeo.io.parameters import Parameters, substituted
+from liegeo.io.parameters import Parameter, Parameters, substituted
 from liegeo.io.problems import WrongError, ended
 from liegeo.io.signals import Reading
 from liegeo.io.source import Path_, Source
@@ -149,7 +149,7 @@ class _Builder:
             fmu=interface,
             declared=declared,
             path=self.path,
-            document=_overridden(data, self.override),
+            document=_overridden(data, self.override, declared),
             _rebuild=self._rebuild,
         )
         made.__dict__["_model"] = model
@@ -485,11 +485,15 @@ def _known_unit(text: str) -> None:
         raise InputError(f"is {show(text)}, which {error}") from None
 
 
-def _overridden(data: Mapping[str, Any], override: Mapping[str, Any]) -> dict[str, Any]:
-    """The document with the values that were set."""
+def _overridden(
+    data: Mapping[str, Any], override: Mapping[str, Any], declared: Mapping[str, Parameter]
+) -> dict[str, Any]:
+    """The document with the values that were set; a plain number keeps the dimension that the file gave it."""
     out = copy.deepcopy(dict(data)) if override else dict(data)
     for name, value in override.items():
         *groups, last = name.split(".")
+        if not isinstance(value, str) and declared[name].unit:
+            value = f"{value!r} {declared[name].unit}"
         here = out["parameters"]
         for group in groups:
             here = here[group]

@@ -4,7 +4,7 @@
     product = sign (("*" | "/") sign)*
     sign    = ("+" | "-") sign | power
     power   = atom (("^" | "**") sign)?
-    atom    = number unit? | name | function "(" sum ("," sum)* ")" | "(" sum ")"
+    atom    = number (unit (("^" | "**") "-"? digit)?)? | name | function "(" sum ("," sum)* ")" | "(" sum ")"
 
 A name is a parameter, `pi`, `t` (the time, in laws and inputs), or else a unit.  Text, depth and powers are bounded, so
 that no expression takes long.
@@ -137,7 +137,8 @@ class _Parser:
             if self.at < len(self.tokens) and self.tokens[self.at][0] == "name":
                 unit = self.tokens[self.at][1]
                 self.at += 1
-            return ("number", float(word) if re.search(r"[.eE]", word) else int(word), unit)
+                unit += self._unit_power()
+            return ("number", word, unit)
         if self._next("("):
             if word not in FUNCTIONS:
                 raise InputError(f"calls '{word}', which is no function here.{suggest(word, list(FUNCTIONS))}")
@@ -148,6 +149,17 @@ class _Parser:
             return ("call", word, tuple(arguments))
         self.names.add(word)
         return ("name", word)
+
+    def _unit_power(self) -> str:
+        """The power of a unit is the unit's own: 20 mm^2 is not the square of 20 mm."""
+        if not self._next("^", "**"):
+            return ""
+        sign = self._next("-") or ""
+        kind, word = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
+        if kind != "number" or not re.fullmatch(r"\d", word):
+            raise InputError(f"has a unit with the power '{sign}{word}', expected a digit")
+        self.at += 1
+        return f"^{sign}{word}"
 
     def _close(self) -> None:
         if not self._next(")"):
@@ -170,7 +182,7 @@ def _value(tree: Any, lookup: Callable[[str], Quantity | None]) -> Quantity:
     head = tree[0]
     if head == "number":
         if not tree[2]:
-            return Quantity(tree[1])
+            return Quantity(float(tree[1]) if re.search(r"[.eE]", tree[1]) else int(tree[1]))
         factor, powers, kind = units.unit(tree[2])
         return Quantity(units.scaled(tree[1], factor), powers, kind=kind)
     if head == "name":

@@ -103,7 +103,8 @@ class Parameters:
             bound = self._read(given, (*declared.path[:-1], key))
             if bound is None:
                 return None
-            if None not in (bound.powers, value.powers) and not bound.open and bound.powers != value.powers:
+            known = None not in (bound.powers, value.powers) and not (bound.open or value.open)
+            if known and bound.powers != value.powers:
                 self.report(
                     (*declared.path[:-1], key), f"is {show(given)}, but the parameter is {show(declared.value)}."
                 )

@@ -11,6 +11,7 @@ import functools
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from liegeo.errors import InputError
@@ -181,7 +182,7 @@ def _unit(name: str) -> tuple[float, Powers, str]:
     import pint
 
     registry = _registry()
-    asked = {"%": "percent", "°": "degree"}.get(name, name)
+    asked = {"%": "percent", "°": "degree", "rev": "revolution"}.get(name, name)
     try:
         unit = registry.Unit(asked)
         base = registry.Quantity(1.0, unit).to_base_units()
@@ -231,11 +232,13 @@ def _rounded(factor: float) -> float:
     return factor
 
 
-def scaled(number: float | int, factor: float) -> float:
-    """Rounded once where the factor is a whole number or one over it, so that 35 mm is 0.035."""
+def scaled(number: str, factor: float) -> float:
+    """A number as written times a factor; if that is whole, or one over a whole, rounded once: 0.6 cm^2 is 6e-5."""
+    if factor.is_integer():
+        return float(Decimal(number) * int(factor))
     if 0.0 < factor < 1.0 and (1.0 / factor).is_integer():
-        return number / (1.0 / factor)
-    return number * factor
+        return float(Decimal(number) / int(1.0 / factor))
+    return float(number) * factor
 
 
 def parse(text: str) -> Quantity | None:
@@ -245,7 +248,7 @@ def parse(text: str) -> Quantity | None:
     if found is None:
         return None
     factor, powers, kind = unit(found[2])
-    value = scaled(float(found[1]), factor)
+    value = scaled(found[1], factor)
     if not math.isfinite(value):
         raise InputError(f"is {value}, expected a finite number")
     return Quantity(value, powers, kind=kind, text=text)

@@ -123,14 +123,15 @@ def test_an_include_does_not_lead_out_of_the_folder(tmp_path):
 def test_other_files_of_a_reader_stay_in_the_folder_too(tmp_path):
     file = tmp_path / "plate.yaml"
     (tmp_path / "k.mtx").write_text("%%MatrixMarket matrix coordinate real symmetric\n", "utf-8")
-    text = "liegeo: 1\nbodies:\n  plate:\n    kind: fe\n    file: k.mtx\n    modes: {count: 1}\n    options: {mass: /etc/passwd, nodes: ../x.csv}\n"
+    text = "liegeo: 1\nbodies:\n  plate:\n    kind: fe\n    file: k.mtx\n    modes: {count: 1}\n"
+    text += "    options: {mass: /etc/passwd, nodes: ../x.csv}\n"
     file.write_text(text + "joints:\n  base: {kind: free, parent: world, child: plate}\n", "utf-8")
     with pytest.raises(ModelFileError, match=r"options.mass is '/etc/passwd', expected a file in the folder"):
         lg.load(file)
 
 
 def test_files_that_are_not_there_or_too_large(tmp_path, monkeypatch):
-    with pytest.raises(ModelFileError, match="nowhere.yaml: cannot be read: No such file or directory"):
+    with pytest.raises(ModelFileError, match=r"nowhere\.yaml: cannot be read: No such file or directory"):
         lg.load(tmp_path / "nowhere.yaml")
     file = tmp_path / "large.yaml"
     file.write_text("liegeo: 1\n", "utf-8")
