@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.spatial.transform import Rotation
 
+from liegeo.lie import SO3Q
 from liegeo.model import constraints, forces, joints, shapes
 from liegeo.model.body import Body, FlexibleBody, Node, place_on
 from liegeo.model.model import Model
@@ -33,7 +33,8 @@ _CORNERS = 8
 def pose_numbers(X: ArrayLike) -> list[float]:
     """A 4×4 pose as the page has it: position, then quaternion x, y, z, w."""
     X = np.asarray(X, dtype=np.float64)
-    return [*map(float, X[:3, 3]), *map(float, Rotation.from_matrix(X[:3, :3]).as_quat())]
+    w, x, y, z = SO3Q.from_matrix(X[:3, :3]).tolist()
+    return [*X[:3, 3].tolist(), x, y, z, w]
 
 
 def still(place: Any) -> Array:

@@ -129,7 +129,7 @@ def _read(path: str) -> str:
 
 
 def _packed(content: bytes) -> str:
-    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
 
 
 def _runs(what: Any, state: State | None) -> dict[str, Result]:

@@ -53,13 +53,17 @@ export class Panel {
     for (const [option, text] of Object.entries(TOGGLES)) {
       if (there[option] === false) continue;
       const box = element("input", { type: "checkbox", id: `show-${option}`, checked: this.stage.options[option] });
-      box.addEventListener("change", () => {
-        this.stage.set(option, box.checked);
-        this.clock.refresh();
-        this.scaleBar();
-      });
+      box.addEventListener("change", () => this.show(option, box.checked));
       get("toggles").append(element("label", {}, box, text));
     }
+  }
+
+  show(option, value) {
+    this.stage.set(option, value);
+    const box = get(`show-${option}`);
+    if (box) box.checked = value;
+    this.clock.refresh();
+    this.scaleBar();
   }
 
   #scales(arrows) {

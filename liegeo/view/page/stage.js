@@ -31,6 +31,7 @@ export class Stage {
     this.arrowScale = 1;
     this.time = 0;
     this.followed = null;
+    this.reach = 1;
 
     this.renderer = new WebGLRenderer({ canvas, antialias: true });
     this.renderer.outputColorSpace = SRGBColorSpace;
@@ -122,6 +123,9 @@ export class Stage {
     this.box = box;
     this.radius = Math.max(0.5 * box.getSize(new Vector3()).length(), 1e-9);
     this.center = box.getCenter(new Vector3());
+    // Axes and arrows are seen beside many small bodies too.
+    this.reach = Math.max(1, (0.3 * this.radius) / this.size);
+    this.axes.scale.setScalar(this.reach);
     const floor = box.min.z > -0.02 * this.radius ? Math.min(0, box.min.z) : box.min.z - 0.02 * this.radius;
     // A thing that flies far above z = 0 gets its ground too.
     const height = box.min.z > 4 * this.radius ? box.min.z - 0.5 * this.radius : floor;
@@ -171,17 +175,21 @@ export class Stage {
     const up = new Vector3().crossVectors(back, right);
     const high = Math.tan((this.camera.fov * Math.PI) / 360);
     const wide = high * this.free;
-    // Near enough for the outermost points to stay inside the edges, and with a margin.
+    // At the middle of what is seen from there, and as near as its outermost points allow, with a margin.
+    const seen = new Box3().setFromPoints(
+      this.points.map((point) => new Vector3(point.dot(right), point.dot(up), point.dot(back))));
+    const middle = seen.getCenter(new Vector3());
+    const { target } = this.controls;
+    target.copy(right).multiplyScalar(middle.x).addScaledVector(up, middle.y).addScaledVector(back, middle.z);
     let distance = 0;
     const point = new Vector3();
     for (const one of this.points) {
-      point.copy(one).sub(this.center);
+      point.copy(one).sub(target);
       const side = Math.max(Math.abs(point.dot(right)) / wide, Math.abs(point.dot(up)) / high);
       distance = Math.max(distance, point.dot(back) + side);
     }
-    distance = Math.max(1.2 * distance, 0.1 * this.radius);
-    this.controls.target.copy(this.center);
-    this.camera.position.copy(back).setLength(distance).add(this.center);
+    distance = Math.max(1.12 * distance, 0.1 * this.radius);
+    this.camera.position.copy(back).setLength(distance).add(target);
     this.camera.near = 0.002 * this.radius;
     this.camera.far = 60 * this.radius;
     this.camera.updateProjectionMatrix();
@@ -548,6 +556,7 @@ class RunSet {
     else if (one.axes === "frame") one.vector.applyQuaternion(here.q);
     const largest = stage.largest(one.kind);
     const length = largest > 0 ? (0.6 * stage.size * stage.arrowScale * one.vector.length()) / largest : 0;
+    one.arrow.scale.setScalar(stage.reach);
     one.arrow.set(one.origin, one.vector, length);
   }
 }

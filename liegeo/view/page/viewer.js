@@ -227,7 +227,7 @@ function handle(viewer, draw, pictures) {
     seek: (time) => now(() => clock.seek(time)),
     setSpeed: (speed) => clock.setSpeed(speed),
     magnify: (factor) => now(() => panel.magnify(factor)),
-    show: (option, value) => now(() => stage.set(option, value)),
+    show: (option, value) => now(() => panel.show(option, value)),
     look: (x, y, z) => now(() => stage.look(new Vector3(x, y, z))),
     // of a body: position and quaternion (x, y, z, w) as drawn
     position: (name, run = 0) => body(name, run).group.position.toArray(),
