@@ -49,6 +49,12 @@ def test_lie(tmp_path):
         assert min(seconds.values()) > 0.0
 
 
+def test_start():
+    done = bench("start", "--repeat", 1)
+    assert done.returncode == 0, done.stderr
+    assert "liegeo --help" in done.stdout
+
+
 def test_sizes_are_checked():
     done = bench("lie", "--size", 0)
     assert done.returncode == 2
