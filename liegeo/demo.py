@@ -36,6 +36,8 @@ TIP = "payload.tip"
 SWING = {"yaw": np.radians(110.0), "shoulder": np.radians(15.0), "elbow": np.radians(-25.0)}
 MOVING, RESTING = 0.9, 1.1
 END = 2 * (MOVING + RESTING)
+# A fixed step: the controller is Python, and is called as seldom as it can be.
+STEP = 2e-3
 # Of the controlled joints, in rad/s, and how much of critical damping they have.
 BANDWIDTH, DAMPING = 10.0, 0.8
 
@@ -47,7 +49,7 @@ Two links of thin aluminium tube, three motors, half a kilogram to carry: it swi
 WHAT_NEXT = """
 [bold]Next[/bold]
   open {page} in a browser: play, slow down, magnify the bending
-  liegeo new arm                  the arm's model file, to change: make a wall 1 mm thin
+  liegeo new arm                  its model file: make a wall thinner
   liegeo simulate arm.yaml        its own experiment, without a controller
   liegeo view arm.yaml            see it live
   liegeo modes arm.yaml           its natural frequencies"""
@@ -116,7 +118,8 @@ def run(folder: Path, progress: bool | None = None) -> Demo:
         # from rest, as the weight has bent it
         start = equilibrium(mechanism.compile(), mechanism.state(), hold=SWING)
         controller = Controller(mechanism.compile(), start)
-        result = mechanism.simulate(state=start, t_end=END, output=END / 800, inputs=controller, progress=progress)
+        options = {"t_end": END, "output": END / 800, "step": STEP, "progress": progress}
+        result = mechanism.simulate(state=start, inputs=controller, **options)
     files = (
         result.to_csv(folder / "arm.csv"),
         write_whole(folder / "arm.png", lambda file: file.write(_picture(result, controller))),
