@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from liegeo.errors import InputError, ModelFileError
+from liegeo.errors import InputError, Problem
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
@@ -180,12 +180,13 @@ DocumentForm = mapping(
 )
 
 
-def validate(source: Source, data: Any) -> Form:
-    """The document in its form, or all that is wrong with it."""
+def validate(source: Source, data: Any, found: list[Problem]) -> Form | None:
+    """The document in its form; or nothing, and all that is wrong with it among what was found."""
     try:
         return DocumentForm.model_validate(data)
     except ValidationError as error:
-        raise ModelFileError(list(problems.of_validation(source, data, error))) from None
+        found += problems.of_validation(source, data, error)
+    return None
 
 
 def keys_at(data: Any, path: Path_) -> list[str]:
