@@ -13,7 +13,6 @@ from liegeo.io import problems, units
 from liegeo.io.fields import (
     POSE_MAPPING,
     TEXT,
-    WHOLE,
     Form,
     Key,
     by_name,
@@ -27,6 +26,7 @@ from liegeo.io.fields import (
     read_number,
     show,
     vector,
+    whole,
 )
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS, MaterialForm
 from liegeo.io.forms import CONSTRAINT_FORMS, FORCE_FORMS, JOINT_FORMS, WHEEL_FORM
@@ -120,7 +120,7 @@ ExperimentForm = mapping(
         "the time between samples, a list of times, or steps; a thousand samples if not given",
         None,
     ),
-    every=Key(WHOLE, "with output: steps, each so many", 1),
+    every=Key(whole(), "with output: steps, each so many", 1),
     method=Key(choice(*METHODS), "of liegeo.integrate; chosen if not given", None),
     step=Key(_positive(units.TIME), "of methods of fixed step", None),
     rtol=Key(_positive(units.NUMBER), "relative tolerance of methods that choose their steps", None),

@@ -75,6 +75,8 @@ def _said(data: Any, path: Path_, detail: Any, error: ValidationError) -> str:
 
 def _kinds(found: Any, context: Any) -> str:
     expected = [word.strip("' ") for word in str(context.get("expected_tags", "")).split(",") if word.strip()]
+    if not isinstance(found, dict):
+        return f"is {show(found)}, expected a mapping with a kind"
     if "kind" not in found:
         return "has no kind, which says what it is"
     if found["kind"] == "custom":

@@ -100,6 +100,7 @@ def test_metres_and_millimetres_are_the_same_bits(number):
     (None, "is empty, expected a length in m"),
     ({}, "is an empty mapping, expected a length in m"),
     (math.inf, "is inf, expected a finite number"),
+    (-1e61, "is -1e+61, expected a number below 1e+60"),
     (Quantity(2.0, units.MASS.powers), "is 2, which is a mass, expected a length in m"),
 ])  # fmt: skip
 def test_what_is_said_about_numbers(text, message):
@@ -337,6 +338,7 @@ def test_what_is_said_about_an_expression_that_does_not_end(tmp_path):
     ("frames:", "shapes: [{kind: mesh, vertices: [], triangles: [[0, 0.5, 0]]}]\n    frames:", "three whole numbers"),
     ("frames:", "shapes: 3\n    frames:", "shapes is 3, expected a list"),
     ("rod:\n    kind", "rod: 3\n  rod2:\n    kind", "bodies.rod is 3, expected a mapping"),
+    ("rod:\n    kind", "rod: $(arm.mass)\n  rod2:\n    kind", "'$(arm.mass)', expected a mapping with a kind"),
 ])  # fmt: skip
 def test_what_is_said_about_words_and_places(tmp_path, old, new, message):
     assert old in ROD
@@ -678,6 +680,7 @@ joints:
     ("section: strip", "section: [strip, rod]\n    pieces: 2", "section is a taper, which a beam in pieces"),
     ("nodes: [4]", "links: {far: {kind: rigid, nodes: [9*]}}", "links.far.nodes are ['9*'], which match no node"),
     ("nodes: [4]", "links: {far: {kind: stiff, nodes: [4]}}", "links.far.kind is 'stiff', expected rigid or average"),
+    ("elements: 4", "elements: 1e12", "bodies.boom.elements is 1000000000000.0, expected at most 10000"),
     ("elements: 4", "elements: 0", "elements is 0, expected an integer ≥ 1"),
     ("kind: beam", "kind: block\n    size: [1, 1, 1]", "is no key here"),
     ("length: 2 m", "length: -2 m", "frame 'boom': length is -2, must be > 0"),
@@ -690,12 +693,16 @@ def test_what_is_said_about_beams(tmp_path, old, new, message):
     assert message in problem(tmp_path, BEAM.replace(old, new))
 
 
-def test_a_block_needs_the_ratio_of_poisson(tmp_path):
-    block = (
-        "kind: block\n    size: [1, 1, 1]\n    elements: [1, 1, 1]\n    material: steel\n    modes: {count: 1}\njoints"
-    )
-    text = re.sub(r"kind: beam.*?joints", block, BEAM, flags=re.DOTALL)
-    assert "bodies.boom.material is 'steel', which has no nu; solid elements need it" in problem(tmp_path, text)
+@pytest.mark.parametrize(("elements", "message"), [
+    ("[1, 1, 1]", "bodies.boom.material is 'steel', which has no nu; solid elements need it"),
+    ("[1, 1, 1.5]", "bodies.boom.elements is 1.5, expected a whole number"),
+    ("[1, 1]", "bodies.boom.elements is [1, 1], expected three whole numbers"),
+    ("[1000, 1000, 1]", "bodies.boom.elements is [1000, 1000, 1], expected at most 100000 elements together"),
+])  # fmt: skip
+def test_what_is_said_about_blocks(tmp_path, elements, message):
+    lines = ["kind: block", "size: [1, 1, 1]", f"elements: {elements}", "material: steel", "modes: {count: 1}"]
+    text = re.sub(r"kind: beam.*?joints", "\n    ".join(lines) + "\njoints", BEAM, flags=re.DOTALL)
+    assert message in problem(tmp_path, text)
 
 
 @pytest.mark.parametrize(("more", "message"), [
