@@ -37,15 +37,21 @@ def scalar(text: str) -> Any:
     return _ODD.get(text.lower(), text)
 
 
-@dataclass(eq=False)
+_NONE: dict[Any, Any] = {}
+
+
+@dataclass(eq=False, slots=True)
 class Node:
-    """A value and where it stands; children of mappings by key, of lists by number."""
+    """A value and where it stands; children of mappings by key, of lists by number; where the keys of mappings stand.
+
+    There may be a million of them, so scalars share one empty dictionary.
+    """
 
     line: int
     column: int
-    value: Any = None
-    children: dict[str | int, Node] = field(default_factory=dict)
-    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    value: Any
+    children: dict[str | int, Node] = field(default_factory=lambda: _NONE)
+    keys: dict[str, tuple[int, int]] = field(default_factory=lambda: _NONE)
     size: int = 1
 
 
@@ -196,7 +202,7 @@ class _Builder:
             self._refuse_tag(event)
             if len(self.open) >= DEEPEST:
                 self.stop(mark, f"lists and mappings are nested more than {DEEPEST} deep.")
-            node = Node(mark.line + 1, mark.column + 1, {} if kind == "MappingStartEvent" else [])
+            node = Node(mark.line + 1, mark.column + 1, {} if kind == "MappingStartEvent" else [], {}, {})
             # the anchor is known when it ends: until then an alias would make a ring
             self.open.append((node, [event]))
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
