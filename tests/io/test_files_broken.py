@@ -155,8 +155,7 @@ materials: {m: {E: 1 GPa, rho: 1000, nu: 0.3}}
 sections: {s: {kind: tube, outer: 2 cm, inner: 1 cm}}
 bodies:
   a: {kind: rigid, mass: 1, inertia: [1, 1, 1], frames: {f: [0, 0, $(length)]}, shapes: [{kind: box, size: [1, 1, 1]}]}
-  b:
-    {kind: beam, length: $(length), material: m, section: s, elements: $(n), modes: {count: 0, interfaces: [2], root: 0}}
+  b: {kind: beam, length: $(length), material: m, section: s, elements: $(n), modes: {count: 1, root: 0}}
   c: {kind: lumped, nodes: {p: {mass: 1, inertia: [1, 1, 1], modes: [[1], [0], [0], [0], [0], [1]]}}, stiffness: [[1]]}
 joints:
   ja: {kind: spherical, parent: world, child: a, stiffness: 3, rest: [1, 0, 0, 0]}
