@@ -88,7 +88,7 @@ class _Builder:
         except WrongError as error:
             self.report((*path, *error.path), str(error))
         except ModelError as error:
-            self.problems.append(problems.of_message(self.source, str(error), path))
+            self.problems.append(problems.of_message(self.source, str(error), path or None))
         except InputError as error:
             self.report(path, str(error))
         return None
@@ -124,12 +124,10 @@ class _Builder:
         declared = parameters.resolve(self.override)
         without_nothing = {key: value for key, value in data.items() if value is not None or key == "liegeo"}
         resolved = substituted(without_nothing, parameters)
-        try:
-            form = document.validate(self.source, resolved)
-        except ModelFileError as error:
-            self.problems += error.problems
+        form = document.validate(self.source, resolved, self.problems)
+        if form is None:
             self.check()
-            raise
+        assert form is not None
         self.parameters, self.form = parameters, form
         tree = self._tree()
         self.check()

@@ -7,13 +7,12 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from liegeo.errors import InputError, ModelFileError
+from liegeo.errors import InputError, Problem
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
     POSE_MAPPING,
     TEXT,
-    WHOLE,
     Form,
     Key,
     by_name,
@@ -27,6 +26,7 @@ from liegeo.io.fields import (
     read_number,
     show,
     vector,
+    whole,
 )
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS, MaterialForm
 from liegeo.io.forms import CONSTRAINT_FORMS, FORCE_FORMS, JOINT_FORMS, WHEEL_FORM
@@ -120,7 +120,7 @@ ExperimentForm = mapping(
         "the time between samples, a list of times, or steps; a thousand samples if not given",
         None,
     ),
-    every=Key(WHOLE, "with output: steps, each so many", 1),
+    every=Key(whole(), "with output: steps, each so many", 1),
     method=Key(choice(*METHODS), "of liegeo.integrate; chosen if not given", None),
     step=Key(_positive(units.TIME), "of methods of fixed step", None),
     rtol=Key(_positive(units.NUMBER), "relative tolerance of methods that choose their steps", None),
@@ -180,12 +180,13 @@ DocumentForm = mapping(
 )
 
 
-def validate(source: Source, data: Any) -> Form:
-    """The document in its form, or all that is wrong with it."""
+def validate(source: Source, data: Any, found: list[Problem]) -> Form | None:
+    """The document in its form; or nothing, and all that is wrong with it among what was found."""
     try:
         return DocumentForm.model_validate(data)
     except ValidationError as error:
-        raise ModelFileError(list(problems.of_validation(source, data, error))) from None
+        found += problems.of_validation(source, data, error)
+    return None
 
 
 def keys_at(data: Any, path: Path_) -> list[str]:

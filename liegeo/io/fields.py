@@ -29,6 +29,10 @@ _QUANTITY: list[Schema] = [{"type": "number"}, {"type": "string", "pattern": _WI
 _EXPRESSION = r"^\$\(.+\)$"
 
 
+# No number of mechanics is larger.
+LARGEST = 1e60
+
+
 class Form(BaseModel):
     """What a mapping in a model file may hold.  Keys that it does not know are refused."""
 
@@ -103,12 +107,19 @@ def read_number(value: Any, wanted: Sequence[Dimension]) -> float:
     if isinstance(value, str):
         given = _text_number(value, expected)
     if isinstance(given, Quantity):
-        return _in_unit(value, given, wanted)
+        return _bounded(value, _in_unit(value, given, wanted))
     if isinstance(given, bool) or not isinstance(given, int | float):
         raise InputError(f"is {show(value)}, expected {expected}")
     if not math.isfinite(given):
         raise InputError(f"is {given}, expected a finite number")
-    return float(given)
+    return _bounded(value, float(given))
+
+
+def _bounded(value: Any, found: float) -> float:
+    """Products of a few numbers must not overflow."""
+    if abs(found) > LARGEST:
+        raise InputError(f"is {show(value)}, expected a number below {LARGEST:g}")
+    return found
 
 
 def _text_number(text: str, expected: str) -> Quantity:
@@ -156,14 +167,19 @@ def number(*wanted: Dimension) -> Any:
     return made(lambda value: read_number(value, wanted), _units_schema(wanted))
 
 
-def _read_whole(value: Any) -> int:
+def read_whole(value: Any, most: int) -> int:
+    """A whole number that is not so large that it would fill the memory."""
     given = value.value if isinstance(value, Quantity) and value.powers in (None, units.NONE) else value
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given) or given != int(given):
         raise InputError(f"is {show(value)}, expected a whole number")
+    if abs(given) > most:
+        raise InputError(f"is {show(value)}, expected at most {most}")
     return int(given)
 
 
-WHOLE = made(_read_whole, {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": _EXPRESSION}]})
+def whole(most: int = 1000) -> Any:
+    schema = {"anyOf": [{"type": "integer", "maximum": most}, {"type": "string", "pattern": _EXPRESSION}]}
+    return made(lambda value: read_whole(value, most), schema)
 
 
 def read_array(value: Any, wanted: Sequence[Dimension], shape: tuple[int | None, ...], what: str) -> np.ndarray:
@@ -171,7 +187,7 @@ def read_array(value: Any, wanted: Sequence[Dimension], shape: tuple[int | None,
 
     def rows(given: Any, depth: int) -> Any:
         if depth == len(shape):
-            return float(given) if type(given) is float and math.isfinite(given) else read_number(given, wanted)
+            return given if type(given) is float and abs(given) <= LARGEST else read_number(given, wanted)
         if not isinstance(given, list | tuple):
             raise InputError(f"is {show(value)}, expected {what}")
         if shape[depth] is not None and len(given) != shape[depth]:

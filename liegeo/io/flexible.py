@@ -23,7 +23,6 @@ from liegeo.io.fields import (
     INERTIA,
     NAME,
     TEXT,
-    WHOLE,
     Form,
     Key,
     array,
@@ -36,8 +35,10 @@ from liegeo.io.fields import (
     read_array,
     read_name,
     read_number,
+    read_whole,
     show,
     vector,
+    whole,
 )
 from liegeo.io.forms import BODY_FORM, FRAMES, SHAPES, form, number_array
 from liegeo.io.problems import WrongError, in_files_words
@@ -131,7 +132,7 @@ ModesForm = mapping(
     "Which shapes a flexible body may take (liegeo.flex.reduce).",
     method=Key(choice(*flex.MODE_SETS), "the set of component modes", "craig-bampton"),
     interfaces=Key(_WITH_DIRECTIONS, "nodes where joints and loads are; with all directions, or some", ()),
-    count=Key(WHOLE, "so many normal modes", None),
+    count=Key(whole(), "so many normal modes", None),
     max_frequency=Key(number(units.FREQUENCY), "or all up to this frequency", None),
     effective_mass=Key(number(units.NUMBER), "or enough for this share of the mass", None),
     root=Key(NAME, "the node that the body's frame moves with; without one the modes are free", None),
@@ -224,7 +225,7 @@ _PROFILE = made(
 )
 _BEAM = {
     "section": Key(_PROFILE, "a section by name, or two: those of both ends of a taper"),
-    "elements": Key(WHOLE, "so many elements of equal length", 1),
+    "elements": Key(whole(10_000), "so many elements of equal length", 1),
     "theory": Key(choice("euler", "timoshenko"), "without or with shear", "euler"),
     "rotary": Key(FLAG, "whether bending moves the rotary inertia of sections", True),
     "up": Key(DIRECTION, "the direction of the section's z axis", None),
@@ -238,7 +239,7 @@ BeamForm = mapping(
     length=Key(number(units.LENGTH), "of the whole beam"),
     material=Key(NAME, "of `materials`"),
     **_BEAM,
-    pieces=Key(WHOLE, "cut into so many bodies name_1, name_2, … with fixed joints between them", None),
+    pieces=Key(whole(), "cut into so many bodies name_1, name_2, … with fixed joints between them", None),
 )
 _FrameBeam = mapping(
     "FrameBeam",
@@ -280,13 +281,27 @@ SolidForm = mapping(
     file=Key(TEXT, "the mesh, in the folder of the model"),
     material=Key(NAME, "of `materials`, with nu"),
 )
+
+
+def _read_counts(value: Any) -> tuple[int, ...]:
+    if not isinstance(value, list) or len(value) != 3:
+        raise InputError(f"is {show(value)}, expected three whole numbers")
+    counts = tuple(read_whole(n, _MOST_SOLIDS) for n in value)
+    if abs(counts[0] * counts[1] * counts[2]) > _MOST_SOLIDS:
+        raise InputError(f"is {show(value)}, expected at most {_MOST_SOLIDS} elements together")
+    return counts
+
+
+# A block of more is better meshed elsewhere.
+_MOST_SOLIDS = 100_000
+_COUNTS = made(_read_counts, {"type": "array", "items": _ENTRY, "minItems": 3, "maxItems": 3})
 BlockForm = mapping(
     "block",
     "A block of solid elements along x, its nodes called i,j,k by half elements.",
     FromFE,
     kind=Key(Literal["block"], "a block of solid elements along x, its nodes called i,j,k by half elements"),
     size=Key(vector(units.LENGTH), "along x, y and z"),
-    elements=Key(array(units.NUMBER, 3), "along x, y and z"),
+    elements=Key(_COUNTS, "along x, y and z"),
     element=Key(choice("hex8", "hex20"), "the kind of its elements", "hex20"),
     material=Key(NAME, "of `materials`, with nu"),
 )
@@ -295,7 +310,7 @@ SIDForm = mapping(
     "Standard input data of a flexible body.",
     kind=Key(Literal["sid"], "standard input data (SID)"),
     file=Key(TEXT, "in the folder of the model"),
-    mode_index=Key(WHOLE, "which index of m1 counts modes: 2, or 3 in files of FEMBeam", 2),
+    mode_index=Key(whole(), "which index of m1 counts modes: 2, or 3 in files of FEMBeam", 2),
     tolerance=Key(number(units.NUMBER), "for what SID says twice", 1e-6),
     frames=Key(FRAMES.type, FRAMES.says, {}),
     shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
@@ -538,11 +553,10 @@ def _solid_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
 
 
 def _block_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
-    counts = [int(n) for n in given.elements]
     material = shelf.material(given.material, "material")
     length, width, height = given.size
     elastic = _elastic(material)
-    return solid.block(length, width, height, *counts, kind=given.element, name=name, **elastic)
+    return solid.block(length, width, height, *given.elements, kind=given.element, name=name, **elastic)
 
 
 _SOURCES: Mapping[str, Callable[[str, Form, Shelf], flex.FEModel]] = {

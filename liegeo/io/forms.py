@@ -24,7 +24,6 @@ from liegeo.io.fields import (
     POSE,
     TEXT,
     WHERE,
-    WHOLE,
     Form,
     Key,
     array,
@@ -41,6 +40,7 @@ from liegeo.io.fields import (
     read_pose,
     show,
     vector,
+    whole,
 )
 from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
@@ -247,7 +247,7 @@ SPECS: Mapping[type, Mapping[str, Key]] = {
     constraints.Motion: {
         "joint": Key(NAME, "the joint that is moved"),
         "law": Key(SIGNAL, "its position in time"),
-        "coordinate": Key(WHOLE, "only this coordinate, from 0"),
+        "coordinate": Key(whole(), "only this coordinate, from 0"),
     },
     forces.Force: {},
     forces.PointForce: {
@@ -273,7 +273,7 @@ SPECS: Mapping[type, Mapping[str, Key]] = {
     },
     forces.Actuator: {
         "joint": Key(NAME, "the joint that it drives"),
-        "speed": Key(WHOLE, "which of its speeds, from 0"),
+        "speed": Key(whole(), "which of its speeds, from 0"),
         "gear": Key(number(units.NUMBER, units.LENGTH), "what its input is multiplied by"),
         "limit": Key(number(units.TORQUE, units.FORCE), "of its input, both ways"),
         "inertia": Key(number(units.INERTIA, units.MASS), "of its rotor, before the gear"),

@@ -194,22 +194,20 @@ def substituted(data: Any, parameters: Parameters) -> Any:
 
     def walk(value: Any, path: Path_) -> Any:
         if isinstance(value, str):
-            return _substitute(value, path, parameters)
+            return _substitute(value, path, parameters) if value.startswith("$(") else value
         if not isinstance(value, dict | list):
             return value
         if id(value) not in done:
             if isinstance(value, dict):
                 done[id(value)] = {key: walk(x, (*path, key)) for key, x in value.items()}
             else:
-                done[id(value)] = [walk(x, (*path, k)) for k, x in enumerate(value)]
+                done[id(value)] = [x if type(x) is float else walk(x, (*path, k)) for k, x in enumerate(value)]
         return done[id(value)]
 
     return {key: value if key in ("parameters", "description") else walk(value, (key,)) for key, value in data.items()}
 
 
 def _substitute(text: str, path: Path_, parameters: Parameters) -> Any:
-    if not text.startswith("$("):
-        return text
     try:
         if not expressions.is_expression(text):
             raise InputError("does not end with its ')'; an expression is the whole value")

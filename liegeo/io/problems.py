@@ -101,18 +101,14 @@ def of_message(source: Source, message: str, path: Path_ | None = None) -> Probl
     who = re.match(r"[^:']*'[^']*'(?: \([^)]*\))?(?:, [a-z]+ '[^']*')?: ", message)
     if who is not None:
         rest = message[who.end() :]
-    entry = source.data
-    try:
-        entry = _at(source.data, found)
-    except (KeyError, IndexError, TypeError):
-        return source.problem((), ended(message))
+    entry = _at(source.data, found)
     if isinstance(entry, dict) and len(found) > 1 and "the name '" not in message:
         word = re.match(r"(?:its |the )?([A-Za-z_]+)", rest)
         quoted = re.search(r"'([^']*)'", rest)
         if word is not None and word[1] in entry:
             found = (*found, word[1])
         elif quoted is not None:
-            found = (*found, *next((k for k in _leaves(entry) if _mentions(_at(entry, k), quoted[1])), ()))
+            found = (*found, *[key for key, value in entry.items() if _mentions(value, quoted[1])][:1])
     return Problem(*_place(source, found), "", ended(in_files_words(message)))
 
 
@@ -143,14 +139,6 @@ def _mentions(value: Any, name: str) -> bool:
     return isinstance(value, str) and (value == name or value.endswith(f".{name}") or value.startswith(f"{name}."))
 
 
-def _leaves(entry: Any, depth: int = 0) -> Iterator[Path_]:
-    if isinstance(entry, dict) and depth < 3:
-        for key, value in entry.items():
-            yield (key,)
-            for rest in _leaves(value, depth + 1):
-                yield (key, *rest)
-
-
 _SECTIONS = {
     "joint": ("joints", "loops"),
     "body": ("bodies",),
@@ -170,8 +158,7 @@ def _owner(source: Source, message: str) -> Path_:
     begins = re.match(r"([A-Za-z ]+) '([^']*)'", message)
     data = source.data if isinstance(source.data, dict) else {}
     if begins is None:
-        word = re.match(r"[a-z_]+", message)
-        return (word[0],) if word is not None and word[0] in data else ()
+        return ()
     twice = re.search(r"the name '([^']*)' is used", message)
     name = twice[1] if twice else begins[2]
     everywhere = ("bodies", "joints", "wheels", "forces", "loops")

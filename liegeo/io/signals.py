@@ -93,8 +93,6 @@ Pieces = mapping(
 
 
 def _which(value: Any) -> str:
-    if isinstance(value, Samples | Table | Pieces):
-        return f"<{type(value).__name__.lower()}>"
     if isinstance(value, dict) and not is_pose(value):
         return "<table>" if "file" in value else "<pieces>" if "pieces" in value else "<samples>"
     return "<value>"

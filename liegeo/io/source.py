@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from liegeo.errors import ModelFileError, Problem
 
@@ -37,15 +37,21 @@ def scalar(text: str) -> Any:
     return _ODD.get(text.lower(), text)
 
 
-@dataclass(eq=False)
+_NONE: dict[Any, Any] = {}
+
+
+@dataclass(eq=False, slots=True)
 class Node:
-    """A value and where it stands; children of mappings by key, of lists by number."""
+    """A value and where it stands; children of mappings by key, of lists by number; where the keys of mappings stand.
+
+    There may be a million of them, so scalars share one empty dictionary.
+    """
 
     line: int
     column: int
-    value: Any = None
-    children: dict[str | int, Node] = field(default_factory=dict)
-    keys: dict[str, tuple[int, int]] = field(default_factory=dict)
+    value: Any
+    children: dict[str | int, Node] = field(default_factory=lambda: _NONE)
+    keys: dict[str, tuple[int, int]] = field(default_factory=lambda: _NONE)
     size: int = 1
 
 
@@ -156,8 +162,6 @@ def _syntax(text: str, error: Any, mark: Any) -> str:
         return "the line is indented with a tab, which YAML does not allow; use spaces."
     if "${" in line:
         return "parameters are written $(name), with round brackets: YAML has its own use for curly ones."
-    if "anchor" in said and "undefined" in said:
-        return f"is not YAML: {said}; an alias (*name) must come after its anchor (&name)."
     if error.context_mark is not None and error.context_mark.line != mark.line:
         said += f" (it begins in line {error.context_mark.line + 1})"
     return f"is not YAML: {said}. Check indentation, colons, quotes and brackets around here."
@@ -178,7 +182,7 @@ class _Builder:
     def problem(self, mark: Any, message: str) -> Problem:
         return Problem(self.name, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, "", message)
 
-    def stop(self, mark: Any, message: str) -> None:
+    def stop(self, mark: Any, message: str) -> NoReturn:
         raise ModelFileError([*self.problems, self.problem(mark, message)])
 
     def take(self, event: Any) -> None:
@@ -198,7 +202,7 @@ class _Builder:
             self._refuse_tag(event)
             if len(self.open) >= DEEPEST:
                 self.stop(mark, f"lists and mappings are nested more than {DEEPEST} deep.")
-            node = Node(mark.line + 1, mark.column + 1, {} if kind == "MappingStartEvent" else [])
+            node = Node(mark.line + 1, mark.column + 1, {} if kind == "MappingStartEvent" else [], {}, {})
             # the anchor is known when it ends: until then an alias would make a ring
             self.open.append((node, [event]))
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
@@ -219,7 +223,6 @@ class _Builder:
         node = self.anchors.get(event.anchor)
         if node is None:
             self.stop(mark, f"the alias *{event.anchor} comes before its anchor &{event.anchor}, or inside it.")
-            return
         self._add(node, None, mark)
 
     def _add(self, node: Node, event: Any, mark: Any = None) -> None:

@@ -179,15 +179,11 @@ def _registry() -> Any:
 @functools.cache
 def _unit(name: str) -> tuple[float, Powers, str]:
     """SI value, powers and kind of a single unit."""
-    import pint
-
     registry = _registry()
     asked = {"%": "percent", "°": "degree", "rev": "revolution"}.get(name, name)
     try:
         unit = registry.Unit(asked)
         base = registry.Quantity(1.0, unit).to_base_units()
-    except pint.errors.OffsetUnitCalculusError:
-        raise InputError(f"has the unit '{name}', which has an offset; use K") from None
     except Exception:  # pint has many errors, and tokenises what it does not know
         raise InputError(f"has the unknown unit '{name}'{_closest(name)}") from None
     if not registry._units[next(iter(unit._units))].is_multiplicative:

@@ -5,13 +5,17 @@ Beside each file stands what is said about it.  These texts were read one by one
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import sys
 import time
 import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import liegeo as lg
 from liegeo.errors import ModelFileError
@@ -140,3 +144,71 @@ def test_files_that_are_not_there_or_too_large(tmp_path, monkeypatch):
         ModelFileError, match="the file has 10 bytes, expected at most 5; put large data into FE or SID"
     ):
         lg.load(file)
+
+
+# ---- nothing but ModelFileError comes out, whatever goes in
+
+WHOLE = """
+liegeo: 1
+parameters: {length: {value: 1 m, min: 1 mm}, n: 2}
+materials: {m: {E: 1 GPa, rho: 1000, nu: 0.3}}
+sections: {s: {kind: tube, outer: 2 cm, inner: 1 cm}}
+bodies:
+  a: {kind: rigid, mass: 1, inertia: [1, 1, 1], frames: {f: [0, 0, $(length)]}, shapes: [{kind: box, size: [1, 1, 1]}]}
+  b: {kind: beam, length: $(length), material: m, section: s, elements: $(n), modes: {count: 1, root: 0}}
+  c: {kind: lumped, nodes: {p: {mass: 1, inertia: [1, 1, 1], modes: [[1], [0], [0], [0], [0], [1]]}}, stiffness: [[1]]}
+joints:
+  ja: {kind: spherical, parent: world, child: a, stiffness: 3, rest: [1, 0, 0, 0]}
+  jb: {kind: universal, parent: a, child: b, at: f, child_at: 0, damping: [1, 2]}
+  jc: {kind: screws, subspace: [[0, 0, 1, 0, 0, 0]], parent: world, child: c}
+loops:
+  la: {kind: distance, a: b, b: {body: world, at: [0, 0, 5]}, length: 5 m}
+  lb: {kind: coupling, terms: {jc: 1, jb.1: 2}}
+  lc: {kind: motion, joint: jc, law: $(sin(t))}
+forces:
+  fa: {kind: bushing, a: a, b: world, stiffness: [1, 2, 3, 4, 5, 6]}
+  fb: {kind: actuator, joint: jc}
+  fc: {kind: point_force, at: a.f}
+wheels: {w: {body: a, inertia: 1}}
+initial: {q: {jc: 1, ja: {rotation: {rpy: [1, 2, 3]}}}, v: {w: 30 rpm}, keep: [jc]}
+experiment:
+  end: 1 s
+  inputs:
+    fb: {time: [0, 1], value: [0, 1]}
+    fc: [0, 0, 0, 0, 0, $(t)]
+    lc: {pieces: [{until: 1, value: 0}, {value: $(t)}]}
+fmu: {inputs: {fb: {unit: N*m}}, outputs: {"*": }, parameters: {length: }}
+"""
+WORDS = ["", "~", "true", "0", "-1", "1.5", "1e308", ".nan", "x", "$(", "$()", "$(t)", "$(1/0)", "${a}", "1 m", "5 %"]
+WORDS += ["world", "../x", "/etc/passwd", "a.b.c", "'*'", "[]", "{}", "[[]]", "[1]", "[1, 2, 3]", "[0, 0, 0]"]
+WORDS += ["[[1, 2], [3]]", "{kind: rigid}", "{kind: [3]}", "{position: [0, 0, 0]}", "{rotation: {}}", "{pieces: 3}"]
+WORDS += ["{time: [0], value: [0]}", "{file: ., value: a}", "{body: a, at: }", "{value: 3}", '"\\0"', "é", "[$(t)]"]
+WORDS += ["2 Hz", "1 degC", "*x", "&x 1", "!y z"]
+
+
+def only_model_file_errors(folder, text):
+    file = folder / "any.yaml"
+    file.write_text(text, "utf-8")
+    with contextlib.suppress(ModelFileError):
+        lg.load(file)
+
+
+def test_the_whole_of_it_is_right(tmp_path):
+    (tmp_path / "whole.yaml").write_text(WHOLE, "utf-8")
+    assert len(lg.load(tmp_path / "whole.yaml").tree.loops) == 3
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_any_value_may_be_anything(tmp_path_factory, data):
+    places = [m.span() for m in re.finditer(r"(?<=: )[^\s,{}\[\]]+|(?<=\[)[^\s,{}\[\]]+|\[[^\[\]]*\]|\w+(?=: )", WHOLE)]
+    start, end = data.draw(st.sampled_from(places))
+    word = data.draw(st.sampled_from(WORDS))
+    only_model_file_errors(tmp_path_factory.getbasetemp(), WHOLE[:start] + word + WHOLE[end:])
+
+
+@settings(max_examples=100)
+@given(st.integers(0, len(WHOLE) - 1), st.integers(0, 30), st.text(max_size=3))
+def test_any_text_may_be_cut_out_and_put_in(tmp_path_factory, start, length, instead):
+    text = WHOLE[:start] + instead + WHOLE[start + length :]
+    only_model_file_errors(tmp_path_factory.getbasetemp(), text.encode("utf-8", "ignore").decode("utf-8"))

@@ -100,6 +100,7 @@ def test_metres_and_millimetres_are_the_same_bits(number):
     (None, "is empty, expected a length in m"),
     ({}, "is an empty mapping, expected a length in m"),
     (math.inf, "is inf, expected a finite number"),
+    (-1e61, "is -1e+61, expected a number below 1e+60"),
     (Quantity(2.0, units.MASS.powers), "is 2, which is a mass, expected a length in m"),
 ])  # fmt: skip
 def test_what_is_said_about_numbers(text, message):
@@ -337,6 +338,7 @@ def test_what_is_said_about_an_expression_that_does_not_end(tmp_path):
     ("frames:", "shapes: [{kind: mesh, vertices: [], triangles: [[0, 0.5, 0]]}]\n    frames:", "three whole numbers"),
     ("frames:", "shapes: 3\n    frames:", "shapes is 3, expected a list"),
     ("rod:\n    kind", "rod: 3\n  rod2:\n    kind", "bodies.rod is 3, expected a mapping"),
+    ("rod:\n    kind", "rod: $(arm.mass)\n  rod2:\n    kind", "'$(arm.mass)', expected a mapping with a kind"),
 ])  # fmt: skip
 def test_what_is_said_about_words_and_places(tmp_path, old, new, message):
     assert old in ROD
@@ -649,3 +651,127 @@ def test_mechanisms_print_well(tmp_path):
     assert "1 m — of the rod" in page
     assert repr(Mechanism(tree=ball())) == "<mechanism 'ball': 1 body, 1 joint>"
     assert "ball" in Mechanism(tree=ball())._repr_html_()
+
+
+BEAM = """
+liegeo: 1
+materials: {steel: {E: 210 GPa, G: 80 GPa, rho: 7850}}
+sections: {strip: {kind: rectangle, width_y: 4 mm, height_z: 40 mm}, rod: {kind: circle, diameter: 10 mm}}
+bodies:
+  boom:
+    kind: beam
+    length: 2 m
+    material: steel
+    section: strip
+    elements: 4
+    modes: {interfaces: [0, 4], root: 0, count: 0}
+    nodes: [4]
+joints:
+  hinge: {kind: revolute, parent: world, child: boom, child_at: 0, axis: [0, 1, 0]}
+"""
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("interfaces: [0, 4]", "interfaces: 4", "modes.interfaces is 4, expected a list of nodes, or nodes with lists of"),
+    ("nodes: [4]", "damping: {gamma: 1}", "damping has the key 'gamma', expected a share of critical"),
+    ("section: strip", "section: [strip]", "section is ['strip'], expected a section, or two: those of both ends"),
+    ("section: strip", "section: [strip, rood]", "is 'rood', which is none of the sections. Did you mean 'rod'?"),
+    ("elements: 4", "pieces: 0\n    elements: 4", "bodies.boom.pieces is 0, must be ≥ 1"),
+    ("section: strip", "section: [strip, rod]\n    pieces: 2", "section is a taper, which a beam in pieces"),
+    ("nodes: [4]", "links: {far: {kind: rigid, nodes: [9*]}}", "links.far.nodes are ['9*'], which match no node"),
+    ("nodes: [4]", "links: {far: {kind: stiff, nodes: [4]}}", "links.far.kind is 'stiff', expected rigid or average"),
+    ("elements: 4", "elements: 1e12", "bodies.boom.elements is 1000000000000.0, expected at most 10000"),
+    ("elements: 4", "elements: 0", "elements is 0, expected an integer ≥ 1"),
+    ("kind: beam", "kind: block\n    size: [1, 1, 1]", "is no key here"),
+    ("length: 2 m", "length: -2 m", "frame 'boom': length is -2, must be > 0"),
+    ("E: 210 GPa", "E: 0", "material 'steel': E is 0, must be > 0"),
+    ("at: 0,", "at: 0, rest: [1, 2],", "joints.hinge.rest is [1, 2], expected a list of 1 coordinates"),
+    ("parent: world", "parent: boom_1", "'boom_1' is not a body of the tree"),
+])  # fmt: skip
+def test_what_is_said_about_beams(tmp_path, old, new, message):
+    assert old in BEAM
+    assert message in problem(tmp_path, BEAM.replace(old, new))
+
+
+@pytest.mark.parametrize(("elements", "message"), [
+    ("[1, 1, 1]", "bodies.boom.material is 'steel', which has no nu; solid elements need it"),
+    ("[1, 1, 1.5]", "bodies.boom.elements is 1.5, expected a whole number"),
+    ("[1, 1]", "bodies.boom.elements is [1, 1], expected three whole numbers"),
+    ("[1000, 1000, 1]", "bodies.boom.elements is [1000, 1000, 1], expected at most 100000 elements together"),
+])  # fmt: skip
+def test_what_is_said_about_blocks(tmp_path, elements, message):
+    lines = ["kind: block", "size: [1, 1, 1]", f"elements: {elements}", "material: steel", "modes: {count: 1}"]
+    text = re.sub(r"kind: beam.*?joints", "\n    ".join(lines) + "\njoints", BEAM, flags=re.DOTALL)
+    assert message in problem(tmp_path, text)
+
+
+@pytest.mark.parametrize(("more", "message"), [
+    ("forces: {f: {kind: point_force, at: 3}}", "forces.f.at is 3, expected body.frame, or a mapping with body and at"),
+    ("forces: {f: {kind: point_force, at: {at: tip}}}", "forces.f.at is a mapping with at, expected body and at"),
+    ("forces: {f: {kind: point_force, at: {body: rood}}}", "is on 'rood', which is not a body. Did you mean 'rod'"),
+    ("forces: {f: {kind: point_force, at: rod.tp}}", "PointForce 'f': at is 'tp', which is no frame or node"),
+    ("forces: {f: {kind: bushing, a: rod, b: world, stiffness: 3}}", "forces.f.stiffness is 3, expected six numbers"),
+    ("forces: {f: {kind: actuator, joint: hinge, speed: 1}}", "Actuator 'f': joint 'hinge' has no speed 1"),
+    ("wheels: {w: {body: rod, inertia: 0}}", "wheel 'w': inertia is 0.0, must be > 0"),
+    ("wheels: {w: {body: rod, inertia: 1, axis: [0, 0, 0]}}", "wheel 'w': axis is zero, expected a direction"),
+    ("wheels: {w: {body: rod, inertia: 1, at: tp}}", "wheel 'w': at is 'tp', which is no frame or node"),
+    ("loops: {l: {kind: point_on_line, a: rod, b: world, axis: [0, 0, 0]}}", "axis is zero, expected a direction"),
+    ("loops: {l: {kind: free, parent: rod, child: world}}", "leaves everything free, so it closes no loop"),
+    ("loops: {l: {kind: fixed, parent: rod, child: world, damping: 1}}", "closes a loop and has damping"),
+    ("loops: {l: {kind: coupling, terms: {}}}", "Coupling 'l': has no terms"),
+    ("experiment: {inputs: {hinge: $(t + tt)}}", "uses 'tt', which is no parameter and no unit"),
+])  # fmt: skip
+def test_what_is_said_about_forces_wheels_and_loops(tmp_path, more, message):
+    said = problem(tmp_path, f"{ROD}{more}\n")
+    assert message in said
+    last = len(ROD.splitlines()) + 1
+    assert f"model.yaml:{last}:" in said
+
+
+def test_what_is_said_about_spherical_starts(tmp_path):
+    text = ROD.replace("revolute", "spherical").replace(", axis: [0, 1, 0]", "")
+    said = problem(tmp_path, text + "initial: {q: {hinge: {position: [1, 0, 0]}}}\n")
+    assert "but a spherical joint has no position; give rotation alone" in said
+
+
+def test_modal_coordinates_inputs_and_names_of_nodes(tmp_path):
+    """Six static shapes of the tip; the number of elements as a parameter names the node at the end."""
+    text = (
+        BEAM.replace("elements: 4", "elements: $(n)")
+        .replace("nodes: [4]", "nodes: [$(n)]")
+        .replace("[0, 4]", "[0, $(n)]")
+    )
+    text = (
+        text.replace("liegeo: 1", "liegeo: 1\nparameters: {n: 4}")
+        + """
+forces: {push: {kind: point_force, at: {body: boom, at: $(n)}, force: [0, 0, 1]}}
+initial: {q: {boom: [0.1, 0, 0, 0, 0, 0]}, v: {boom: [0, 0.2, 0, 0, 0, 0]}, keep: {hinge: [0]}}
+experiment: {output: steps, inputs: {boom: [1, 0, 0, 0, 0, $(t)]}}
+"""
+    )
+    mechanism = load(tmp_path, text)
+    state = mechanism.state()
+    assert (state.q[1], state.v[2]) == (0.1, 0.2)
+    assert mechanism.experiment.inputs["boom"](2.0).tolist() == [1, 0, 0, 0, 0, 2.0]
+    assert mechanism.initial.keep == {"hinge": [0]}
+    assert mechanism.experiment.output == "steps"
+    longer = mechanism.changed({"n": 6})
+    assert set(longer.tree.bodies[0].nodes) == {"0", "6"}
+    again = lg.load(lg.save(mechanism, tmp_path / "again.yaml"))
+    assert again.compile().floats.tobytes() == mechanism.compile().floats.tobytes()
+
+
+def test_rows_of_different_lengths(tmp_path):
+    text = ROD.replace(
+        "frames: {tip: [0, 0, $(-arm.length)]}", "shapes: [{kind: mesh, vertices: [[0, 0, 0], [1]], triangles: []}]"
+    )
+    assert "vertices is [[0, 0, 0], [1]] with 1 entries, expected n × 3 numbers in m" in problem(tmp_path, text)
+    record = "boom: {kind: record, mass: 1, moment: [0, 0, 0], inertia: [1, 1, 1], C_t: [[1], [1, 2], [1]]}"
+    said = problem(tmp_path, f"liegeo: 1\nbodies:\n  {record}\njoints: {{}}\n")
+    assert "bodies.boom.C_t has rows of different lengths, expected 3 × n numbers" in said
+    assert "bodies.boom.K is missing" in said
+
+
+def test_names_are_not_computed(tmp_path):
+    with pytest.raises(InputError, match=r"is '\$\(x', expected a name; only numbers are computed"):
+        fields.read_name("$(x")
