@@ -1,7 +1,7 @@
 // What is drawn: bodies, joints, springs, traces, arrows, the ground, light, and the camera.
 
 import {
-  Box3, BufferAttribute, Color, DirectionalLight, Group, HemisphereLight, Mesh, MeshBasicMaterial, MeshStandardMaterial,
+  Box3, BufferAttribute, Color, DirectionalLight, DoubleSide, Group, HemisphereLight, Mesh, MeshBasicMaterial, MeshStandardMaterial,
   PCFShadowMap, PerspectiveCamera, PlaneGeometry, Raycaster, Scene, ShadowMaterial, SphereGeometry,
   SRGBColorSpace, Vector2, Vector3, WebGLRenderer, BoxGeometry,
 } from "three";
@@ -107,7 +107,7 @@ export class Stage {
   // Corners of what is seen during the runs.
   #outermost() {
     this.points = [];
-    for (const { run, bodies } of this.sets) {
+    for (const { run, bodies, lines } of this.sets) {
       const n = run.length;
       for (let k = 0; k < Math.min(LOOKS, n); k++) {
         run.evaluate(n > 1 ? Math.round((k * (n - 1)) / (Math.min(LOOKS, n) - 1)) : 0, 0, this.magnify);
@@ -116,6 +116,7 @@ export class Stage {
             this.points.push(corner.clone().applyQuaternion(body.shown.q).add(body.shown.p));
           }
         });
+        for (const { a, b } of lines) for (const end of [a, b]) this.points.push(run.place(end, here).p.clone());
       }
     }
     if (!this.points.length) this.points.push(this.vector(-1, -1, -1), this.vector(1, 1, 1));
@@ -333,8 +334,10 @@ class RunSet {
     });
     this.arrows = description.arrows.map(({ name, kind, axes, anchor }) => {
       const material = this.#material(KINDS[kind]);
-      material.roughness = 0.7;
-      const arrow = new Arrow(material, kind, 0.009 * stage.size);
+      // Seen through the bodies that they act in.
+      Object.assign(material, { depthTest: false, transparent: true, opacity: this.ghost ? 0.35 : 0.92 });
+      const arrow = new Arrow(material, kind, 0.008 * stage.size);
+      arrow.traverse((one) => (one.renderOrder = 10));
       this.vectors.add(arrow);
       return { name, kind, axes, arrow, anchor: new Anchor(anchor, arrays), origin: new Vector3(), vector: new Vector3() };
     });
@@ -369,6 +372,8 @@ class RunSet {
           paint = this.#material(body.color);
           paint.color.multiplyScalar(0.35);
         }
+        // Meshes that people bring may be open, or turned inside out.
+        if (part.kind === "mesh") paint.side = DoubleSide;
         const mesh = this.#mesh(geometry, paint, body.name);
         mesh.position.copy(place.p);
         mesh.quaternion.copy(place.q);
@@ -559,9 +564,9 @@ class RunSet {
     if (one.axes === "body") one.vector.applyQuaternion(run.bodies[one.anchor.body].shown.q);
     else if (one.axes === "frame") one.vector.applyQuaternion(here.q);
     const largest = stage.largest(one.kind);
-    const length = largest > 0 ? (0.6 * stage.size * stage.arrowScale * one.vector.length()) / largest : 0;
+    const length = largest > 0 ? (0.5 * stage.size * stage.reach * stage.arrowScale * one.vector.length()) / largest : 0;
     one.arrow.scale.setScalar(stage.reach);
-    one.arrow.set(one.origin, one.vector, length);
+    one.arrow.set(one.origin, one.vector, length / stage.reach);
   }
 }
 
