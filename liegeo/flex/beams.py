@@ -259,12 +259,11 @@ class _Sweep:
     profile: Profile
     length: float
 
-    def stations(self) -> tuple[Array, NDArray[np.int64]]:
-        """Places 0 … 1 in elements, and these: the ends of all elements, and some between them if they are few."""
-        pieces = int(np.clip(np.ceil(_STATIONS / self.n), 1, 6))
-        xi = np.arange(self.n * pieces + 1) / pieces
-        elements = np.minimum(xi.astype(np.int64), self.n - 1)
-        return xi - elements, elements
+    def stations(self, pieces: int) -> tuple[Array, NDArray[np.int64]]:
+        """Places 0 … 1 in elements, and these: the ends of all elements, and some between them."""
+        k = np.arange(self.n * pieces + 1)
+        elements = np.minimum(k // pieces, self.n - 1)
+        return (k - elements * pieces) / pieces, elements
 
     def sections_at(self, share: Array) -> list[Section]:
         """By share of the length.  A function is only asked between the outermost Gauss points, where it was before."""
@@ -276,17 +275,23 @@ class _Sweep:
         return [self.profile(float(x)) for x in self.length * np.clip(share, low, 1.0 - low)]
 
 
-# Stations along a beam, if its elements are few.
-_STATIONS = 24
+# Stations along all beams, if their elements are few; between two nodes at most six.
+_STATIONS, _PIECES = 24, 6
 # Where the motion within an element is known: at its ends and Gauss points.
 _KNOWN = np.array([0.0, *_XI, 1.0])
-_ENDS = np.eye(6, 12)[np.newaxis], np.eye(6, 12, 6)[np.newaxis]
+_ENDS = np.stack([np.eye(6, 12), np.eye(6, 12, 6)])
 
 
-def _at(xi: float, motion: Array) -> Array:
-    """How the section at ξ turns and moves (6 × 12): the polynomial through what is known, exact for uniform beams."""
-    weights = np.array([np.prod([(xi - b) / (a - b) for b in _KNOWN if b != a]) for a in _KNOWN])
-    return np.asarray(np.tensordot(weights, np.concatenate([_ENDS[0], motion, _ENDS[1]]), axes=1))
+def _between(xi: Array, motion: Array) -> Array:
+    """How sections at ξ turn and move (s × 6 × 12), from what is known of the element of each (s × 6 × 6 × 12).
+
+    A polynomial through the ends and the Gauss points: exact for uniform beams.
+    """
+    others = ~np.eye(len(_KNOWN), dtype=bool)
+    factors = (xi[:, np.newaxis, np.newaxis] - _KNOWN) / np.where(others, _KNOWN[:, np.newaxis] - _KNOWN, 1.0)
+    weights = np.prod(factors, axis=2, where=others)
+    inside = np.einsum("sk,skij->sij", weights[:, 1:-1], motion)
+    return np.asarray(inside + np.einsum("sk,kij->sij", weights[:, [0, -1]], _ENDS))
 
 
 class Frame:
@@ -485,16 +490,16 @@ class Frame:
     def _swept(self, sweep: _Sweep, dofs: NDArray[np.int64], n: int) -> Surface:
         """The surface of one beam."""
         nodes = np.stack(list(self._nodes.values()))
-        xi, elements = sweep.stations()
+        count = len(self._elements)
+        xi, elements = sweep.stations(int(np.clip(np.ceil(_STATIONS / count), 1, _PIECES)))
         rotation = self._elements[sweep.start][0]
-        turn = np.kron(np.eye(4), rotation.T)
-        motion = np.stack(
-            [_at(x, self._elements[sweep.start + e][1].motion) @ turn for x, e in zip(xi, elements, strict=True)]
-        )
+        known = np.stack([element.motion for _, element in self._elements[sweep.start : sweep.start + sweep.n]])
+        motion = _between(xi, known[elements]) @ np.kron(np.eye(4), rotation.T)
         first, last = nodes[self._links[sweep.start][0]], nodes[self._links[sweep.start + sweep.n - 1][1]]
         share = (xi + elements) / sweep.n
         axis = first + share[:, np.newaxis] * (last - first)
-        return swept(outlines(sweep.sections_at(share)), axis, rotation, motion, dofs[sweep.start + elements], n)
+        lines = outlines(sweep.sections_at(share), count)
+        return swept(lines, axis, rotation, motion, dofs[sweep.start + elements], n)
 
 
 def _inertia(mass: float, J: Array) -> Array:

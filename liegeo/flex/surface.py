@@ -81,9 +81,16 @@ def _equivalent(section: Section) -> tuple[Array, ...]:
     return (box_outline(np.sqrt(12.0) * i_y, np.sqrt(12.0) * i_z),)
 
 
-def outlines(sections: Sequence[Section]) -> list[tuple[Array, ...]]:
+# With more elements than these, round sections are drawn with a half and a quarter of their points, and no holes.
+_MANY, _VERY_MANY = 60, 300
+
+
+def outlines(sections: Sequence[Section], n_elements: int) -> list[tuple[Array, ...]]:
     """One or two closed lines (the second one a hole) for each section, all with the same number of points."""
     found = [s.outline if s.outline is not None else _equivalent(s) for s in sections]
+    if n_elements > _MANY:
+        every = 2 if n_elements <= _VERY_MANY else 4
+        found = [(line[:: every if len(line) >= 16 else 1],) for line, *_ in found]
     if len({tuple(map(len, loops)) for loops in found}) > 1:
         # Sections of different kinds along one beam: rectangles can follow each other.
         return [(box_outline(np.sqrt(12.0 * s.Iz / s.A), np.sqrt(12.0 * s.Iy / s.A)),) for s in sections]
@@ -156,12 +163,9 @@ def swept(
         after = np.roll(k, -1)
         # The hole's wall looks inward.
         a, b = (k, after) if loop == 0 else (after, k)
-        for s in range(stations - 1):
-            low, high = s * around, (s + 1) * around
-            triangles += [
-                np.stack([low + a, low + b, high + b], axis=1),
-                np.stack([low + a, high + b, high + a], axis=1),
-            ]
+        low = around * np.arange(stations - 1)[:, np.newaxis]
+        walls = ((low + a, low + b, low + around + b), (low + a, low + around + b, low + around + a))
+        triangles += [np.stack(corners, axis=2).reshape(-1, 3) for corners in walls]
         first += len(polygon)
     cap = _caps(profile[0])
     ends = [cap[:, ::-1], (stations - 1) * around + cap]

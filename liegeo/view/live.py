@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 import time
 import webbrowser
@@ -145,6 +146,11 @@ class _Server(ThreadingHTTPServer):
         except (OSError, OverflowError) as error:
             raise InputError(f"view: cannot listen on port {address[1]}: {error}; port=0 takes a free one.") from None
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A page that is closed while it is being sent is nothing to talk about."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
@@ -223,7 +229,7 @@ def serve(
 
     `show` is called with the address of the page, on this machine and a free port unless `port` says which.  When the
     run is over the page goes on playing it, and can be loaded again until Ctrl-C; without `stay` this returns as soon
-    as a page has got everything.  Ctrl-C during the run ends it, as in `simulate`.
+    as a page has got everything.  Ctrl-C during the run ends it, as in `simulate`, and the server with it.
     """
     looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
     check_model(model)
@@ -237,9 +243,11 @@ def serve(
             live.end(str(error))
             raise
         live.end(result.info.message)
+        # Ctrl-C during the run was the last word.
+        interrupted = not result.info.finished
         try:
-            live.wait()
-            while stay:
+            live.wait(_SIGN if interrupted else None)
+            while stay and not interrupted:
                 time.sleep(_SIGN)
         except KeyboardInterrupt:
             # That is how it ends.

@@ -307,7 +307,7 @@ def _wrapped(angle):
 def test_a_model_at_rest_is_moved_by_sliders(show):
     run = scenes.chain()
     model = run.model
-    page = show(model)
+    page = show(model, traces="link2.4", plots="*.angle")
     assert page.page.locator("#play").is_disabled()
     hinge = page.page.locator("#joint-sliders input").nth(1)
     hinge.fill(str(round(np.pi / 4, 10)))

@@ -153,6 +153,34 @@ def test_a_tree_is_no_model():
         Live(scenes.pendulum_tree())
 
 
+def test_ctrl_c_during_the_run_ends_both():
+    code = f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import scenes
+        from liegeo.view import Live, live, serve
+
+        class Told(Live):
+            def __call__(self, piece):
+                super().__call__(piece)
+                print("going", flush=True)
+
+        live.Live = Told
+        run = scenes.pendulum()
+        result = serve(run.model, run.state(0), 1e6, output=1.0, show=str, progress=False)
+        print(result.info.message, flush=True)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with process:
+        assert process.stdout.readline() == "going\n"
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=60)
+    assert out.splitlines()[-1].startswith("interrupted at t = ")
+    assert (errors, process.returncode) == ("", 0)
+
+
 def test_ctrl_c_ends_the_server_cleanly():
     code = f"""
         import sys

@@ -1,7 +1,7 @@
 // What is drawn: bodies, joints, springs, traces, arrows, the ground, light, and the camera.
 
 import {
-  Box3, BufferAttribute, Color, DirectionalLight, Group, HemisphereLight, Mesh, MeshBasicMaterial, MeshStandardMaterial,
+  Box3, BufferAttribute, Color, DirectionalLight, DoubleSide, Group, HemisphereLight, Mesh, MeshBasicMaterial, MeshStandardMaterial,
   PCFShadowMap, PerspectiveCamera, PlaneGeometry, Raycaster, Scene, ShadowMaterial, SphereGeometry,
   SRGBColorSpace, Vector2, Vector3, WebGLRenderer, BoxGeometry,
 } from "three";
@@ -104,21 +104,27 @@ export class Stage {
     this.dirty = true;
   }
 
-  // How far everything goes during the runs; the ground lies below it, or at z = 0 if nothing comes deeper.
-  measure() {
+  // Corners of what is seen during the runs.
+  #outermost() {
     this.points = [];
-    for (const { run, bodies } of this.sets) {
+    for (const { run, bodies, lines } of this.sets) {
       const n = run.length;
       for (let k = 0; k < Math.min(LOOKS, n); k++) {
-        run.evaluate(n > 1 ? Math.round((k * (n - 1)) / (Math.min(LOOKS, n) - 1)) : 0, 0, 1);
+        run.evaluate(n > 1 ? Math.round((k * (n - 1)) / (Math.min(LOOKS, n) - 1)) : 0, 0, this.magnify);
         run.bodies.forEach((body, b) => {
           for (const corner of bodies[b].corners) {
             this.points.push(corner.clone().applyQuaternion(body.shown.q).add(body.shown.p));
           }
         });
+        for (const { a, b } of lines) for (const end of [a, b]) this.points.push(run.place(end, here).p.clone());
       }
     }
     if (!this.points.length) this.points.push(this.vector(-1, -1, -1), this.vector(1, 1, 1));
+  }
+
+  // How far everything goes; the ground lies below it, or at z = 0 if nothing comes deeper.
+  measure() {
+    this.#outermost();
     const box = new Box3().setFromPoints(this.points);
     this.box = box;
     this.radius = Math.max(0.5 * box.getSize(new Vector3()).length(), 1e-9);
@@ -204,6 +210,8 @@ export class Stage {
   }
 
   fit() {
+    this.#outermost();
+    this.show(this.time);
     this.look(this.camera.position.clone().sub(this.controls.target));
   }
 
@@ -244,6 +252,9 @@ export class Stage {
     this.time = time;
     for (const set of this.sets) {
       set.run.show(time, this.magnify);
+      if (this.options.colors) set.measure();
+    }
+    for (const set of this.sets) {
       set.update();
     }
     this.#carry();
@@ -323,8 +334,10 @@ class RunSet {
     });
     this.arrows = description.arrows.map(({ name, kind, axes, anchor }) => {
       const material = this.#material(KINDS[kind]);
-      material.roughness = 0.7;
-      const arrow = new Arrow(material, kind, 0.009 * stage.size);
+      // Seen through the bodies that they act in.
+      Object.assign(material, { depthTest: false, transparent: true, opacity: this.ghost ? 0.35 : 0.92 });
+      const arrow = new Arrow(material, kind, 0.008 * stage.size);
+      arrow.traverse((one) => (one.renderOrder = 10));
       this.vectors.add(arrow);
       return { name, kind, axes, arrow, anchor: new Anchor(anchor, arrays), origin: new Vector3(), vector: new Vector3() };
     });
@@ -359,6 +372,8 @@ class RunSet {
           paint = this.#material(body.color);
           paint.color.multiplyScalar(0.35);
         }
+        // Meshes that people bring may be open, or turned inside out.
+        if (part.kind === "mesh") paint.side = DoubleSide;
         const mesh = this.#mesh(geometry, paint, body.name);
         mesh.position.copy(place.p);
         mesh.quaternion.copy(place.q);
@@ -435,6 +450,21 @@ class RunSet {
     for (const { skin } of this.bodies) if (skin) skin.largest = null;
   }
 
+  // Largest displacements of skins that are not known yet, from about a hundred frames.
+  measure() {
+    const { eta } = this.run.tracks;
+    this.run.bodies.forEach((body, b) => {
+      const { skin } = this.bodies[b];
+      if (!skin || skin.largest !== null) return;
+      skin.largest = 0;
+      const step = Math.max(1, Math.floor(eta.length / 100));
+      for (let i = 0; i < eta.length; i += step) {
+        const distances = displacements(skin, eta.data.subarray(i * eta.width + body.first), body.modes);
+        for (const distance of distances) skin.largest = Math.max(skin.largest, distance);
+      }
+    });
+  }
+
   draw() {
     const place = new Pose();
     for (const trace of this.traces) trace.points = new Float64Array(3 * this.run.length);
@@ -489,37 +519,16 @@ class RunSet {
     }
   }
 
-  // Colours from displacement, as a share of the largest one of the run.
+  // Colours from displacement, as a share of the largest one of the runs.
   #paint(body, skin) {
-    const { vertices, modes, mesh } = skin;
-    const n = vertices.length / 3;
-    const distances = new Float64Array(n);
-    const measure = (eta) => {
-      let largest = 0;
-      for (let v = 0; v < n; v++) {
-        let sum = 0;
-        for (let d = 0; d < 3; d++) {
-          let u = 0;
-          for (let k = 0; k < body.modes; k++) u += modes[3 * n * k + 3 * v + d] * eta(k);
-          sum += u * u;
-        }
-        distances[v] = Math.sqrt(sum);
-        if (distances[v] > largest) largest = distances[v];
-      }
-      return largest;
-    };
-    if (skin.largest === null) {
-      const { eta } = this.run.tracks;
-      skin.largest = 0;
-      const steps = Math.max(1, Math.floor(eta.length / 100));
-      for (let i = 0; i < eta.length; i += steps) {
-        skin.largest = Math.max(skin.largest, measure((k) => eta.data[i * eta.width + body.first + k]));
-      }
-    }
-    measure((k) => this.run.eta[body.first + k] + this.run.added[body.first + k]);
-    const { geometry } = mesh;
+    const eta = this.run.eta.slice(body.first, body.first + body.modes);
+    eta.forEach((_, k) => (eta[k] += this.run.added[body.first + k]));
+    const distances = displacements(skin, eta, body.modes);
+    const { geometry } = skin.mesh;
     const { source } = geometry.userData;
-    if (!geometry.attributes.color) geometry.setAttribute("color", new BufferAttribute(new Float32Array(3 * source.length), 3));
+    if (!geometry.attributes.color) {
+      geometry.setAttribute("color", new BufferAttribute(new Float32Array(3 * source.length), 3));
+    }
     const colors = geometry.attributes.color.array;
     const scale = this.stage.largestDisplacement();
     source.forEach((v, k) => scaleColor(scale > 0 ? distances[v] / scale : 0, colors, 3 * k));
@@ -555,11 +564,19 @@ class RunSet {
     if (one.axes === "body") one.vector.applyQuaternion(run.bodies[one.anchor.body].shown.q);
     else if (one.axes === "frame") one.vector.applyQuaternion(here.q);
     const largest = stage.largest(one.kind);
-    const length = largest > 0 ? (0.6 * stage.size * stage.arrowScale * one.vector.length()) / largest : 0;
+    const length = largest > 0 ? (0.5 * stage.size * stage.reach * stage.arrowScale * one.vector.length()) / largest : 0;
     one.arrow.scale.setScalar(stage.reach);
-    one.arrow.set(one.origin, one.vector, length);
+    one.arrow.set(one.origin, one.vector, length / stage.reach);
   }
 }
 
 const here = new Pose();
 const turned = new Pose();
+
+// How far modal coordinates move each vertex of a skin.
+function displacements({ vertices, modes }, eta, count) {
+  const n = vertices.length;
+  const moved = new Float64Array(n);
+  for (let k = 0; k < count; k++) for (let j = 0, m = k * n; j < n; j++, m++) moved[j] += eta[k] * modes[m];
+  return Float64Array.from({ length: n / 3 }, (_, v) => Math.hypot(moved[3 * v], moved[3 * v + 1], moved[3 * v + 2]));
+}
