@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
+from liegeo.errors import InputError
 from liegeo.lie import SO3Q
 from liegeo.model import constraints, forces, joints, shapes
 from liegeo.model.body import Body, FlexibleBody, Node, place_on
@@ -57,7 +58,7 @@ class Looks:
         """Rigid things fixed to body i."""
         body = self.bodies[i]
         if body.shapes:
-            return [self._shape(shape) for shape in body.shapes]
+            return [self._shape(body.name, shape) for shape in body.shapes]
         if isinstance(self.joints[i], forces.WheelJoint):
             return [self._wheel(i)]
         if isinstance(body, FlexibleBody):
@@ -125,7 +126,7 @@ class Looks:
 
     # ---- made of what is known
 
-    def _shape(self, shape: shapes.Shape) -> dict[str, Any]:
+    def _shape(self, body: str, shape: shapes.Shape) -> dict[str, Any]:
         out: dict[str, Any] = {"pose": pose_numbers(still(shape.at)), "color": shape.color}
         if isinstance(shape, shapes.Box):
             return out | {"kind": "box", "size": np.asarray(shape.size).tolist()}
@@ -133,7 +134,9 @@ class Looks:
             return out | {"kind": "sphere", "radius": shape.radius}
         if isinstance(shape, shapes.Cylinder):
             return out | {"kind": "cylinder", "radius": shape.radius, "length": shape.length}
-        assert isinstance(shape, shapes.Mesh)
+        if not isinstance(shape, shapes.Mesh):
+            known = ", ".join(kind.__name__ for kind in shapes.ALL_SHAPES)
+            raise InputError(f"view: body '{body}' has a shape {type(shape).__name__}, expected one of {known}.")
         vertices, triangles = self.arrays.put(shape.vertices), self.arrays.put(shape.triangles, "u4")
         return out | {"kind": "mesh", "vertices": vertices, "triangles": triangles}
 
@@ -269,7 +272,8 @@ def _corners(shape: shapes.Shape) -> list[Array]:
         half = 0.5 * np.asarray(shape.size)
     elif isinstance(shape, shapes.Cylinder):
         half = np.array([shape.radius, shape.radius, 0.5 * shape.length])
-    else:
-        assert isinstance(shape, shapes.Sphere)
+    elif isinstance(shape, shapes.Sphere):
         half = np.full(3, shape.radius)
+    else:
+        return []
     return [X[:3, 3] + X[:3, :3] @ (half * sign) for sign in ((1, 1, 1), (-1, -1, -1), (1, -1, 1), (-1, 1, -1))]

@@ -20,6 +20,7 @@ from liegeo.errors import InputError
 from liegeo.model.body import FlexibleBody, LumpedNode
 from liegeo.model.constraints import Distance, Rolling
 from liegeo.model.joints import Fixed, Free, Revolute
+from liegeo.model.shapes import Shape
 from liegeo.view import write_page
 from liegeo.view.arrays import Arrays
 from liegeo.view.looks import Looks
@@ -356,6 +357,15 @@ def test_what_is_no_run_is_said(tmp_path):
     with pytest.raises(InputError, match=r"view: state is State\(.*\), expected model.state\(…\) of this model"):
         write_page(other, file, state=scenes.pendulum().end)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_shape_that_cannot_be_drawn_is_said(tmp_path):
+    body = lg.Body("blob", 1.0, inertia=(1, 1, 1), shapes=[Shape()])
+    model = lg.Tree([body], [Free(name="f", parent="world", child="blob")]).compile()
+    with pytest.raises(
+        InputError, match="view: body 'blob' has a shape Shape, expected one of Box, Sphere, Cylinder, Mesh"
+    ):
+        write_page(model, tmp_path / "p.html")
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path):
