@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -22,12 +24,6 @@ MODELS = sorted((ROOT / "models").glob("*.yaml"))
 def same(a, b):
     """Whether two compiled models are equal to the bit."""
     return np.array_equal(a.fingerprint, b.fingerprint) and a.floats.tobytes() == b.floats.tobytes()
-
-
-def write(folder, text, name="model.yaml"):
-    file = folder / name
-    file.write_text(text, encoding="utf-8")
-    return file
 
 
 # ---- the files of the repository
@@ -96,3 +92,24 @@ def test_the_flexible_arm_bends_slowly_enough_to_be_seen():
     assert 2.0 < frequencies[0] < 15.0
     # a thin cantilever of the upper tube that carries at its end all that is beyond it would be slower
     assert frequencies[0] < 15.0 < frequencies[2]
+
+
+def test_nothing_is_imported_before_a_file_is_loaded():
+    code = "import sys, liegeo as lg; lg.load, lg.io.READERS; print([m for m in sys.modules if m in HEAVY])"
+    heavy = ("numba", "numpy", "pint", "pydantic", "scipy", "yaml")
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace("HEAVY", repr(heavy))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_sweep_over_a_parameter():
+    """The period of small swings of one rod grows as the square root of its length."""
+    periods = []
+    for length in (0.5, 2.0):
+        model = lg.load(ROOT / "models/double_pendulum.yaml", set={"rod.length": length}).compile()
+        M = dynamics.mass_matrix(model, model.state())
+        K = dynamics.inverse_derivatives(model, model.state()).q
+        periods.append(2 * np.pi / np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)).real.min()))
+    # but for the radius of the rods, which stays
+    assert periods[1] / periods[0] == pytest.approx(2.0, rel=1e-3)

@@ -13,12 +13,14 @@ import time
 import tracemalloc
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import liegeo as lg
 from liegeo.errors import ModelFileError
+from liegeo.io import source
 
 FOLDER = Path(__file__).parent / "broken"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -196,6 +198,25 @@ def only_model_file_errors(folder, text):
 def test_the_whole_of_it_is_right(tmp_path):
     (tmp_path / "whole.yaml").write_text(WHOLE, "utf-8")
     assert len(lg.load(tmp_path / "whole.yaml").tree.loops) == 3
+    jsonschema.Draft202012Validator(lg.io.schema()).validate(source.parse(WHOLE, "whole.yaml").data)
+
+
+SEEN_BY_EDITORS = ("unknown_key", "unknown_kind", "no_kind", "short_axis", "yes_and_no", "list_of_bodies", "no_bodies")
+SEEN_BY_EDITORS += ("half_an_element", "newer_version", "unknown_method", "unknown_mode_set", "unknown_direction")
+
+
+@pytest.mark.parametrize("name", SEEN_BY_EDITORS)
+def test_editors_see_what_is_wrong_with_the_form(name):
+    validator = jsonschema.Draft202012Validator(lg.io.schema())
+    assert not validator.is_valid(source.read(FOLDER / f"{name}.yaml").data)
+
+
+def test_every_key_of_the_schema_is_described():
+    """What an editor shows beside a key."""
+    schema = lg.io.schema()
+    for name, definition in {"the document": schema, **schema["$defs"]}.items():
+        for key, value in definition.get("properties", {}).items():
+            assert value.get("description"), f"{name}: {key}"
 
 
 @settings(max_examples=150)
