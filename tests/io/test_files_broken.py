@@ -70,7 +70,8 @@ def test_a_broken_file_says_what_to_do(path):
         events, _events = _events, None
         took, (_, peak) = time.perf_counter() - began, tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert f"{caught.value}\n" == path.with_suffix(".txt").read_text("utf-8")
+    said = str(caught.value).replace(str(path), path.name)
+    assert f"{said}\n" == path.with_suffix(".txt").read_text("utf-8")
     assert took < SECONDS
     assert peak < BYTES
     for event, what in events:
@@ -86,7 +87,7 @@ def test_every_problem_has_a_place_in_the_file(path):
         lg.load(path)
     lines = path.read_bytes().splitlines() or [b""]
     for problem in caught.value.problems:
-        assert problem.file == path.name
+        assert problem.file == str(path)
         assert 1 <= problem.line <= len(lines)
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
         assert problem.message.rstrip()[-1] in ".?"
