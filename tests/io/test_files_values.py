@@ -419,7 +419,9 @@ def test_signals(tmp_path):
     ("{file: table.csv, value: [a, b]}", "names 2 columns, expected 1"),
     ("{file: table.csv, value: trque}", "the column 'trque', which is not in 'table.csv'. Did you mean 'torque'?"),
     ("{file: text.csv, value: torque}", "names 'text.csv', in which not every row has numbers in these columns"),
+    ("{file: latin.csv, value: torque}", "inputs.hinge.file is 'latin.csv', which is not a CSV file in UTF-8"),
     ("{file: table.csv, value: torque, unit: kg}", "is a mass, expected a torque"),
+    ("{file: table.csv, value: torque, unit: m**9**9}", "is 'm**9**9', which is no unit"),
     ("{pieces: []}", "has no pieces, expected at least one"),
     ("{pieces: [{value: 1}, {value: 2}]}", "expected an `until` for each piece but the last, in rising order"),
     ("{pieces: [{until: 1, value: [1, 2]}, {value: 2}]}", "has a piece [1, 2] with 2 entries, expected 1"),
@@ -427,6 +429,7 @@ def test_signals(tmp_path):
 ])  # fmt: skip
 def test_what_is_said_about_signals(tmp_path, signal, message):
     (tmp_path / "table.csv").write_text("time,torque\n0,0\n1,1\n", "utf-8")
+    (tmp_path / "latin.csv").write_bytes(b"time,torque\n0,\xfc\n")
     (tmp_path / "text.csv").write_text("time,torque\n0,0\n1,high\n", "utf-8")
     text = ROD + f"experiment: {{end: 2 s, inputs: {{hinge: {signal}}}}}\n"
     assert message in problem(tmp_path, text)
