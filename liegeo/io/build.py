@@ -468,19 +468,11 @@ def _variable(options: Form | None, what: str) -> Variable:
     if "variability" in given and what != "parameters":
         raise WrongError("is for parameters only", "variability")
     if "unit" in given:
-        _under("unit", _known_unit, given["unit"])
+        _under("unit", units.named_unit, given["unit"])
     for key in ("min", "max", "nominal", "start"):
         if key in given:
             given[key] = _under(key, read_number, given[key], [])
     return Variable(**given)
-
-
-def _known_unit(text: str) -> None:
-    try:
-        if units.parse(f"1 {text}") is None:
-            raise InputError("is no unit")
-    except InputError as error:
-        raise InputError(f"is {show(text)}, which {error}") from None
 
 
 def _overridden(

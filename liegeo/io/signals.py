@@ -182,8 +182,11 @@ class Reading:
         names = table.value if isinstance(table.value, list) else [table.value]
         if len(names) != len(self.wanted):
             raise InputError(f"names {len(names)} columns, expected {len(self.wanted)}")
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = list(csv.reader(line for line in file if not line.startswith("#")))
+        try:
+            with path.open(newline="", encoding="utf-8-sig") as file:
+                rows = list(csv.reader(line for line in file if not line.startswith("#")))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise WrongError(f"is {show(table.file)}, which is not a CSV file in UTF-8: {error}", "file") from None
         header = [name.strip() for name in rows[0]] if rows else []
         columns = []
         for name in (table.time, *names):
@@ -197,15 +200,16 @@ class Reading:
         except (ValueError, IndexError):
             raise InputError(f"names '{table.file}', in which not every row has numbers in these columns") from None
         if table.unit is not None:
-            factor, powers, _ = units.unit(table.unit)
+            one = units.named_unit(table.unit)
             for wanted in self.wanted:
-                Quantity(1.0, powers).to(wanted)
-            numbers[:, 1:] *= factor
+                one.to(wanted)
+            numbers[:, 1:] *= one.value
         return numbers[:, 0], numbers[:, 1:]
 
     def _sampled(self, times: Any, values: NDArray[np.float64], interpolation: str | None) -> Any:
         times = np.asarray(times, dtype=np.float64)
-        if len(times) < 2 or not (np.diff(times) > 0.0).all() or not np.isfinite(values).all():
+        rising = len(times) >= 2 and np.isfinite(times).all() and (np.diff(times) > 0.0).all()
+        if not rising or not np.isfinite(values).all():
             raise InputError("has times that do not rise, or fewer than two, or values that are not finite")
         if self.law and interpolation == LINEAR:
             raise InputError(

@@ -95,7 +95,8 @@ def dotted(path: Path_) -> str:
 
 def read(path: Path) -> Source:
     """The document in a file."""
-    name = path.name
+    # as it was given: terminals and editors then lead from a message to its line
+    name = str(path)
     try:
         size = path.stat().st_size
         if size > LARGEST:
@@ -112,7 +113,7 @@ def read(path: Path) -> Source:
             )
         data = path.read_bytes()
     except OSError as error:
-        raise ModelFileError([Problem(str(path), 0, 0, "", f"cannot be read: {error.strerror or error}.")]) from None
+        raise ModelFileError([Problem(name, 0, 0, "", f"cannot be read: {error.strerror or error}.")]) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -250,6 +250,17 @@ def parse(text: str) -> Quantity | None:
     return Quantity(value, powers, kind=kind, text=text)
 
 
+def named_unit(text: str) -> Quantity:
+    """One of a unit."""
+    try:
+        found = parse(f"1 {text}")
+    except InputError as error:
+        raise InputError(f"is '{text}', which {error}") from None
+    if found is None:
+        raise InputError(f"is '{text}', which is no unit")
+    return found
+
+
 def written(powers: Powers) -> str:
     """Powers as a unit: `kg*m^2/s^2`; nothing for a number."""
     above = [f"{u}^{p:g}" if p != 1 else u for u, p in zip(_BASE_UNITS, powers, strict=True) if p > 0]

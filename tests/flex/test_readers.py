@@ -544,8 +544,16 @@ SPARSE = struct.pack("<4i8s", 3, -3, 6, 2, b"K       ")
 TEXT_HEAD = "       3       3       6       2K       1P,3E23.16\n"
 ONE = f"{1.0:23.16E}"
 
+
+def outside(folder):
+    job(folder)
+    with readers.within(folder / "models"):
+        readers.read(folder / "short.inp")
+
+
 REFUSED = {
     # choosing a reader
+    "outside of the folder": (outside, "is not in the folder of the model, from which alone files are read."),
     "suffix": (one("x.cdb", ""), "the suffix '.cdb' belongs to no reader", ".sti, .mas, .dof: CalculiX"),
     "no file": (lambda p: readers.read(p / "x.inp"), "x.inp: is not a file."),
     "lonely": (one("x.dof", "1.1\n"), "is a .dof file, but not of calculix: what belongs to it is missing."),

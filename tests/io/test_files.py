@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +23,7 @@ def same(a, b):
     return np.array_equal(a.fingerprint, b.fingerprint) and a.floats.tobytes() == b.floats.tobytes()
 
 
+<<<<<<< HEAD
 def write(folder, text, name="model.yaml"):
     file = folder / name
     file.write_text(text, encoding="utf-8")
@@ -28,6 +31,31 @@ def write(folder, text, name="model.yaml"):
 
 
 # ---- the files of the repository: all of them in test_models.py, here those that are ours
+=======
+# ---- the files of the repository
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_every_model_loads_says_where_its_numbers_come_from_and_keeps_to_the_schema(path):
+    mechanism = lg.load(path)
+    assert len(mechanism.description) > 80
+    assert path.name in (ROOT / "models/README.md").read_text("utf-8")
+    text = path.read_text("utf-8")
+    assert text.startswith("# yaml-language-server: $schema=../docs/model.schema.json\n")
+    jsonschema.Draft202012Validator(lg.io.schema()).validate(source.read(path).data)
+
+
+@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
+def test_every_model_survives_being_written(path, tmp_path):
+    mechanism = lg.load(path)
+    again = lg.load(lg.save(lg.load(path), tmp_path / "again.yaml"))
+    assert same(mechanism.compile(), again.compile())
+    assert again.parameters == mechanism.parameters
+    a, b = mechanism.state(), again.state()
+    assert (a.q.tobytes(), a.v.tobytes(), a.t) == (b.q.tobytes(), b.v.tobytes(), b.t)
+    by_numbers = lg.load(lg.save(mechanism.tree, tmp_path / "numbers.yaml"))
+    assert same(mechanism.compile(), by_numbers.compile())
+>>>>>>> fc4925fa3b52e3ebd9295a8128c519e8b5674bdb
 
 
 def test_the_published_schema_is_that_of_the_code():
@@ -71,3 +99,24 @@ def test_the_flexible_arm_bends_slowly_enough_to_be_seen():
     assert 2.0 < frequencies[0] < 15.0
     # a thin cantilever of the upper tube that carries at its end all that is beyond it would be slower
     assert frequencies[0] < 15.0 < frequencies[2]
+
+
+def test_nothing_is_imported_before_a_file_is_loaded():
+    code = "import sys, liegeo as lg; lg.load, lg.io.READERS; print([m for m in sys.modules if m in HEAVY])"
+    heavy = ("numba", "numpy", "pint", "pydantic", "scipy", "yaml")
+    done = subprocess.run(
+        [sys.executable, "-c", code.replace("HEAVY", repr(heavy))], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_sweep_over_a_parameter():
+    """The period of small swings of one rod grows as the square root of its length."""
+    periods = []
+    for length in (0.5, 2.0):
+        model = lg.load(ROOT / "models/double_pendulum.yaml", set={"rod.length": length}).compile()
+        M = dynamics.mass_matrix(model, model.state())
+        K = dynamics.inverse_derivatives(model, model.state()).q
+        periods.append(2 * np.pi / np.sqrt(np.linalg.eigvals(np.linalg.solve(M, K)).real.min()))
+    # but for the radius of the rods, which stays
+    assert periods[1] / periods[0] == pytest.approx(2.0, rel=1e-3)

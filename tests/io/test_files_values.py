@@ -210,8 +210,18 @@ def test_no_text_makes_the_grammar_fail_in_another_way(text):
         value(f"$({text})")
 
 
-@pytest.mark.parametrize("text", ["t^3 - 2*t", "sin(2*t) * cos(t)", "exp(-t) / (1 + t^2)", "sqrt(1 + t) + tan(t/3)",
-                                  "log(2 + t) - abs(t - 3)", "max(t, 0.1) * min(t^2, 5)", "-t^-2"])  # fmt: skip
+FUNCTIONS_OF_TIME = [
+    "t^3 - 2*t",
+    "sin(2*t) * cos(t)",
+    "exp(-t) / (1 + t^2)",
+    "sqrt(1 + t) + tan(t/3)",
+    "-t^-2",
+    "1 - 2/t",
+]
+FUNCTIONS_OF_TIME += ["log(2 + t) - abs(t - 3)", "max(t, 0.1) * min(t^2, 5)"]
+
+
+@pytest.mark.parametrize("text", FUNCTIONS_OF_TIME)
 def test_jets_are_derivatives(text):
     function = expressions.function_of_time(expressions.parse(f"$({text})"), lambda name: None)
     h = 1e-4
@@ -409,7 +419,9 @@ def test_signals(tmp_path):
     ("{file: table.csv, value: [a, b]}", "names 2 columns, expected 1"),
     ("{file: table.csv, value: trque}", "the column 'trque', which is not in 'table.csv'. Did you mean 'torque'?"),
     ("{file: text.csv, value: torque}", "names 'text.csv', in which not every row has numbers in these columns"),
+    ("{file: latin.csv, value: torque}", "inputs.hinge.file is 'latin.csv', which is not a CSV file in UTF-8"),
     ("{file: table.csv, value: torque, unit: kg}", "is a mass, expected a torque"),
+    ("{file: table.csv, value: torque, unit: m**9**9}", "is 'm**9**9', which is no unit"),
     ("{pieces: []}", "has no pieces, expected at least one"),
     ("{pieces: [{value: 1}, {value: 2}]}", "expected an `until` for each piece but the last, in rising order"),
     ("{pieces: [{until: 1, value: [1, 2]}, {value: 2}]}", "has a piece [1, 2] with 2 entries, expected 1"),
@@ -417,6 +429,7 @@ def test_signals(tmp_path):
 ])  # fmt: skip
 def test_what_is_said_about_signals(tmp_path, signal, message):
     (tmp_path / "table.csv").write_text("time,torque\n0,0\n1,1\n", "utf-8")
+    (tmp_path / "latin.csv").write_bytes(b"time,torque\n0,\xfc\n")
     (tmp_path / "text.csv").write_text("time,torque\n0,0\n1,high\n", "utf-8")
     text = ROD + f"experiment: {{end: 2 s, inputs: {{hinge: {signal}}}}}\n"
     assert message in problem(tmp_path, text)
@@ -518,6 +531,18 @@ fmu:
 
 
 # ---- mechanisms made in Python, and writing
+
+
+@pytest.mark.parametrize("place", ["a", ("a", None), ("world", (1.0, 2.0, 3.0)), ("a", "f"), "a.f"])
+def test_places_of_every_kind_are_written(tmp_path, place):
+    body = lg.Body("a", mass=1.0, inertia=(1, 1, 1), frames={"f": (0, 0, 1)})
+    spring = lm.SpringDamper(name="spring", a=place, b=("world", (0, 0, 1)), stiffness=1.0)
+    law = lm.Motion(name="held", joint="base", law=0.25)
+    tree = lg.Tree([body], [lm.Revolute(name="base", parent="world", child="a")], forces=[spring], loops=[law])
+    again = lg.load(lg.save(tree, tmp_path / "place.yaml"))
+    assert again.compile().floats.tobytes() == tree.compile().floats.tobytes()
+    assert again.tree.loops[0].law == 0.25
+
 
 BODY = lg.Body("ball", mass=1.0, inertia=(1, 1, 1))
 
