@@ -23,39 +23,7 @@ def same(a, b):
     return np.array_equal(a.fingerprint, b.fingerprint) and a.floats.tobytes() == b.floats.tobytes()
 
 
-<<<<<<< HEAD
-def write(folder, text, name="model.yaml"):
-    file = folder / name
-    file.write_text(text, encoding="utf-8")
-    return file
-
-
 # ---- the files of the repository: all of them in test_models.py, here those that are ours
-=======
-# ---- the files of the repository
-
-
-@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
-def test_every_model_loads_says_where_its_numbers_come_from_and_keeps_to_the_schema(path):
-    mechanism = lg.load(path)
-    assert len(mechanism.description) > 80
-    assert path.name in (ROOT / "models/README.md").read_text("utf-8")
-    text = path.read_text("utf-8")
-    assert text.startswith("# yaml-language-server: $schema=../docs/model.schema.json\n")
-    jsonschema.Draft202012Validator(lg.io.schema()).validate(source.read(path).data)
-
-
-@pytest.mark.parametrize("path", MODELS, ids=lambda p: p.stem)
-def test_every_model_survives_being_written(path, tmp_path):
-    mechanism = lg.load(path)
-    again = lg.load(lg.save(lg.load(path), tmp_path / "again.yaml"))
-    assert same(mechanism.compile(), again.compile())
-    assert again.parameters == mechanism.parameters
-    a, b = mechanism.state(), again.state()
-    assert (a.q.tobytes(), a.v.tobytes(), a.t) == (b.q.tobytes(), b.v.tobytes(), b.t)
-    by_numbers = lg.load(lg.save(mechanism.tree, tmp_path / "numbers.yaml"))
-    assert same(mechanism.compile(), by_numbers.compile())
->>>>>>> fc4925fa3b52e3ebd9295a8128c519e8b5674bdb
 
 
 def test_the_published_schema_is_that_of_the_code():
