@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 from scipy.integrate import solve_ivp
 
 import liegeo as lg
