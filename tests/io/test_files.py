@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pytest
 from scipy.integrate import solve_ivp
 
 import liegeo as lg

@@ -20,6 +20,7 @@ from liegeo import dynamics, operators
 from liegeo.io import source
 from liegeo.model import State
 from liegeo.model.constraints import Motion
+from liegeo.results.names import names_of
 
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "tests" / "loops"), str(ROOT / "tests" / "flex")]
@@ -154,7 +155,7 @@ def test_files_compile_to_the_models_of_python(name, given, build):
     ],
 )
 def test_files_accelerate_as_the_models_of_python(name, build):
-    """Undeformed, in a random posture: numbers differ in their last digit, and modes of equal frequency may be mixed."""
+    """Undeformed, in a random posture: last digits differ, and modes of equal frequency may be mixed."""
     model, other = load(name).compile(), build()
     rng = np.random.default_rng(7)
     joints = [joint.name for joint in model.tree.joints if joint.name in model.group.v]
@@ -285,7 +286,7 @@ def test_the_panels_have_the_frequencies_of_the_thesis(table):
 
 
 def test_the_manipulator_is_a_case_of_table_1():
-    """[JR90]: six flexible bodies with five cantilever modes; the mass matrix of its operators; 𝒜ℬ-type recursions."""
+    """[JR90]: six flexible bodies with five cantilever modes; the inverse of its mass matrix by innovations."""
     mechanism = load("jr90_manipulator")
     model, state = mechanism.compile(), mechanism.state()
     links = [body for body in mechanism.tree.bodies if body.name.startswith("link")]
@@ -309,7 +310,7 @@ def test_the_spacecraft_exchanges_momentum_with_its_wheels():
 
 
 def test_the_link_has_calculix_own_frequencies():
-    """Clamped, without payload: two normal modes beside the static shapes of the tip give the first three bending modes."""
+    """Clamped, without payload."""
     printed = json.loads((ROOT / "models/data/link.json").read_text("utf-8"))["frequencies"]
     link = load("calculix_link").tree.bodies[1]
     assert frequencies(link.K, link.M_e, 2) == pytest.approx(printed[:2], rel=2e-3)
@@ -331,3 +332,28 @@ def test_the_crane_carries_its_load():
     weights = 3000 * run["boom.10.position"][:, 0].mean() + 200 * head[0]
     weights += np.asarray(mechanism.tree.bodies[1].moment)[0] * np.cos(run["luff.angle"].mean())
     assert run["luffing.tau"].mean() * arm == pytest.approx(9.81 * weights, rel=0.03)
+
+
+# ---- the gallery
+
+
+COMMANDS = re.findall(r"^(liegeo .+)$", (ROOT / "docs/gallery.md").read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_gallery_has_a_command_and_a_picture_for_every_model():
+    text = (ROOT / "docs/gallery.md").read_text("utf-8")
+    for path in MODELS:
+        assert f"(figures/gallery_{path.stem}.png)" in text
+        assert any(f" models/{path.name} " in command for command in COMMANDS), path.name
+        assert (ROOT / "docs/figures" / f"gallery_{path.stem}.png").stat().st_size < 80_000
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_commands_of_the_gallery_name_what_there_is(command):
+    name = re.search(r"models/(\w+)\.yaml", command)[1]
+    mechanism = load(name, **dict(pair.split("=") for pair in re.findall(r"--set (\S+)", command)))
+    names = names_of(mechanism.compile())
+    for column in re.findall(r"(?:-c|--plot) (\S+)", command):
+        assert column.endswith(".png") or names.match([column])
+    for frame in re.findall(r"--trace (\S+)", command):
+        assert names.match([f"{frame}.position"])
