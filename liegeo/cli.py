@@ -164,8 +164,9 @@ def new(
         if not show:
             raise typer.BadParameter("give the new system a name, or --list")
         return
-    out.wrote(shipped.copy(template, Path(f"{name}.yaml" if not name.endswith((".yaml", ".yml")) else name)))
-    out.show(None, f"Look at it with: liegeo view {name}.yaml")
+    file = Path(name if name.endswith((".yaml", ".yml")) else f"{name}.yaml")
+    out.wrote(*shipped.copy(template, file))
+    out.show(None, f"Look at it with: liegeo view {file}")
 
 
 @app.command()

@@ -126,6 +126,10 @@ def test_new_writes_a_file_to_change_and_no_other(liegeo, tmp_path):
     assert (tmp_path / "crane.yaml").read_bytes() == before
     code, _, err = liegeo("new", "x", "--from", "double_pendulm")
     assert "is no model that comes with liegeo. Did you mean 'double_pendulum'?" in err
+    assert liegeo("new", "link", "--from", "calculix_link")[0] == 0
+    assert lg.load(tmp_path / "link.yaml").compile().nv > 1
+    assert "is there already" in liegeo("new", "other", "--from", "calculix_link")[2]
+    assert not (tmp_path / "other.yaml").exists()
     code, out, _ = liegeo("new", "--list")
     assert code == 0
     assert all(name in out for name in shipped.paths())

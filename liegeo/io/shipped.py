@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import re
 from pathlib import Path
+from typing import BinaryIO
 
 from liegeo.errors import InputError
 from liegeo.model.checks import suggest
 from liegeo.results.tables import write_whole
 
 _PACKAGE = Path(__file__).parents[1]
+# Where files that models name are, beside them.
+_DATA = "data"
 
 
 def folder() -> Path:
@@ -42,12 +47,24 @@ def titles() -> dict[str, str]:
     return out
 
 
-def copy(name: str, target: Path) -> Path:
-    """Write a copy of a model file, never over another file."""
-    if target.exists():
-        raise InputError(f"{target} is there already; give another name, or remove it first.")
+def copy(name: str, target: Path) -> tuple[Path, ...]:
+    """Write a copy of a model file, and of the data that it names, never over another file; what was written."""
     source = find(name)
     text = source.read_text("utf-8")
     # Editors find the schema where `liegeo schema` was written to, not in this repository.
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith("# yaml-language-server:")]
-    return write_whole(target, lambda file: file.write("".join(lines).encode()))
+    content = {target: "".join(lines).encode()}
+    for data in dict.fromkeys(re.findall(rf"\b{_DATA}/[\w./-]*\w", text)):
+        if (source.parent / data).is_file():
+            content[target.parent / data] = (source.parent / data).read_bytes()
+    for file in content:
+        if file.exists():
+            raise InputError(f"{file} is there already; give another name, or remove it first.")
+    for file, written in content.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(file, functools.partial(_write, written))
+    return tuple(content)
+
+
+def _write(content: bytes, file: BinaryIO) -> None:
+    file.write(content)
