@@ -54,9 +54,10 @@ def copy(name: str, target: Path) -> tuple[Path, ...]:
     # Editors find the schema where `liegeo schema` was written to, not in this repository.
     lines = [line for line in text.splitlines(keepends=True) if not line.startswith("# yaml-language-server:")]
     content = {target: "".join(lines).encode()}
-    for data in dict.fromkeys(re.findall(rf"\b{_DATA}/[\w./-]*\w", text)):
-        if (source.parent / data).is_file():
-            content[target.parent / data] = (source.parent / data).read_bytes()
+    for stem in dict.fromkeys(re.findall(rf"\b{_DATA}/(\w+)", text)):
+        # programs keep what belongs together under one name
+        for file in sorted((source.parent / _DATA).glob(f"{stem}.*")):
+            content[target.parent / _DATA / file.name] = file.read_bytes()
     for file in content:
         if file.exists():
             raise InputError(f"{file} is there already; give another name, or remove it first.")

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 
 import liegeo as lg
