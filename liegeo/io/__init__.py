@@ -47,8 +47,9 @@ __all__ = ["READERS", "Mechanism", "joint_limits", "load", "read_mjcf", "read_ur
 def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None, **options: Any) -> Mechanism:  # noqa: A002
     """The system in a file.
 
-    `set` gives other values to parameters of a model file, by name: numbers in SI, or text with units.  `options` are
-    those of the reader that the suffix belongs to (READERS).
+    `set` gives other values to parameters of a model file, by name, or to other values in it, by path ("gravity",
+    "bodies.hub.mass"): numbers in SI, or text with units.  `options` are those of the reader that the suffix belongs to
+    (READERS).
     """
     from liegeo.io.mechanism import Mechanism
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import fnmatch
 import re
@@ -13,14 +12,13 @@ from typing import Any, TypeVar
 
 from liegeo import flex
 from liegeo.errors import InputError, ModelError, ModelFileError, Problem
-from liegeo.io import document, problems, references, units
-from liegeo.io.expressions import is_expression
+from liegeo.io import document, overrides, problems, references, units
 from liegeo.io.fields import Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
 from liegeo.io.forms import coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
-from liegeo.io.parameters import Parameter, Parameters, substituted
-from liegeo.io.problems import WrongError, ended
+from liegeo.io.parameters import Parameters, substituted
+from liegeo.io.problems import WrongError, ended, suggest_some
 from liegeo.io.signals import Reading
 from liegeo.io.source import Path_, Source
 from liegeo.model.body import Body, FlexibleBody, place_on
@@ -87,6 +85,8 @@ class _Builder:
             return make(*arguments)
         except WrongError as error:
             self.report((*path, *error.path), str(error))
+        except ModelFileError as error:
+            self.problems += error.problems
         except ModelError as error:
             self.problems.append(problems.of_message(self.source, str(error), path or None))
         except InputError as error:
@@ -121,7 +121,8 @@ class _Builder:
         parameters = Parameters(self.report)
         if data.get("parameters") is not None:
             parameters.declare(data["parameters"])
-        declared = parameters.resolve(self.override)
+        data, own = self._set(data, parameters)
+        declared = parameters.resolve(own)
         without_nothing = {key: value for key, value in data.items() if value is not None or key == "liegeo"}
         resolved = substituted(without_nothing, parameters)
         form = document.validate(self.source, resolved, self.problems)
@@ -147,11 +148,27 @@ class _Builder:
             fmu=interface,
             declared=declared,
             path=self.path,
-            document=_overridden(data, self.override, declared),
+            document=overrides.with_parameters(data, own, declared),
             _rebuild=self._rebuild,
         )
         made.__dict__["_model"] = model
         return made
+
+    def _set(self, data: dict[str, Any], parameters: Parameters) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The document with other values where paths say so, and the values of parameters."""
+        own: dict[str, Any] = {}
+        for name, given in self.override.items():
+            value = self.attempt(("set", name), overrides.plain, name, given)
+            if name in parameters.declared:
+                own |= {name: value} if value is not None else {}
+            elif name in (places := overrides.paths(data)):
+                data = overrides.replaced(data, places[name], value)
+            else:
+                known = [*parameters.declared, *places]
+                self.report(
+                    ("set", name), f"is no parameter of the file, and no value in it.{suggest_some(name, known)}"
+                )
+        return data, own
 
     def _rebuild(self, more: Mapping[str, Any]) -> Mechanism:
         return build(self.source, self.path, {**self.override, **more})
@@ -393,7 +410,7 @@ class _Builder:
         known = {
             "inputs": _input_names(model),
             "outputs": [*names_of(model).table, *names_of(model).computable],
-            "parameters": [*declared, *_numbers_in(self.source.data)],
+            "parameters": [*declared, *overrides.paths(self.source.data)],
         }
         if given.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", given.name):
             self.report(("fmu", "name"), f"is {show(given.name)}, expected letters, digits and _, as a name in C")
@@ -403,7 +420,7 @@ class _Builder:
             for name, options in getattr(given, what).items():
                 where = ("fmu", what, name)
                 if not any(fnmatch.fnmatchcase(k, name) for k in names) and not _is_output(model, what, name):
-                    self.report(where, f"is none of the model's {what}.{suggest(name, names)}")
+                    self.report(where, f"is none of the model's {what}.{suggest_some(name, names)}")
                 made = self.attempt(where, _variable, options, what)
                 if made is not None:
                     found[what][name] = made
@@ -443,24 +460,6 @@ def _is_output(model: Model, what: str, name: str) -> bool:
         return False
 
 
-def _numbers_in(data: Any, path: str = "") -> Iterator[str]:
-    """Paths of all numbers of a document that an FMU could set."""
-    for key, value in data.items():
-        here = f"{path}.{key}" if path else str(key)
-        if here in ("liegeo", "parameters", "fmu"):
-            continue
-        if isinstance(value, dict):
-            yield from _numbers_in(value, here)
-        elif all(_is_number(x) for x in (value if isinstance(value, list) else [value])):
-            yield here
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, str):
-        return is_expression(value) or value[:1] in "+-.0123456789"
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 def _variable(options: Form | None, what: str) -> Variable:
     if options is None:
         return Variable()
@@ -473,22 +472,3 @@ def _variable(options: Form | None, what: str) -> Variable:
         if key in given:
             given[key] = _under(key, read_number, given[key], [])
     return Variable(**given)
-
-
-def _overridden(
-    data: Mapping[str, Any], override: Mapping[str, Any], declared: Mapping[str, Parameter]
-) -> dict[str, Any]:
-    """The document with the values that were set; a plain number keeps the dimension that the file gave it."""
-    out = copy.deepcopy(dict(data)) if override else dict(data)
-    for name, value in override.items():
-        *groups, last = name.split(".")
-        if not isinstance(value, str) and declared[name].unit:
-            value = f"{value!r} {declared[name].unit}"
-        here = out["parameters"]
-        for group in groups:
-            here = here[group]
-        if isinstance(here[last], dict):
-            here[last]["value"] = value
-        else:
-            here[last] = value
-    return out

@@ -105,7 +105,7 @@ def _positive(dimension: units.Dimension) -> Any:
             raise InputError(f"is {show(value)}, must be > 0")
         return found
 
-    return made(read, {"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]})
+    return made(read, {"type": ["number", "string"], "exclusiveMinimum": 0})
 
 
 METHODS = (*(m.name for m in ALL_ADAPTIVE), *(m.name for m in ALL_INTEGRATORS))
@@ -165,14 +165,14 @@ DocumentForm = mapping(
     modal_inverse=Key(choice(*MODAL_INVERSES), "how forward dynamics treats modes", "auto"),
     materials=Key(by_name(MaterialForm), "of beams and solids, by name", {}),
     sections=Key(by_name(one_of(*SECTION_FORMS.values())), "of beams, by name", {}),
-    bodies=Key(by_name(one_of(*BODY_FORMS.values())), "by name"),
-    joints=Key(by_name(one_of(*JOINT_FORMS.values())), "by name; exactly one leads into each body"),
+    bodies=Key(by_name(one_of(*BODY_FORMS.values())), "rigid and flexible bodies, by name"),
+    joints=Key(by_name(one_of(*JOINT_FORMS.values())), "joints, by name; exactly one leads into each body"),
     loops=Key(
         by_name(one_of(*JOINT_FORMS.values(), *CONSTRAINT_FORMS.values())),
         "what else holds the bodies: joints that close loops, and constraints, by name",
         {},
     ),
-    forces=Key(by_name(one_of(*FORCE_FORMS.values())), "by name", {}),
+    forces=Key(by_name(one_of(*FORCE_FORMS.values())), "springs, actuators and other forces, by name", {}),
     wheels=Key(by_name(WHEEL_FORM), "balanced rotors built into bodies, by name", {}),
     initial=Key(InitialForm, "the state at the start", None),
     experiment=Key(ExperimentForm, "the default experiment", None),

@@ -25,7 +25,8 @@ from liegeo.model.checks import suggest
 Schema = dict[str, Any]
 
 _WITH_UNIT = r"^(\$\(.+\)|[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*[A-Za-z%°µ].*)$"
-_QUANTITY: list[Schema] = [{"type": "number"}, {"type": "string", "pattern": _WITH_UNIT}]
+# One schema with two types, not two schemas: editors then show what is said about a key.
+QUANTITY_SCHEMA: Schema = {"type": ["number", "string"], "pattern": _WITH_UNIT}
 _EXPRESSION = r"^\$\(.+\)$"
 
 
@@ -159,7 +160,7 @@ def _in_unit(value: Any, given: Quantity, wanted: Sequence[Dimension]) -> float:
 def _units_schema(wanted: Sequence[Dimension]) -> Schema:
     unit = " or ".join(d.unit for d in wanted if d.unit)
     said = f"a number in {unit}, or with a unit" if unit else "a number" if wanted else "a number, of any dimension"
-    return {"anyOf": _QUANTITY, "description": said}
+    return QUANTITY_SCHEMA | {"description": said}
 
 
 def number(*wanted: Dimension) -> Any:
@@ -178,7 +179,7 @@ def read_whole(value: Any, most: int) -> int:
 
 
 def whole(most: int = 1000) -> Any:
-    schema = {"anyOf": [{"type": "integer", "maximum": most}, {"type": "string", "pattern": _EXPRESSION}]}
+    schema = {"type": ["integer", "string"], "maximum": most, "pattern": _EXPRESSION}
     return made(lambda value: read_whole(value, most), schema)
 
 
@@ -212,7 +213,7 @@ def array(wanted: Dimension, *shape: int | None, what: str = "") -> Any:
     """Lists of numbers."""
     said = what or f"{' × '.join('n' if n is None else str(n) for n in shape)} numbers"
     said += f" in {wanted.unit}" if wanted.unit else ""
-    schema = _array_schema({"anyOf": _QUANTITY}, shape) | {"description": said}
+    schema = _array_schema(QUANTITY_SCHEMA, shape) | {"description": said}
     return made(lambda value: read_array(value, [wanted], shape, said), schema)
 
 
@@ -232,10 +233,14 @@ def _read_inertia(value: Any) -> np.ndarray:
     raise InputError(f"is {show(value)}, expected {what}")
 
 
-_PLAIN = _units_schema([units.INERTIA])
-INERTIA = made(
-    _read_inertia, {"anyOf": [_array_schema(_PLAIN, (3,)), _array_schema(_PLAIN, (6,)), _array_schema(_PLAIN, (3, 3))]}
-)
+_INERTIA_SCHEMA: Schema = {
+    "type": "array",
+    "items": {"type": ["number", "string", "array"]},
+    "minItems": 3,
+    "maxItems": 6,
+    "description": "xx, yy, zz, or xx, yy, zz, xy, xz, yz, or a 3 × 3 matrix, in kg*m^2",
+}
+INERTIA = made(_read_inertia, _INERTIA_SCHEMA)
 
 
 # ---- words
@@ -276,7 +281,7 @@ def read_name(value: Any) -> str:
     return value
 
 
-_NAME_SCHEMA: Schema = {"anyOf": [{"type": "string", "minLength": 1}, {"type": "integer"}]}
+_NAME_SCHEMA: Schema = {"type": ["string", "integer"], "minLength": 1}
 NAME = made(read_name, _NAME_SCHEMA)
 KEY = Annotated[str, BeforeValidator(read_name)]
 
@@ -388,7 +393,7 @@ def _read_where(value: Any) -> Any:
     return read_pose(value)
 
 
-WHERE_SCHEMA: Schema = {"anyOf": [*_NAME_SCHEMA["anyOf"], POSE_SCHEMA]}
+WHERE_SCHEMA: Schema = {"anyOf": [_NAME_SCHEMA, *POSE_SCHEMA["anyOf"]]}
 WHERE = made(_read_where, WHERE_SCHEMA)
 
 
@@ -425,7 +430,7 @@ SHARED: dict[str, Schema] = {
     "position and rotation": POSE_MAPPING,
     "rotation": _ROTATION_SCHEMA,
     "name": _NAME_SCHEMA,
-    "quantity": {"anyOf": _QUANTITY},
+    "quantity": QUANTITY_SCHEMA,
 }
 
 

@@ -115,7 +115,7 @@ def _read_directions(value: Any) -> Any:
     return found
 
 
-_NODES = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+_NODES = {"type": ["string", "integer"]}
 _WITH_DIRECTIONS = made(
     _read_directions,
     {
@@ -166,13 +166,12 @@ def _read_ratio(value: Any) -> Any:
     return read_number(value, [units.NUMBER])
 
 
-_ENTRY = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+_ENTRY: dict[str, Any] = {"type": ["number", "string"]}
 DAMPING = made(
     _read_damping,
     {
         "anyOf": [
-            *_ENTRY["anyOf"],
-            {"type": "array", "items": _ENTRY},
+            {"type": ["number", "string", "array"], "items": _ENTRY},
             {
                 "type": "object",
                 "properties": {
@@ -221,7 +220,7 @@ def _read_profile(value: Any) -> Any:
 
 _PROFILE = made(
     _read_profile,
-    {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}]},
+    {"type": ["string", "array"], "items": {"type": "string"}, "minItems": 2, "maxItems": 2},
 )
 _BEAM = {
     "section": Key(_PROFILE, "a section by name, or two: those of both ends of a taper"),

@@ -22,6 +22,7 @@ from liegeo.io.fields import (
     NAME,
     PLACE,
     POSE,
+    QUANTITY_SCHEMA,
     TEXT,
     WHERE,
     Form,
@@ -134,9 +135,8 @@ def _speeds(what: str) -> Any:
             return read_each(value, per_speed(_screws(cls, info), what), "one a speed")
 
         turns, slides = _PER_SPEED[what]
-        scalar = {"anyOf": [{"type": "number"}, {"type": "string"}]}
         said = f"one number for all speeds, or one a speed, in {turns.unit} if it turns, {slides.unit} if it slides"
-        return made(read, {"anyOf": [*scalar["anyOf"], {"type": "array", "items": scalar}], "description": said})
+        return made(read, {"type": ["number", "string", "array"], "items": QUANTITY_SCHEMA, "description": said})
 
     return Depends(of)
 
@@ -164,8 +164,7 @@ def _six(turns: Dimension, slides: Dimension) -> Any:
             raise InputError(f"is {show(value)}, expected {said}")
         return read_each(value, wanted, said)
 
-    entry = {"anyOf": [{"type": "number"}, {"type": "string"}]}
-    return made(read, {"type": "array", "items": entry, "minItems": 6, "maxItems": 6, "description": said})
+    return made(read, {"type": "array", "items": QUANTITY_SCHEMA, "minItems": 6, "maxItems": 6, "description": said})
 
 
 def _read_triangles(value: Any) -> Any:

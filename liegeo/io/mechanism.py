@@ -129,7 +129,7 @@ class Mechanism:
         return simulate(model, self.state() if state is None else state, **options)
 
     def changed(self, set: Mapping[str, Any]) -> Mechanism:  # noqa: A002
-        """The same with other values of parameters, beside those that were set before."""
+        """The same with other values set, as `liegeo.load` does it, beside those that were set before."""
         if self._rebuild is None:
             raise InputError(f"{self!r} is not from a model file, so that it has no parameters to set.")
         changed: Mechanism = self._rebuild(set)

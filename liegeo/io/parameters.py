@@ -10,7 +10,7 @@ from typing import Any
 from liegeo.errors import InputError
 from liegeo.io import expressions, units
 from liegeo.io.fields import show
-from liegeo.io.source import Path_, scalar
+from liegeo.io.source import Path_
 from liegeo.io.units import Quantity
 from liegeo.model.checks import suggest
 
@@ -84,9 +84,6 @@ class Parameters:
     def resolve(self, override: Mapping[str, Any]) -> dict[str, Parameter]:
         """All values; what cannot be found is reported and left out."""
         self._override = override
-        for name in override:
-            if name not in self.declared:
-                self.report(("set", name), f"is no parameter of the file.{suggest(name, list(self.declared))}")
         out: dict[str, Parameter] = {}
         for name, declared in self.declared.items():
             value = self.lookup(name)
@@ -140,7 +137,7 @@ class Parameters:
         if name not in self._override:
             return self._read(declared.value, declared.path)
         given = self._override[name]
-        value = self._read(scalar(given.strip()) if isinstance(given, str) else given, ("set", name))
+        value = self._read(given, ("set", name))
         default = self._read(declared.value, declared.path)
         if value is None or default is None or default.powers is None or default.open:
             return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,8 +22,16 @@ class WrongError(InputError):
         self.path: Path_ = path
 
 
+def suggest_some(name: str, allowed: Sequence[str], most: int = 12) -> str:
+    """As `suggest`, where there may be hundreds: without a close one only the first are listed."""
+    said = suggest(name, allowed)
+    if "Did you mean" in said or len(allowed) <= most:
+        return said
+    return f"\n  There are: {', '.join(allowed[:most])}, …"
+
+
 def ended(message: str) -> str:
-    return message if message.endswith((".", "?", ":")) else f"{message}."
+    return message if message.endswith((".", "?", ":", "…")) else f"{message}."
 
 
 def of_validation(source: Source, data: Any, error: ValidationError) -> Iterator[Problem]:

@@ -7,11 +7,11 @@ from typing import Any
 from liegeo.io.document import DocumentForm
 from liegeo.io.fields import SHARED
 
-_NUMBER = {"anyOf": [{"type": "number"}, {"type": "string"}]}
+_NUMBER: dict[str, Any] = {"type": ["number", "string"]}
 _PARAMETER = {
     "description": "a number, a number with a unit, an expression $(…); with value, description, min, max; or a group",
     "anyOf": [
-        *_NUMBER["anyOf"],
+        _NUMBER,
         {
             "type": "object",
             "properties": {
@@ -61,6 +61,10 @@ def _tidy(value: Any, first: bool = False) -> Any:
                 said = value.get("description", "")
                 return {"$ref": f"#/$defs/{name}"} | ({"description": said} if said else {})
     out = {}
+    if "description" in value and "anyOf" in value:
+        # editors show what the branch that fits says
+        said = value["description"]
+        value = value | {"anyOf": [{"description": said} | branch for branch in value["anyOf"]]}
     for key, inner in value.items():
         if key in ("title", "discriminator") or (key == "default" and inner in (None, {}, [])):
             continue

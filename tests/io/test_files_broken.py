@@ -90,7 +90,7 @@ def test_every_problem_has_a_place_in_the_file(path):
         assert problem.file == str(path)
         assert 1 <= problem.line <= len(lines)
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
-        assert problem.message.rstrip()[-1] in ".?"
+        assert problem.message.rstrip()[-1] in ".?…"
 
 
 def test_there_are_no_texts_without_a_file():

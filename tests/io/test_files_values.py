@@ -291,9 +291,44 @@ def test_parameters_are_overridden(tmp_path):
     assert again.parameters == changed.parameters
 
 
+def test_other_values_are_set_by_their_paths(tmp_path):
+    given = {
+        "gravity": "[0, 0, -1.62]",
+        "bodies.rod.mass": "500 g",
+        "bodies.rod.inertia": np.array([1.0, 1.0, 1.0]),
+        "experiment.end": np.float64(3.0),
+        "joints.hinge.axis": (1, 0, 0),
+        "arm.length": "2",
+        "arm.mass": np.float64(7.0),
+        "count": "5",
+    }
+    mechanism = load(tmp_path, ROD, set=given)
+    (rod,), (hinge,) = mechanism.tree.bodies, mechanism.tree.joints
+    assert (rod.mass, rod.com[2], np.diag(rod.inertia).tolist()) == (0.5, -1.0, [1.0, 1.0, 1.0])
+    assert mechanism.tree.gravity.tolist() == [0, 0, -1.62]
+    assert (mechanism.experiment.end, hinge.axis.tolist()) == (3.0, [1.0, 0.0, 0.0])
+    assert mechanism.parameters == {"arm.length": 2, "arm.mass": 7.0, "count": 5}
+    again = lg.load(lg.save(mechanism, tmp_path / "again.yaml"))
+    assert again.compile().floats.tobytes() == mechanism.compile().floats.tobytes()
+    assert (again.experiment, again.parameters) == (mechanism.experiment, mechanism.parameters)
+    assert again.changed({"gravity": [0, 0, 0]}).tree.gravity.tolist() == [0, 0, 0]
+
+
+def test_what_an_alias_shares_is_not_set_with_it(tmp_path):
+    text = "liegeo: 1\nbodies:\n  a: &a {kind: rigid, mass: 1, inertia: [1, 1, 1]}\n  b: *a\njoints:\n"
+    text += "".join(f"  to {x}: {{kind: free, parent: world, child: {x}}}\n" for x in "ab")
+    assert [body.mass for body in load(tmp_path, text, set={"bodies.b.mass": 2}).tree.bodies] == [1.0, 2.0]
+
+
 @pytest.mark.parametrize(("given", "message"), [
-    ({"arm.lenght": 1}, "set: arm.lenght is no parameter of the file. Did you mean 'arm.length'?"),
-    ({"arm": 1}, "set: arm is no parameter of the file"),
+    ({"arm.lenght": 1}, "set: arm.lenght is no parameter of the file, and no value in it. Did you mean 'arm.length'?"),
+    ({"arm": 1}, "set: arm is no parameter of the file, and no value in it"),
+    ({"bodies.rod": 1}, "set: bodies.rod is no parameter of the file, and no value in it"),
+    ({"liegeo": 2}, "set: liegeo is no parameter of the file, and no value in it"),
+    ({"bodies.rod.kind": "beam"}, "set: bodies.rod.kind is no parameter of the file, and no value in it"),
+    ({"bodies.rod.mass": "1 m"}, "bodies.rod.mass is '1 m', which is a length, expected a mass in kg"),
+    ({"arm.length": {}}, "set: arm.length is an empty mapping, expected a number, text, or a list of numbers"),
+    ({"gravity": "[0, !x 1]"}, "has the tag !x; tags are not read"),
     ({"arm.length": "1 kg"}, "set: arm.length is '1 kg', a mass, but the file has '1 m'"),
     ({"arm.length": 5.0}, "set: arm.length is 5.0, must be ≤ 300 cm"),
     ({"arm.length": "1 mm"}, "set: arm.length is '1 mm', must be ≥ 1 cm"),
