@@ -1,7 +1,7 @@
 """Values that are set from outside: parameters of a file, or, by their paths, other values in it.
 
-`arm.length` is a parameter; `bodies.hub.mass`, `initial.q.shoulder` and `experiment.step` are paths.  What has a default
-(gravity, the experiment) may be set where the file says nothing.
+`arm.length` is a parameter; `bodies.hub.mass`, `initial.q.shoulder` and `experiment.step` are paths.  What has a
+default (gravity, the experiment) may be set where the file says nothing.
 """
 
 from __future__ import annotations

@@ -69,7 +69,16 @@ def written(system: Mechanism | Tree, folder: Path | None = None) -> str:
         data = dict(mechanism.document)
         if folder is not None:
             _check_files(data, folder)
-    return f"# Written by liegeo {__version__}.\n" + "".join(_section(key, value) for key, value in data.items())
+    head = [f"# Written by liegeo {__version__}."]
+    if folder is not None:
+        head = [*_schema_comment(folder), *head]
+    return "\n".join(head) + "\n" + "".join(_section(key, value) for key, value in data.items())
+
+
+def _schema_comment(folder: Path) -> list[str]:
+    """Where editors find the schema, if it is in the folder or in `docs` beside it."""
+    near = ("model.schema.json", "../docs/model.schema.json")
+    return [f"# yaml-language-server: $schema={name}" for name in near if (folder / name).is_file()][:1]
 
 
 def _check_files(data: Mapping[str, Any], folder: Path) -> None:

@@ -670,6 +670,13 @@ def test_files_that_a_model_needs_must_be_there_where_it_is_written(tmp_path):
         lg.save(mechanism, tmp_path / "elsewhere/model.yaml")
 
 
+def test_editors_find_the_schema_of_what_is_written(tmp_path):
+    assert lg.save(ball(), tmp_path / "a.yaml").read_text("utf-8").startswith("# Written by liegeo")
+    (tmp_path / "model.schema.json").write_text("{}", "utf-8")
+    text = lg.save(ball(), tmp_path / "a.yaml").read_text("utf-8")
+    assert text.startswith("# yaml-language-server: $schema=model.schema.json\n# Written by liegeo")
+
+
 def test_what_is_said_about_arguments(tmp_path):
     with pytest.raises(InputError, match=r"load: 'model\.toml' ends in '\.toml', expected one of \.yaml, \.yml"):
         lg.load("model.toml")
