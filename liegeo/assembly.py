@@ -56,6 +56,10 @@ def assemble(
         if closer.size(lacking) <= CLOSED:
             break
         J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv))) * weights
+        if not (np.isfinite(J).all() and np.isfinite(lacking).all()):
+            raise AssemblyError(
+                f"the loops of '{model.tree.name}' cannot be measured near this state: its numbers are too large."
+            )
         step = -weights * np.linalg.lstsq(J, lacking, rcond=_RANK)[0]
         length = float(np.abs(step).max(initial=0.0))
         share = min(1.0, _LONGEST / length) if length else 0.0

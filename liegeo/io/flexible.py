@@ -145,6 +145,15 @@ ModesForm = mapping(
 _DAMPING = "a share of critical, a list with one a mode, or alpha, beta, ratio and matrix"
 
 
+def _read_stiffening(value: Any) -> bool | int:
+    if isinstance(value, bool) or (isinstance(value, int) and value > 0):
+        return value
+    raise InputError(f"is {show(value)}, expected true, false, or a number of modes ≥ 1")
+
+
+_STIFFENING = made(_read_stiffening, {"anyOf": [{"type": "boolean"}, {"type": "integer", "minimum": 1}]})
+
+
 def _read_damping(value: Any) -> flex.Damping:
     if not isinstance(value, dict):
         return flex.Damping(ratio=_read_ratio(value))
@@ -203,7 +212,7 @@ FromFE = mapping(
     nodes=Key(list_of(NAME), "nodes that joints, forces, loops and outputs refer to", ()),
     links=Key(by_name(LinkForm), "places made from several nodes, by name", {}),
     damping=Key(DAMPING, _DAMPING, None),
-    stiffening=Key(FLAG, "whether loads stiffen it (geometric terms)", False),
+    stiffening=Key(_STIFFENING, "whether loads stiffen it (geometric terms), or how many of its softest modes", False),
     frames=Key(FRAMES.type, FRAMES.says, {}),
     shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
 )

@@ -13,6 +13,7 @@ from loops import mechanisms, published
 import liegeo as lg
 from liegeo import flex
 from liegeo import model as lm
+from liegeo.errors import ModelFileError
 from liegeo.flex import readers, sid, solid
 from liegeo.io import forms
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS
@@ -422,6 +423,32 @@ frames: {{eye: [0, 0, 1]}}
 # ---- published systems
 
 ROUND = "{{kind: integrals, A: {A}, Iy: {I}, Iz: {I}, J: $(2 * {I})}}"
+
+
+def test_stiffening_of_the_softest_modes(tmp_path):
+    text = """\
+liegeo: 1
+materials: {steel: {E: 210 GPa, nu: 0.3, rho: 7850}}
+sections: {rod: {kind: circle, diameter: 20 mm}}
+bodies:
+  rod:
+    {kind: beam, length: 1, material: steel, section: rod, elements: 4, modes: {root: 0, count: 6}, stiffening: LEVEL}
+joints: {hinge: {kind: revolute, parent: world, child: rod}}
+"""
+
+    def second_order(level):
+        body = load(tmp_path, text.replace("LEVEL", level)).tree.bodies[0]
+        return np.flatnonzero(np.abs(body.C_t1).max(axis=(0, 1)))
+
+    assert len(second_order("false")) == 0
+    assert list(second_order("3")) == [0, 1, 2]
+    assert len(second_order("true")) > 3
+    for level, said in (
+        ("0", "is 0, expected true, false, or a number of modes"),
+        ("99", "stiffening is 99, expected"),
+    ):
+        with pytest.raises(ModelFileError, match=said):
+            second_order(level)
 
 
 def pieces(name, beam, n, elements=4, count=0, stiffening="false", root=0, held="rx, ry, z", free="rz, x, y"):
