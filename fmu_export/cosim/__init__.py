@@ -24,7 +24,7 @@ _NAMES = {
     "save_system": "fmu_export.cosim.files",
 }
 
-__all__ = list(_NAMES)  # noqa: PLE0604
+__all__ = list(_NAMES)
 
 
 def __getattr__(name: str) -> Any:

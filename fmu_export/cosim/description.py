@@ -80,7 +80,8 @@ def _read(path: Path, modified: int, size: int) -> Description:
         raise InputError(f"'{path.name}' is no FMU: {_line(error)}") from None
     if found.fmiVersion != "2.0":
         raise InputError(
-            f"'{path.name}' is of FMI {found.fmiVersion}, expected 2.0; export it again as a co-simulation unit of FMI 2.0"
+            f"'{path.name}' is of FMI {found.fmiVersion}, expected 2.0; "
+            "export it again as a co-simulation unit of FMI 2.0"
         )
     if found.coSimulation is None:
         raise InputError(
@@ -141,9 +142,7 @@ def _variable(found: Any, measures: Mapping[str, Measure]) -> Variable:
     )
 
 
-def _dependencies(
-    unknowns: Any, variables: Mapping[str, Variable], listed: bool = False
-) -> dict[str, frozenset[str]]:
+def _dependencies(unknowns: Any, variables: Mapping[str, Variable], listed: bool = False) -> dict[str, frozenset[str]]:
     """By output, of all or of those that are listed.
 
     A list of dependencies that is left out means that it may depend on every input, as the standard says.

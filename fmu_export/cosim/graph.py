@@ -42,7 +42,13 @@ def evaluation(system: System, at_start: bool) -> list[Group]:
             continue
         units = tuple(dict.fromkeys(unit for unit, _ in component))
         last = groups[-1] if groups else None
-        if last is not None and not loop and not last.is_loop and last.units == units and _apart(component, last, before):
+        if (
+            last is not None
+            and not loop
+            and not last.is_loop
+            and last.units == units
+            and _apart(component, last, before)
+        ):
             groups[-1] = Group((*last.nodes, *component), units, is_loop=False)
         else:
             groups.append(Group(tuple(component), units, loop))
@@ -112,7 +118,9 @@ def unit_order(system: System) -> tuple[str, ...]:
             continue
         found = system.descriptions[link.target]
         direct = any(link.input.name in needs for needs in found.direct.values())
-        weight[link.source, link.target] = weight.get((link.source, link.target), 0) + (len(system.links) if direct else 1)
+        weight[link.source, link.target] = weight.get((link.source, link.target), 0) + (
+            len(system.links) if direct else 1
+        )
     order: list[str] = []
     waiting = names.copy()
     while waiting:

@@ -23,7 +23,7 @@ EVALUATIONS = 200
 
 
 class LoopError(LiegeoError, ArithmeticError):
-    """An algebraic loop does not close: names the loop, the output that is furthest from its own value, and by how much."""
+    """An algebraic loop does not close: names the loop, the worst output of it, and by how much."""
 
 
 def close_loop(
@@ -44,15 +44,15 @@ def close_loop(
         found, left = best, least
     after, same = g(found)
     gap = np.abs(after - found)
-    if len(gap) == 0 or not same and np.all(gap <= ACCEPTED * (nominal + np.abs(found))):
+    if len(gap) == 0 or (not same and np.all(gap <= ACCEPTED * (nominal + np.abs(found)))):
         said = "values that are not real numbers change in every round"
     else:
         k = int(np.argmax(np.where(np.isfinite(gap), gap / (nominal + np.abs(found)), np.inf)))
         said = f"'{names[k]}' is {found[k]:.6g}, and once around the loop {after[k]:.6g}, {gap[k]:.3g} away"
     raise LoopError(
         f"{where}: the algebraic loop through {', '.join(names)} does not close: {said},\n"
-        f"  after {swept} relaxed rounds and Newton's method; expected a relative difference below {ACCEPTED:g}. Check gains "
-        "and signs, give\n  better start values, or put a delay or a state into the loop."
+        f"  after {swept} relaxed rounds and Newton's method; expected a relative difference below {ACCEPTED:g}.\n"
+        "  Check gains and signs, give better start values, or put a delay or a state into the loop."
     )
 
 

@@ -340,7 +340,8 @@ class Master:
     def _shorter(self, start: float, t1: float, saved: Point | None, discarded: _DiscardedError) -> float:
         """Back to the start of the step; where the next attempt ends."""
         name = self.wiring.names[discarded.unit]
-        said = f"unit '{name}' discarded the step from t = {start:.9g} s to {t1:.9g} s and reached {discarded.reached:.9g} s"
+        step = f"from t = {start:.9g} s to {t1:.9g} s"
+        said = f"unit '{name}' discarded the step {step} and reached {discarded.reached:.9g} s"
         self.rejected += 1
         moved = [k for k in dict.fromkeys(self._stepped) if not self.can_return[k]]
         if moved or saved is None:
@@ -349,7 +350,9 @@ class Master:
             raise _StuckError(f"{said}, but {why}.\n  Give a smaller step, or instants that steps must end at.")
         fixed = [n for n, found in self.system.descriptions.items() if not found.variable_steps]
         if fixed:
-            raise _StuckError(f"{said}, but {', '.join(fixed)} cannot take steps of different size.\n  Give a smaller step.")
+            raise _StuckError(
+                f"{said}, but {', '.join(fixed)} cannot take steps of different size.\n  Give a smaller step."
+            )
         self._return(saved)
         gone = discarded.reached - start
         least = max(SMALLEST * self.step, 4.0 * math.ulp(abs(t1)))
@@ -544,8 +547,9 @@ class Master:
                 self.rejected += 1
                 if h * factor < least:
                     raise _StuckError(
-                        f"the error of a step of {h:.3g} s is {error:.3g} times what the tolerance allows, and shorter ones are "
-                        f"below min_step = {least:.3g} s.\n  Raise the tolerance, lower min_step, or use linear inputs or iterations."
+                        f"the error of a step of {h:.3g} s is {error:.3g} times what the tolerance allows, and shorter "
+                        f"ones are below min_step = {least:.3g} s.\n"
+                        "  Raise the tolerance, lower min_step, or use linear inputs or iterations."
                     )
                 self._return_aside(kept)
                 wanted, cut = start + h * factor, False
@@ -570,7 +574,11 @@ class Master:
             if reals:
                 self._extra.append((k, Reals([v for _, v in reals]), [i for i, _ in reals]))
             self._whole += [(k, v, i) for i, v in mine if v.type != "Real"]
-        known = [(i, self.wiring.place[u, v.name]) for i, (u, v) in enumerate(self._columns.values()) if (u, v.name) in self.wiring.place]
+        known = [
+            (i, self.wiring.place[u, v.name])
+            for i, (u, v) in enumerate(self._columns.values())
+            if (u, v.name) in self.wiring.place
+        ]
         self._from_y = np.array([i for i, _ in known], dtype=np.int64), np.array([p for _, p in known], dtype=np.int64)
 
     def _record(self) -> None:

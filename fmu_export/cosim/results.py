@@ -93,7 +93,8 @@ class CosimResult:
 
     def __repr__(self) -> str:
         end = f", {self.info.message}" if self.info.message else ""
-        return f"CosimResult('{self.name}', {len(self)} points to t = {self.t[-1]:.6g} s, {len(self.names) - 1} columns{end})"
+        last = f" to t = {self.t[-1]:.6g} s" if len(self) else ""
+        return f"CosimResult('{self.name}', {len(self)} points{last}, {len(self.names) - 1} columns{end})"
 
     def to_csv(self, file: FilePath) -> Path:
         from liegeo.results.tables import write_csv

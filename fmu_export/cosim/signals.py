@@ -119,7 +119,8 @@ class Wiring:
 
 
 def _empty(link: Link) -> Value:
-    return {"Integer": 0, "Boolean": False, "String": ""}.get(link.output.type, 0.0)
+    empty: dict[str, Value] = {"Integer": 0, "Boolean": False, "String": ""}
+    return empty.get(link.output.type, 0.0)
 
 
 class Ports:

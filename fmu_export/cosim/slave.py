@@ -47,8 +47,8 @@ def _hear(environment: Any, instance: bytes | None, status: int, category: bytes
         if status >= _WARNING and name in _said:
             _said[name] = [*_said[name][-4:], text]
         logging.getLogger(f"{LOGGER}.{name}").log(level, "%s%s", f"[{kind}] " if kind else "", text)
-    except Exception:  # noqa: S110
-        pass
+    except Exception:
+        return
 
 
 class _Callbacks:
@@ -101,7 +101,7 @@ class Reals:
         self.n = n
         self.references = (ctypes.c_uint * n)(*[v.reference for v in variables])
         self.buffer = (ctypes.c_double * n)()
-        self.values: Array = np.frombuffer(self.buffer, dtype=np.float64) if n else np.empty(0)
+        self.values: Array = np.ctypeslib.as_array(self.buffer) if n else np.empty(0)
 
 
 class Slave:

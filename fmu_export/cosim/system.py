@@ -18,6 +18,7 @@ from fmu_export.cosim.description import Description, Value, Variable, read_desc
 from fmu_export.cosim.quantities import Linear, conversion, in_measure
 from liegeo.errors import InputError, ModelError
 from liegeo.io import units
+from liegeo.io.problems import ended
 from liegeo.io.units import Quantity
 
 if TYPE_CHECKING:
@@ -161,11 +162,13 @@ class System:
         self.descriptions: dict[str, Description] = {}
         self.starts: dict[str, dict[str, Value]] = {}
         self.links: tuple[Link, ...] = ()
+        # what its files live in, if that is removed with it
+        self.held: object = None
         self.issues = tuple(self._check())
         if self.issues:
             count = f"{len(self.issues)} problems:\n" if len(self.issues) > 1 else ""
             raise SystemIssuesError(
-                f"system '{name}': {count}" + "\n".join(f"{_dotted(place)} {text}." for place, text in self.issues),
+                f"system '{name}': {count}" + "\n".join(_told(issue) for issue in self.issues),
                 self.issues,
             )
 
@@ -212,12 +215,12 @@ class System:
         variable = description.variables.get(key)
         if variable is None:
             settable = [n for n, v in description.variables.items() if v.settable]
-            raise InputError(f"is no variable of '{description.file.name}'.{closest(key, settable)}".rstrip("."))
+            raise InputError(f"is no variable of '{description.file.name}'.{closest(key, settable)}")
         if not variable.settable:
-            raise InputError(
-                f"is {'a constant' if variable.variability == 'constant' else f'computed by the unit ({variable.causality})'}"
-                ", expected a parameter, an input, or a variable with a start value"
+            what = (
+                "a constant" if variable.variability == "constant" else f"computed by the unit ({variable.causality})"
             )
+            raise InputError(f"is {what}, expected a parameter, an input, or a variable with a start value")
         return value_of(variable, value)
 
     def _check_once(self) -> Iterator[Issue]:
@@ -232,7 +235,8 @@ class System:
             seen[found.file] = name
 
     def _check_connections(self) -> Iterator[Issue]:
-        links, driven = [], {}
+        links: list[Link] = []
+        driven: dict[str, str] = {}
         for k, connection in enumerate(self.connections):
             try:
                 link = self._link(connection)
@@ -262,13 +266,13 @@ class System:
             variables = self.descriptions[unit].variables
             alike = [n for n, v in variables.items() if v.causality == what]
             if name not in variables:
-                raise InputError(f"names '{end}', which is no variable of unit '{unit}'.{closest(name, alike)}".rstrip("."))
+                raise InputError(f"names '{end}', which is no variable of unit '{unit}'.{closest(name, alike)}")
             variable = variables[name]
             allowed = ("output", "local", "calculatedParameter") if what == "output" else ("input",)
             if variable.causality not in allowed:
                 raise InputError(
                     f"names '{end}', which is of causality {variable.causality}, expected an {what}."
-                    f"{closest(name, alike)}".rstrip(".")
+                    f"{closest(name, alike)}"
                 )
             ends.append((unit, variable))
         (source, output), (target, input_) = ends
@@ -291,7 +295,7 @@ class System:
         if not places:
             raise InputError(f"names '{name}', expected unit.variable")
         unit = name[: places[0]]
-        raise InputError(f"names '{name}', but there is no unit '{unit}'.{closest(unit, list(self.units))}".rstrip("."))
+        raise InputError(f"names '{name}', but there is no unit '{unit}'.{closest(unit, list(self.units))}")
 
     def variable(self, name: str) -> tuple[str, Variable]:
         """The unit and the variable that `unit.variable` is."""
@@ -299,7 +303,7 @@ class System:
         variables = self.descriptions[unit].variables
         if rest not in variables:
             raise InputError(
-                f"names '{name}', but there is no variable '{rest}' in unit '{unit}'.{closest(rest, list(variables))}".rstrip(".")
+                f"names '{name}', but there is no variable '{rest}' in unit '{unit}'.{closest(rest, list(variables))}"
             )
         return unit, variables[rest]
 
@@ -307,7 +311,7 @@ class System:
         known = [f"{unit}.{name}" for unit, found in self.descriptions.items() for name in found.variables]
         for k, pattern in enumerate(self.outputs):
             if len(self.descriptions) == len(self.units) and not self.recorded([pattern]):
-                yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}".rstrip(".")
+                yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}"
 
     def recorded(self, patterns: Sequence[str] | None = None) -> dict[str, tuple[str, Variable]]:
         """The columns of results, in the order of units: a pattern takes outputs, a full name anything but text.
@@ -332,7 +336,7 @@ class System:
     def _check_experiment(self, experiment: Experiment, prefix: Place = ("experiment",)) -> Iterator[Issue]:
         for name in experiment.order:
             if name not in self.units:
-                yield (*prefix, "order"), f"names '{name}', which is no unit.{closest(name, list(self.units))}".rstrip(".")
+                yield (*prefix, "order"), f"names '{name}', which is no unit.{closest(name, list(self.units))}"
         missing = [name for name in self.units if name not in experiment.order]
         if experiment.order and missing:
             yield (*prefix, "order"), f"leaves out {', '.join(missing)}; name every unit once"
@@ -414,17 +418,13 @@ class System:
                 raise InputError(f"simulate: there is no option '{key}'.{closest(key, sorted(known))}")
         given = {**options, "end": end, "step": step}
         made = replace(self.experiment, **{key: value for key, value in given.items() if value is not None})
-        made = replace(
-            made, order=tuple(made.order), instants=tuple(made.instants), crossings=tuple(made.crossings)
-        )
+        made = replace(made, order=tuple(made.order), instants=tuple(made.instants), crossings=tuple(made.crossings))
         if made.step is None:
             steps = [found.step for found in self.descriptions.values() if found.step is not None]
             made = replace(made, step=min(steps) if steps else (made.end - made.start) / 1000.0)
         issues = [*made.issues(()), *self._check_experiment(made, ())]
         if issues:
-            raise InputError(
-                "simulate: " + "\n  ".join(f"{_dotted(place)} {text}." for place, text in dict.fromkeys(issues))
-            )
+            raise InputError("simulate: " + "\n  ".join(_told(issue) for issue in dict.fromkeys(issues)))
         return made
 
     def with_start(self, values: Mapping[str, Any]) -> System:
@@ -443,7 +443,9 @@ class System:
         given: dict[str, Any] = {
             key: getattr(self, key) for key in ("units", "connections", "outputs", "experiment", "name", "description")
         }
-        return System(**{**given, "folder": self.folder, **changes})
+        made = System(**{**given, "folder": self.folder, **changes})
+        made.held = self.held
+        return made
 
     @functools.cached_property
     def loops(self) -> tuple[tuple[str, ...], ...]:
@@ -468,12 +470,17 @@ def _dotted(place: Place) -> str:
     return out
 
 
+def _told(issue: Issue) -> str:
+    place, text = issue
+    return f"{_dotted(place)} {ended(text)}"
+
+
 def parse_connection(text: str) -> Connection:
     """`unit.output -> unit.input`."""
     ends = [part.strip() for part in text.split("->")]
     if len(ends) != 2 or not all(ends):
         raise InputError(f"'{text}' is no connection, expected unit.output -> unit.input")
-    return Connection(*ends)
+    return Connection(ends[0], ends[1])
 
 
 def value_of(variable: Variable, value: Any) -> Value:
