@@ -39,7 +39,10 @@ from liegeo.motion import Drive
 
 Array = NDArray[np.float64]
 
-METHODS: dict[str, Method | AdaptiveMethod] = {method.name: method for method in (*ALL_ADAPTIVE, *ALL_INTEGRATORS)}
+METHODS: dict[str, Method | AdaptiveMethod] = {
+    **{method.name: method for method in ALL_ADAPTIVE},
+    **{method.name: method for method in ALL_INTEGRATORS},
+}
 # Coefficients of an input (1), highest first, as the kernels read them.
 _ORDER = 3
 # Accepted steps in one call of the compiled loop, and at most in a communication step.
@@ -241,8 +244,8 @@ class Machine:
             self.model.check_custom()
         except Exception as error:
             why = f"{why}: {error}"
-        error, self.drive.error = self.drive.error, None
-        return SimulationError(f"at t = {t:.6g} s: {why if error is None else error}", None)
+        raised, self.drive.error = self.drive.error, None
+        return SimulationError(f"at t = {t:.6g} s: {why if raised is None else raised}", None)
 
     # ---- what is seen of it
 

@@ -22,7 +22,7 @@ import shutil
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -266,13 +266,26 @@ def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[s
     if given.document is not None:
         document, paths = exposed(given)
         home = given.path.parent if given.path is not None else Path()
-        for name in files_of(document):
+        for name in _with_siblings(home, files_of(document)):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(home / name, folder / name)
         given = replace(given, document=document)
     (folder / "model.yaml").write_text(written(given), encoding="utf-8")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}, paths
+
+
+def _with_siblings(home: Path, names: Iterable[str]) -> list[Path]:
+    """The files that a document names, and those beside them that begin alike.
+
+    Programs write a model into several files (link.inp, link_STIF1.mtx), and readers find the others by themselves.
+    """
+    found: dict[Path, None] = {}
+    for name in names:
+        given = Path(name)
+        beside = sorted(path for path in (home / given).parent.glob(f"{given.stem}*") if path.is_file())
+        found.update({path.relative_to(home): None for path in beside})
+    return list(found)
 
 
 def _interval(mechanism: Mechanism, settings: Settings, interval: float | None) -> float:

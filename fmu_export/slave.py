@@ -5,8 +5,8 @@ by name, and that is all.  What is known of the library (0.7.0) and shapes what 
 
 - An exception that leaves a method makes it release its references to instance, class and log once too often, and the
   host dies of it later.  So nothing leaves: `_guarded` logs the traceback and answers something harmless.
-- The status of everything but doStep is then always fmi2OK; that of doStep is fmi2OK or, for False, fmi2Discard with the
-  beginning of the step as the last successful time.  So a call that the standard forbids is refused, logged as an
+- The status of everything but doStep is then always fmi2OK; that of doStep is fmi2OK or, for False, fmi2Discard with
+  the beginning of the step as the last successful time.  So a call that the standard forbids is refused, logged as an
   error, and told by the next doStep, which is discarded and leaves the unit where it was.
 - fmi2Reset makes a new object of the class.
 - Messages are passed on after a call, and only if the host has switched logging on: the last one is also the value of
@@ -152,7 +152,8 @@ class Slave(Fmi2Slave):
         ]
         # Parameters that were set, in SI, by reference.
         self._set: dict[int, Any] = {}
-        self._start, self._stop, self._tolerance = self.unit.start, self.unit.stop, None
+        self._start, self._stop = self.unit.start, self.unit.stop
+        self._tolerance: float | None = None
         self._machine: Machine | None = None
         self._current = self._complete = False
         self._reads: dict[tuple[int, ...], bool] = {}

@@ -42,8 +42,8 @@ _NOMINAL_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 class Variable:
     """A scalar variable.
 
-    `role` says what it stands for, and `key` which one: of an input its place in u, of an output the source and place of
-    its column, of a parameter its name in the model file, of an initial value letter and place, and so on.
+    `role` says what it stands for, and `key` which one: of an input its place in u, of an output the source and place
+    of its column, of a parameter its name in the model file, of an initial value letter and place, and so on.
     """
 
     name: str
