@@ -102,11 +102,11 @@ class Machine:
         self.drive = Driven(self.model, others, places)
         self.w = np.array(inputs, dtype=np.float64)
         self._motions = _rows_of_motions(self.model, places)
-        self._c = np.zeros((len(places), _ORDER))
         self._t0 = float(start)
         # the inputs one communication point earlier: time, values; and where the inputs now end
         self._before = np.full(len(places) + 1, np.nan)
         self._end = self.w.copy()
+        self._c = self._new_coefficients(self._t0)
         self._floats = [_writable(self.drive.system.floats)] if self.drive.system.floats.flags.owndata else []
         self._set_coefficients(self._t0)
         state = self._state(mechanism, initial, float(start))
@@ -323,13 +323,15 @@ def _writable(array: Array) -> Array:
 
 
 def _not_at(model: Model, inputs: Mapping[str, Any], places: set[int]) -> dict[str, Any]:
-    """The signals of an experiment that drive something else."""
+    """The signals of an experiment that drive something else; motions that are driven from outside follow no law."""
     plain = Drive(model)
-    return {
+    others = {
         name: signal
         for name, signal in inputs.items()
         if not places & set(range(plain._place(name).start, plain._place(name).stop))
     }
+    outside = {name: np.zeros(n) for name, (part, n) in motion_inputs(model).items() if part.start in places}
+    return {**others, **outside}
 
 
 def _rows_of_motions(model: Model, places: Sequence[int]) -> list[tuple[int, int, int]]:
