@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from fmu_export import slave
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.machine import METHODS, Machine
+from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import INPUT, OUTPUT, Settings, exposed, motion_inputs, variables
 from liegeo._version import __version__
 from liegeo.errors import InputError
@@ -44,8 +44,6 @@ from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.simulation import usual_method
 
-# Packages of liegeo that a unit does not run.
-_NOT_BUNDLED = ("liegeo/view", "liegeo/cli.py", "liegeo/demo.py", "liegeo/analysis", "liegeo/reports.py")
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "platformdirs", "pydantic", "pyyaml", "pint")
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -55,65 +53,74 @@ _SCRIPT = '''\
 
 import ctypes
 import importlib.metadata
+import os.path
 import sys
 
-# pythonfmu's library runs this text once per instance, and then releases a reference to these globals that it does not
-# own.
+# pythonfmu's library runs this text once per instance, in these globals, and then releases a reference to them that it
+# does not own.
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(globals()))
 
 
-def _missing():
-    """What the unit needs and this Python does not have."""
-    found = []
+def _stop(text):
+    # logging may be off, and then nobody would know
+    sys.stderr.write(text + "\\n")
+    raise ImportError(text)
+
+
+def _check_needs():
+    """Whether this Python has what the unit needs."""
+    missing = []
     for name, low, high in {needed!r}:
         try:
             have = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            found.append(f"{{name}}>={{low}},<{{high}} (there is none)")
+            missing.append(f"{{name}}>={{low}},<{{high}} (there is none)")
             continue
-        numbers = tuple(int(part) for part in have.split(".")[:2] if part.isdigit())
-        wanted = [tuple(int(part) for part in bound.split(".")[:2]) for bound in (low, high)]
-        if not wanted[0] <= numbers < wanted[1]:
-            found.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
-    return found
-
-
-def _check():
-    missing = _missing()
-    if missing:
-        text = (
-            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, " + sys.executable + ".\\n"
-            "  Install it there: " + sys.executable + " -m pip install -r requirements.txt, from the unit's resources."
+        numbers, least, most = (
+            tuple(int(part) for part in each.split(".")[:2] if part.isdigit()) for each in (have, low, high)
         )
-        # logging may be off, and then nobody would know
-        sys.stderr.write(text + "\\n")
-        raise ImportError(text)
+        if not least <= numbers < most:
+            missing.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
+    if missing:
+        _stop(
+            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, " + sys.executable + ".\\n"
+            "  Install it there, with pip install -r requirements.txt; the file is in the unit's resources."
+        )
 
 
-def _mend(folder):
-    """Hosts delete the folder of an instance that is gone; what is still to be imported comes from this one."""
-    import pathlib
-
-    here = pathlib.Path(folder)
-    for name in ("liegeo", "fmu_export"):
-        module = sys.modules.get(name)
-        if module is None or all(pathlib.Path(path).exists() for path in module.__path__):
-            continue
-        for full, each in list(sys.modules.items()):
-            if full.split(".")[0] == name and hasattr(each, "__path__"):
-                each.__path__ = [str(here.joinpath(*full.split(".")))]
+def _mend_paths(here):
+    """Hosts delete the folder of an instance that is gone: what is still to be imported comes from this one."""
+    for full, module in list(sys.modules.items()):
+        if full.split(".")[0] in ("liegeo", "fmu_export") and hasattr(module, "__path__"):
+            now = os.path.join(here, *full.split("."))
+            if not all(os.path.isdir(path) for path in module.__path__) and os.path.isdir(now):
+                module.__path__ = [now]
 
 
-if "_UNIT" not in globals():
-    _check()
-    _UNIT = "{guid}"
-_mend(__file__.rpartition("unit_")[0] or ".")
+def _load():
+    file = "unit_{digest}.py"
+    here = next((p for p in sys.path if os.path.isfile(os.path.join(p, file))), os.path.dirname(__file__))
+    _mend_paths(here)
+    import liegeo
 
-from fmu_export.slave import Slave  # noqa: E402
+    if liegeo.__version__.split(".")[:2] != "{version}".split(".")[:2]:
+        _stop(
+            f"The unit {name} was made by liegeo {version}, but this process has loaded liegeo {{liegeo.__version__}}, "
+            f"from {{os.path.dirname(liegeo.__file__)}}.\\n  Run the unit in a process of its own, or make it anew."
+        )
+    from fmu_export.slave import Slave
+
+    # so that nothing of the host's is hidden by what is in the resources
+    sys.path[:] = [path for path in sys.path if path != here]
+    return Slave
 
 
-class Unit_{digest}(Slave):
+_check_needs()
+
+
+class Unit_{digest}(_load()):
     guid = "{guid}"
+    sources = "{sources}"
 '''
 
 
@@ -224,19 +231,21 @@ def _content(
         "variables": [variable.as_dict() for variable in listed],
     }
     if bundle:
-        resources |= _sources()
+        resources |= sources()
     needed = _requirements(bundle)
     resources["requirements.txt"] = "".join(f"{name}>={low},<{high}\n" for name, low, high in needed).encode()
     digest = hashlib.sha256()
     for name in sorted(resources):
         digest.update(name.encode() + b"\0" + hashlib.sha256(resources[name]).digest())
     digest.update(json.dumps([described, depends, interval], sort_keys=True, default=list).encode())
-    digest.update(f"{__version__} {needed}".encode())
+    digest.update(f"{__version__} {needed} {sources_digest()}".encode())
     guid = "{" + str(uuid.UUID(bytes=digest.digest()[:16], version=5)) + "}"
     short = digest.hexdigest()[:16]
     resources["unit.json"] = json.dumps({"guid": guid, **described}, indent=1).encode()
     identifier = _identifier(given)
-    script = _SCRIPT.format(name=identifier, version=__version__, needed=needed, guid=guid, digest=short)
+    script = _SCRIPT.format(
+        name=identifier, version=__version__, needed=needed, guid=guid, digest=short, sources=sources_digest()
+    )
     resources[f"unit_{short}.py"] = script.encode()
     resources["slavemodule.txt"] = f"unit_{short}".encode()
     out = {f"resources/{name}": content for name, content in resources.items()}
@@ -303,22 +312,6 @@ def _pythonfmu() -> Path:
     import pythonfmu
 
     return Path(pythonfmu.__file__).parent
-
-
-def _sources() -> dict[str, bytes]:
-    """liegeo and what of this package a unit runs."""
-    here = Path(slave.__file__).parent
-    out = {}
-    for name in ("__init__.py", "slave.py", "machine.py", "outputs.py", "variables.py"):
-        out[f"fmu_export/{name}"] = (here / name).read_bytes()
-    import liegeo
-
-    root = Path(liegeo.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        name = f"liegeo/{path.relative_to(root).as_posix()}"
-        if not name.startswith(_NOT_BUNDLED):
-            out[name] = path.read_bytes()
-    return out
 
 
 def _requirements(bundle: bool) -> list[tuple[str, str, str]]:

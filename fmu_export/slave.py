@@ -26,6 +26,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from fmu_export.machine import Machine
+from fmu_export.sources import sources_digest
 from fmu_export.variables import (
     FILE,
     GRAVITY,
@@ -132,7 +133,7 @@ def _guarded(instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable
 class Slave(Fmi2Slave):
     """An instance of a unit.  The script of a unit derives from it and says which unit it is."""
 
-    guid = ""
+    guid = sources = ""
 
     def __init__(self, **given: Any) -> None:
         self.log_queue: list[LogMessage] = []
@@ -167,6 +168,8 @@ class Slave(Fmi2Slave):
             self._refuse(f"reset: {error}", traceback.format_exc())
             self._mode = BROKEN
         _WARM.add(self.guid)
+        if self.sources != sources_digest():
+            self._log(WARNING, "the unit was made with other sources of liegeo than this process has loaded.")
 
     def _warm_up(self) -> None:
         """Compile, or fetch from the cache, everything that a step will call; once for all instances of a unit."""
