@@ -136,8 +136,6 @@ class Machine:
         for (letter, place), value in initial.items():
             (q if letter == "q" else v)[place] = value
         state = model.state(q=q, v=v, t=start)
-        if not np.isfinite(state.q).all():
-            raise InputError("initial: the coordinates are no configuration; a quaternion must not be zero.")
         if not model.rows:
             return state
         return project(model, assemble(model, state, keep=mechanism.initial.keep, inputs=self.drive), self.drive)

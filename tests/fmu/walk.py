@@ -2,8 +2,8 @@
 
     python walk.py UNIT.fmu CALLS SEED
 
-One instance is walked over, another one beside it is driven as it should be and must not notice.  It ends with exit code
-0 if statuses were as they must be, and says what was wrong otherwise.
+One instance is walked over, another one beside it is driven as it should be and must not notice.  It ends with exit
+code 0 if statuses were as they must be, and says what was wrong otherwise.
 """
 
 from __future__ import annotations
