@@ -104,6 +104,20 @@ def simulate(
     return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every, watch)
 
 
+def usual_method(
+    model: Model,
+    state: State,
+    t_end: float,
+    *,
+    inputs: Any = None,
+    step: float | None = None,
+    rtol: float = 1e-4,
+    atol: float = 1e-5,
+) -> Method | AdaptiveMethod:
+    """The method that `simulate` takes if none is given."""
+    return _Run(model, state, t_end, inputs, None, step, rtol, atol, np.inf, None, 1, ()).method
+
+
 @dataclass
 class _Samples:
     """Samples taken so far: at wanted times, or at each so many steps."""

@@ -84,7 +84,7 @@ def _schema_comment(folder: Path) -> list[str]:
 def _check_files(data: Mapping[str, Any], folder: Path) -> None:
     """Files that the document names must be there where it is going to be."""
     find, missing = folder_file(folder), []
-    for name in _files(data):
+    for name in files_of(data):
         try:
             find(name)
         except InputError:
@@ -96,7 +96,8 @@ def _check_files(data: Mapping[str, Any], folder: Path) -> None:
         )
 
 
-def _files(data: Any) -> Iterator[str]:
+def files_of(data: Any) -> Iterator[str]:
+    """The files that a document names."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             if key == "file" and isinstance(value, str):
@@ -104,7 +105,7 @@ def _files(data: Any) -> Iterator[str]:
             elif key == "options" and isinstance(value, Mapping):
                 yield from (x for k, x in value.items() if k in FILE_OPTIONS and isinstance(x, str) and "." in x)
             else:
-                yield from _files(value)
+                yield from files_of(value)
 
 
 # ---- what was built in Python

@@ -291,8 +291,22 @@ class Names:
         for name, places in self.model.inputs.items():
             if any(loop.name == name for loop in self.model.tree.loops):
                 part = _counted("input", "input", places.stop - places.start)
-                out.add(name, part, ("u",), self.model.nv + places.start)
+                out.add(
+                    name, part, ("u",), self.model.nv + places.start, self._motion_kinds(name, len(part.components))
+                )
         return out
+
+    def _motion_kinds(self, name: str, n: int) -> list[str]:
+        """Of a motion of plain coordinates: kinds of value, rate and acceleration.  Nothing for others."""
+        loop = next(loop for loop in self.model.tree.loops if loop.name == name)
+        if not isinstance(loop, constraints.Motion):
+            return []
+        joint = next(joint for joint in self._joints() if joint.name == loop.joint)
+        values, rates = ([part.kind for part in parts for _ in part.components] for parts in _parts(joint))
+        if loop.coordinate is not None:
+            values, rates = (kinds[loop.coordinate : loop.coordinate + 1] for kinds in (values, rates))
+        kinds = [*values, *rates, *(_DUAL[kind][0] for kind in rates)]
+        return kinds if len(kinds) == n else []
 
     def _inputs(self, force: forces.Force) -> tuple[Part, ...]:
         if isinstance(force, forces.Actuator):

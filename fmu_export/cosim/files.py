@@ -1,0 +1,328 @@
+"""System files: YAML, read with places for messages and written back; docs/cosim.md describes the format.
+
+All problems of a file are told together, each with its line.  Nothing is executed, and FMUs are looked for in the
+folder of the file only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from fmu_export.cosim.quantities import Linear
+from fmu_export.cosim.system import (
+    ALGORITHMS,
+    DIRECTIONS,
+    EXTRAPOLATIONS,
+    Connection,
+    Crossing,
+    Experiment,
+    Place,
+    System,
+    SystemIssuesError,
+    Unit,
+    closest,
+    parse_connection,
+)
+from liegeo.errors import InputError, ModelFileError, Problem
+
+VERSION = 1
+SUFFIXES = (".yaml", ".yml", ".ssp")
+
+
+def load_system(path: str | os.PathLike[str]) -> System:
+    """The system in a YAML or an SSP file, or a ModelFileError with all that is wrong with it."""
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix == ".ssp":
+        from fmu_export.ssp import read_ssp
+
+        return read_ssp(file)
+    if suffix not in SUFFIXES:
+        raise InputError(f"load_system: '{file.name}' ends in '{file.suffix}', expected one of {', '.join(SUFFIXES)}.")
+    return _Reader(file).system()
+
+
+def save_system(system: System, path: str | os.PathLike[str]) -> Path:
+    """Write a system as YAML, or as SSP with its FMUs inside.  FMUs of a YAML file must be in its folder."""
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix == ".ssp":
+        from fmu_export.ssp import write_ssp
+
+        return write_ssp(system, file)
+    if suffix not in SUFFIXES:
+        raise InputError(f"save_system: '{file.name}' ends in '{file.suffix}', expected one of {', '.join(SUFFIXES)}.")
+    import yaml
+
+    from liegeo.results.tables import write_whole
+
+    text = yaml.safe_dump(_document(system, file.parent), sort_keys=False, allow_unicode=True, width=120)
+
+    def write(out: BinaryIO) -> None:
+        out.write(text.encode())
+
+    return write_whole(file, write)
+
+
+# ---- writing
+
+
+def _document(system: System, folder: Path) -> dict[str, Any]:
+    out: dict[str, Any] = {"cosim": VERSION, "name": system.name}
+    if system.description:
+        out["description"] = system.description
+    out["units"] = {name: _unit(name, unit, system, folder) for name, unit in system.units.items()}
+    if system.connections:
+        out["connections"] = [_connection(connection) for connection in system.connections]
+    out["outputs"] = list(system.outputs)
+    out["experiment"] = _experiment(system.experiment)
+    return out
+
+
+def _unit(name: str, unit: Unit, system: System, folder: Path) -> dict[str, Any]:
+    file = system.descriptions[name].file
+    if not file.is_relative_to(folder.resolve()):
+        raise InputError(
+            f"save_system: unit '{name}' is {file.name} in another folder than the file to write; "
+            "copy the FMU beside it, or write an .ssp, which holds its FMUs."
+        )
+    out: dict[str, Any] = {"fmu": file.relative_to(folder.resolve()).as_posix()}
+    if unit.start:
+        out["start"] = dict(unit.start)
+    if unit.every != 1:
+        out["every"] = unit.every
+    return out
+
+
+def _connection(connection: Connection) -> Any:
+    if connection.transform is None:
+        return str(connection)
+    out: dict[str, Any] = {"from": connection.source, "to": connection.target, "factor": connection.transform.factor}
+    return {**out, "offset": connection.transform.offset} if connection.transform.offset else out
+
+
+def _experiment(experiment: Experiment) -> dict[str, Any]:
+    plain = Experiment()
+    out = {
+        key: getattr(experiment, key)
+        for key in Experiment.__dataclass_fields__
+        if key not in ("instants", "crossings", "order") and getattr(experiment, key) != getattr(plain, key)
+    }
+    out["end"] = experiment.end
+    if experiment.order:
+        out["order"] = list(experiment.order)
+    events: list[Any] = list(experiment.instants)
+    for crossing in experiment.crossings:
+        entry: dict[str, Any] = {"when": crossing.variable, "crosses": crossing.level}
+        if crossing.direction != "both":
+            entry["direction"] = crossing.direction
+        if crossing.stop:
+            entry["stop"] = True
+        events.append(entry)
+    return {**out, "events": events} if events else out
+
+
+# ---- reading
+
+_TOP = ("cosim", "name", "description", "units", "connections", "outputs", "experiment")
+_UNIT = ("fmu", "start", "every")
+_CONNECTION = ("from", "to", "factor", "offset")
+_EVENT = ("when", "crosses", "direction", "stop")
+_TIMES = ("start", "end", "step", "min_step", "max_step")
+_EXPERIMENT = (*_TIMES, "algorithm", "order", "extrapolation", "iterations", "feedthrough", "tolerance", "events")
+
+
+class _Reader:
+    """From a document to a System, collecting problems on the way."""
+
+    def __init__(self, path: Path) -> None:
+        from liegeo.io import source
+        from liegeo.io.build import folder_file
+
+        self.path = path
+        self.source = source.read(path)
+        self.file = folder_file(path.parent)
+        self.problems: list[Problem] = []
+        self.crossing_places: list[Place] = []
+
+    def say(self, place: Place, message: str) -> None:
+        from liegeo.io.problems import ended
+
+        self.problems.append(self.source.problem(place, ended(message)))
+
+    def take(self, place: Place, read: Callable[[], Any], default: Any = None) -> Any:
+        """What `read` gives; if it cannot, a problem at this place, and the default."""
+        try:
+            return read()
+        except InputError as error:
+            self.say(place, str(error))
+            return default
+
+    def mapping(self, value: Any, place: Place, known: tuple[str, ...] | None = None) -> dict[str, Any]:
+        """With no keys but the known ones."""
+        from liegeo.io.fields import show
+
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            self.say(place, f"is {show(value)}, expected a mapping (key: value)")
+            return {}
+        for key in value:
+            if known is not None and key not in known:
+                self.say((*place, key), f"is no key here.{closest(key, known)}")
+        return {key: entry for key, entry in value.items() if known is None or key in known}
+
+    def listed(self, value: Any, place: Place) -> list[Any]:
+        from liegeo.io.fields import show
+
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self.say(place, f"is {show(value)}, expected a list")
+            return []
+        return value
+
+    def system(self) -> System:
+        data = self.mapping(self.source.data, (), _TOP)
+        if data.get("cosim") != VERSION or isinstance(data.get("cosim"), bool):
+            from liegeo.io.fields import show
+
+            said = f"is {show(data['cosim'])}" if "cosim" in data else "is missing"
+            self.say(("cosim",), f"{said}, expected {VERSION}, the version of the format")
+        name = self.text(data.get("name", self.path.stem), ("name",))
+        description = self.text(data.get("description", ""), ("description",))
+        units = self.units(data.get("units"))
+        places, connections = self.connections(data.get("connections"))
+        outputs = [
+            self.text(entry, ("outputs", k)) for k, entry in enumerate(self.listed(data.get("outputs"), ("outputs",)))
+        ]
+        experiment = self.experiment(data.get("experiment"))
+        made = None
+        try:
+            made = System(
+                units, connections, outputs or ("*",), experiment,
+                name=name, description=description, folder=self.path.parent,
+            )  # fmt: skip
+        except SystemIssuesError as error:
+            for place, message in error.issues:
+                if place[0] == "connections" and len(place) > 1:
+                    place = ("connections", places[int(place[1])])
+                # units that were left out have a problem of their own
+                if place != ("units",) or "units" not in data:
+                    self.say(self._event_place(place), message)
+        if self.problems or made is None:
+            found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
+            raise ModelFileError(found)
+        return made
+
+    def _event_place(self, place: Place) -> Place:
+        return ("experiment", "events") if place[-1] in ("crossings", "instants") else place
+
+    def text(self, value: Any, place: Place) -> str:
+        from liegeo.io.fields import show
+
+        if not isinstance(value, str):
+            self.say(place, f"is {show(value)}, expected text; put it in quotes")
+            return str(value)
+        return value
+
+    def units(self, value: Any) -> dict[str, Unit]:
+        out: dict[str, Unit] = {}
+        for name, entry in self.mapping(value, ("units",)).items():
+            place: Place = ("units", name)
+            keys = self.mapping({"fmu": entry} if isinstance(entry, str) else entry, place, _UNIT)
+            if "fmu" not in keys:
+                self.say((*place, "fmu"), "is missing, expected the name of a file")
+                continue
+            file = self.text(keys["fmu"], (*place, "fmu"))
+            found = self.take((*place, "fmu"), partial(self.file, file))
+            start = self.mapping(keys.get("start"), (*place, "start"))
+            if found is not None:
+                out[name] = Unit(found.relative_to(self.path.parent.resolve()), start, keys.get("every", 1))
+        return out
+
+    def connections(self, value: Any) -> tuple[list[int], list[Connection]]:
+        """And where each is in the list."""
+        places, out = [], []
+        for k, entry in enumerate(self.listed(value, ("connections",))):
+            made = self.take(("connections", k), partial(self.connection, entry, k))
+            if made is not None:
+                places.append(k)
+                out.append(made)
+        return places, out
+
+    def connection(self, entry: Any, k: int) -> Connection | None:
+        from liegeo.io.fields import read_number, show
+        from liegeo.io.units import NUMBER
+
+        if isinstance(entry, str):
+            return parse_connection(entry)
+        if not isinstance(entry, dict):
+            raise InputError(f"is {show(entry)}, expected unit.output -> unit.input")
+        keys = self.mapping(entry, ("connections", k), _CONNECTION)
+        missing = [key for key in ("from", "to") if key not in keys]
+        if missing:
+            raise InputError(f"has no '{missing[0]}', expected from and to")
+        source, target = (self.text(keys[key], ("connections", k, key)) for key in ("from", "to"))
+        transform = None
+        if "factor" in keys or "offset" in keys:
+            numbers = {key: read_number(keys[key], [NUMBER]) for key in ("factor", "offset") if key in keys}
+            transform = Linear(numbers.get("factor", 1.0), numbers.get("offset", 0.0))
+        return Connection(source, target, transform)
+
+    def experiment(self, value: Any) -> Experiment:
+        from liegeo.io.fields import read_number, show
+        from liegeo.io.units import NUMBER, TIME
+
+        place: Place = ("experiment",)
+        given = self.mapping(value, place, _EXPERIMENT)
+        out: dict[str, Any] = {}
+        for key in (*_TIMES, "tolerance"):
+            if key in given:
+                dimension = NUMBER if key == "tolerance" else TIME
+                found = self.take((*place, key), partial(read_number, given[key], [dimension]))
+                out |= {} if found is None else {key: found}
+        for key, allowed in (("algorithm", ALGORITHMS), ("extrapolation", EXTRAPOLATIONS)):
+            if key in given and given[key] not in allowed:
+                self.say((*place, key), f"is {show(given[key])}, expected {' or '.join(allowed)}")
+            elif key in given:
+                out[key] = given[key]
+        if "feedthrough" in given and not isinstance(given["feedthrough"], bool):
+            self.say((*place, "feedthrough"), f"is {show(given['feedthrough'])}, expected true or false")
+        out |= {key: given[key] for key in ("feedthrough", "iterations") if key in given}
+        if "order" in given:
+            out["order"] = tuple(
+                self.text(name, (*place, "order", k))
+                for k, name in enumerate(self.listed(given["order"], (*place, "order")))
+            )
+        instants: list[float] = []
+        crossings: list[Crossing] = []
+        for k, entry in enumerate(self.listed(given.get("events"), (*place, "events"))):
+            here = (*place, "events", k)
+            if isinstance(entry, dict):
+                made = self.crossing(entry, here)
+                crossings += [made] if made is not None else []
+            else:
+                when = self.take(here, partial(read_number, entry, [TIME]))
+                instants += [when] if when is not None else []
+        return Experiment(**out, instants=tuple(instants), crossings=tuple(crossings))
+
+    def crossing(self, entry: Mapping[str, Any], place: Place) -> Crossing | None:
+        from liegeo.io.fields import show
+
+        keys = self.mapping(entry, place, _EVENT)
+        if "when" not in keys:
+            self.say(place, "has no 'when', expected unit.variable, or a time instead of the mapping")
+            return None
+        direction, stop = keys.get("direction", "both"), keys.get("stop", False)
+        if direction not in DIRECTIONS:
+            self.say((*place, "direction"), f"is {show(direction)}, expected {', '.join(DIRECTIONS)}")
+            return None
+        if not isinstance(stop, bool):
+            self.say((*place, "stop"), f"is {show(stop)}, expected true or false")
+            return None
+        return Crossing(self.text(keys["when"], (*place, "when")), keys.get("crosses", 0.0), direction, stop)

@@ -1,0 +1,620 @@
+"""The master: takes all units of a system from one communication point to the next.
+
+A macro step from t to t + h, with outputs y known at t:
+
+- Jacobi: every unit steps with inputs that follow from y(t) and, if linear, from its slope over the last step.
+- Gauss–Seidel: one unit after another; where the source has stepped already, inputs go from y(t) to its new y(t + h)
+  (linear), or are its new values (hold).
+- Iterated: the step is repeated from saved states with inputs that go from y(t) to the y(t + h) of the last repetition;
+  a unit that cannot interpolate gets the mean of both.
+- Then, at t + h, outputs that depend on inputs at once are evaluated in the order of their dependencies, loops closed
+  (`feedthrough`); without that, outputs are what a unit says after its step with the inputs of its beginning.
+
+Orders in h, for units that are exact: 1 with hold, 2 with linear inputs or iterations [AG01], [ACS13].
+
+Richardson: a step h and two steps h/2 from the same state differ by (1 − 2⁻ᵖ) of the error of the former, so the
+error of the two is about their difference divided by 2ᵖ − 1.  The two are kept.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fmu_export.cosim.graph import Group, unit_order
+from fmu_export.cosim.loops import LoopError, close_loop
+from fmu_export.cosim.results import CosimInfo, CosimResult, Event
+from fmu_export.cosim.signals import Point, Ports, Wiring
+from fmu_export.cosim.slave import LOGGER, Folders, Reals, Slave, UnitError
+from fmu_export.cosim.system import Crossing, Experiment, System, value_of
+from liegeo.errors import LiegeoError, SimulationError
+
+Array = NDArray[np.float64]
+
+# Repetitions of a step end when outputs change by less, relative to nominal value and size.
+SETTLED = 1e-10
+# Steps below this part of the macro step, or of the time itself, are none.
+SMALLEST = 1e-9
+# Of the macro step: how exactly crossings are found.
+CROSSING = 1e-9
+_SAFETY, _SHRINK, _GROW = 0.85, 0.2, 3.0
+
+log = logging.getLogger(LOGGER)
+
+
+class _DiscardedError(Exception):
+    """A unit did not take the whole step."""
+
+    def __init__(self, unit: int, reached: float, ends: bool) -> None:
+        self.unit, self.reached, self.ends = unit, reached, ends
+
+
+class _StuckError(LiegeoError):
+    """The run cannot go on."""
+
+
+class Master:
+    """One run of a system.  `run` does everything; `open` gives a context in which steps are taken by hand."""
+
+    def __init__(self, system: System, experiment: Experiment, debug: bool = False, rollback: bool = True) -> None:
+        assert experiment.step is not None
+        self.system, self.plan = system, experiment
+        self.step = experiment.step
+        self.debug = debug
+        self.wiring = Wiring(system)
+        self.sequential = experiment.algorithm == "gauss-seidel"
+        self.linear = experiment.extrapolation == "linear"
+        self.every = [unit.every for unit in system.units.values()]
+        self.can_return = [system.descriptions[name].saves_state for name in self.wiring.names]
+        self.keeps_states = rollback or bool(experiment.tolerance or experiment.iterations or experiment.crossings)
+        self.order = self._order()
+        self.ports: list[Ports] = []
+        self.point = self.wiring.new_point(experiment.start)
+        self.t = experiment.start
+        self._saved: dict[int, Any] = {}
+        self._stepped: list[int] = []
+        self._tick = 0
+        self.steps = self.rejected = self.calls = self.iterations = 0
+        self.residual = self.estimate = self.spent = 0.0
+        self.events: list[Event] = []
+        self.message = ""
+        self._rows: list[Array] = []
+        self._columns = system.recorded()
+        self._extra: list[tuple[int, Reals, list[int]]] = []
+        self._whole: list[tuple[int, Any, int]] = []
+
+    def _order(self) -> list[int]:
+        if self.sequential:
+            names = self.plan.order or unit_order(self.system)
+            return [self.wiring.number[name] for name in names]
+        # Whoever cannot go back steps last, when the others have not discarded the step.
+        return sorted(range(len(self.wiring.names)), key=lambda k: self.can_return[k])[::-1]
+
+    # ---- life
+
+    @contextmanager
+    def open(self) -> Iterator[Master]:
+        """Units instantiated and initialised; freed on every way out."""
+        with ExitStack() as stack:
+            folders = Folders()
+            stack.callback(folders.close)
+            for k, name in enumerate(self.wiring.names):
+                slave = Slave(name, self.system.descriptions[name], folders, self.debug)
+                stack.callback(slave.close)
+                self.ports.append(Ports(slave, self.wiring, k))
+            self._plan_records()
+            self._initialise()
+            yield self
+
+    def _initialise(self) -> None:
+        for port in self.ports:
+            name = port.slave.name
+            port.slave.set_all(self.system.starts[name])
+            port.slave.setup(self.plan.start, self.plan.end, self.plan.tolerance)
+        for port in self.ports:
+            port.slave.enter_initialisation()
+        where = f"initialisation at t = {self.plan.start:g} s"
+        self._settle(self.wiring.at_start, where)
+        for port in self.ports:
+            port.slave.exit_initialisation()
+        # Some units compute outputs only now.
+        self._settle(self.wiring.running if self.plan.feedthrough else [], where)
+        self._latch()
+
+    # ---- values at a communication point
+
+    def _settle(self, groups: list[Group], where: str) -> None:
+        """Outputs of all units that are at this time, in the order of dependencies, then their inputs."""
+        point = self.point
+        here = [k for k in range(len(self.ports)) if point.times[k] == self.t]
+        for k in here:
+            self.ports[k].read(point.y, point.discrete)
+        for group in groups:
+            members = [k for k in (self.wiring.number[name] for name in group.units) if k in here]
+            if not members:
+                continue
+            if group.is_loop and len(members) == len(group.units):
+                self._close(group, members, where)
+            else:
+                for k in members:
+                    self._evaluate(k)
+        if groups:
+            for k in here:
+                self.ports[k].write(self.wiring.into(k, point.y), point.discrete)
+
+    def _evaluate(self, k: int) -> None:
+        self.ports[k].write(self.wiring.into(k, self.point.y), self.point.discrete)
+        self.ports[k].read(self.point.y, self.point.discrete)
+
+    def _close(self, group: Group, members: list[int], where: str) -> None:
+        places = self.wiring.loop_places(group)
+        point = self.point
+
+        def around(z: Array) -> tuple[Array, bool]:
+            point.y[places] = z
+            before = point.discrete.copy()
+            for k in members:
+                self._evaluate(k)
+            return point.y[places].copy(), point.discrete == before
+
+        names = [self.wiring.labels[i] for i in places] or group.names
+        z = close_loop(around, point.y[places].copy(), self.wiring.nominal[places], names, where)
+        around(z)
+
+    def _latch(self) -> None:
+        """Lines that the inputs follow from here on, of units that begin a step of their own here."""
+        point, wiring = self.point, self.wiring
+        slopes = wiring.slopes(point) if self.linear else None
+        y = point.y
+        if slopes is not None and np.any(point.times != self.t):
+            y = y + slopes * (self.t - point.times)[wiring.owner]
+        for k in range(len(self.ports)):
+            if point.times[k] == self.t:
+                point.u0[k] = wiring.into(k, y)
+                if slopes is not None:
+                    point.rate[k] = wiring.factor[k] * slopes[wiring.index[k]]
+
+    # ---- steps
+
+    def _drive(self, k: int, h: float, target: Array | None, new: NDArray[np.bool_] | None) -> tuple[Array, Array]:
+        """Inputs of unit k at the beginning of its step, and their rates.
+
+        `target` holds y at the end of the step as far as it is known; `new` says where, by unit.
+        """
+        u0, rate = self.point.u0[k], self.point.rate[k]
+        if target is None:
+            return u0, rate
+        end = self.wiring.into(k, target)
+        known = np.ones(len(end), dtype=bool) if new is None else new[self.wiring.owner[self.wiring.index[k]]]
+        if self.linear:
+            return u0, np.where(known, (end - u0) / h, rate)
+        # repeated: the mean of both ends; Gauss-Seidel: the newest value
+        held = 0.5 * (u0 + end) if new is None else end
+        return np.where(known, held, u0), np.zeros_like(u0)
+
+    def _advance(self, k: int, t1: float, u: Array, rate: Array, final: bool) -> None:
+        port = self.ports[k]
+        t0 = float(self.point.times[k])
+        h = self._exact(t1 - t0, self.every[k])
+        moving = self.linear and bool(np.any(rate))
+        port.write(u + 0.5 * h * rate if moving and not port.interpolates else u, self.point.discrete)
+        if moving and port.interpolates:
+            port.slave.set_rates(port.inputs, rate)
+        self._stepped.append(k)
+        self.calls += 1
+        reached = port.slave.step(t0, h, final)
+        if reached is not None:
+            raise _DiscardedError(k, reached, port.slave.wants_to_end())
+
+    def _exact(self, h: float, every: int) -> float:
+        """Without the round-off of times, so that units of fixed step see one step size."""
+        usual = self.step * every
+        return usual if self.plan.tolerance is None and abs(h - usual) < 1e-9 * usual else h
+
+    def _pass(self, t1: float, due: list[int], target: Array | None, final: bool) -> None:
+        """Every unit that is due steps to t1 once, and its outputs are read."""
+        point, wiring = self.point, self.wiring
+        h = t1 - self.t
+        y = point.y.copy()
+        discrete = point.discrete.copy()
+        new = np.zeros(len(self.ports), dtype=bool)
+        for k in due:
+            if self.sequential and target is None:
+                u, rate = self._drive(k, t1 - float(point.times[k]), y, new)
+            elif self.sequential:
+                assert target is not None
+                u, rate = self._drive(k, h, np.where(new[wiring.owner], y, target), None)
+            else:
+                u, rate = self._drive(k, h, target, None)
+            self._advance(k, t1, u, rate, final)
+            if self.sequential:
+                if self.plan.feedthrough:
+                    end = wiring.into(k, y if target is None else np.where(new[wiring.owner], y, target))
+                    fresh = new[wiring.owner[wiring.index[k]]] if target is None else np.ones(len(end), dtype=bool)
+                    straight = point.u0[k] + point.rate[k] * (t1 - float(point.times[k]))
+                    self.ports[k].write(np.where(fresh, end, straight), discrete)
+                self.ports[k].read(y, discrete)
+                new[k] = True
+                if target is None:
+                    point.discrete = discrete
+        if not self.sequential:
+            for k in due:
+                self.ports[k].read(y, discrete)
+        h_before = point.times.copy()
+        for k in due:
+            part = wiring.slice(k)
+            point.y_before[part] = point.y[part]
+            point.times_before[k] = h_before[k]
+            point.times[k] = t1
+        point.y, point.discrete = y, discrete
+        self.t = t1
+        self._settle(wiring.running if self.plan.feedthrough else [], f"t = {t1:.9g} s")
+
+    def _macro(self, t1: float, due: list[int], saved: Point | None) -> None:
+        """One macro step to t1, repeated if iterations are asked for."""
+        self._stepped = []
+        repeated = self.plan.iterations > 0
+        self._pass(t1, due, None, final=not self.keeps_states)
+        change = 0.0
+        for _ in range(self.plan.iterations):
+            assert saved is not None
+            target = self.point.y.copy()
+            self._return(saved)
+            self._pass(t1, due, target, final=False)
+            self.iterations += 1
+            size = self.wiring.nominal + np.abs(target)
+            change = float(np.max(np.abs(self.point.y - target) / size, initial=0.0))
+            if change <= SETTLED:
+                break
+        if repeated:
+            self.residual = max(self.residual, change)
+        self._latch()
+
+    # ---- going back
+
+    def _keep(self) -> Point | None:
+        """States of all units that can save theirs, and ours."""
+        if not self.keeps_states:
+            return None
+        for k, port in enumerate(self.ports):
+            if self.can_return[k]:
+                self._saved[k] = port.slave.save(self._saved.get(k))
+        return self.point.copy()
+
+    def _keep_aside(self) -> tuple[Point, float, list[Any]]:
+        """A second set of states, which the caller frees with `_free_aside`."""
+        return self.point.copy(), self.t, [port.slave.save() for port in self.ports]
+
+    def _return_aside(self, kept: tuple[Point, float, list[Any]]) -> None:
+        point, self.t, states = kept
+        self.point = point.copy()
+        for port, state in zip(self.ports, states, strict=True):
+            port.slave.restore(state)
+
+    def _free_aside(self, kept: tuple[Point, float, list[Any]]) -> None:
+        for port, state in zip(self.ports, kept[2], strict=True):
+            port.slave.free(state)
+
+    def _return(self, saved: Point) -> None:
+        for k in dict.fromkeys(self._stepped):
+            self.ports[k].slave.restore(self._saved[k])
+        self._stepped = []
+        self.point = saved.copy()
+        self.t = self._start_of(saved)
+
+    @staticmethod
+    def _start_of(saved: Point) -> float:
+        return float(np.max(saved.times))
+
+    # ---- a step that reaches as far as units let it
+
+    def _due(self, t1: float) -> list[int]:
+        """Units whose own step ends at t1."""
+        if all(every == 1 for every in self.every):
+            return self.order
+        last = t1 >= self.plan.end - SMALLEST * self.step
+        ticks = (t1 - self.plan.start) / self.step
+        whole = round(ticks) if abs(ticks - round(ticks)) < 1e-6 else None
+        return [
+            k for k in self.order if self.every[k] == 1 or last or (whole is not None and whole % self.every[k] == 0)
+        ]
+
+    def _reach(self, t1: float) -> float:
+        """Step towards t1: the time that was reached, earlier where a unit discards the step."""
+        start = self.t
+        saved = self._keep()
+        while True:
+            try:
+                self._macro(t1, self._due(t1), saved)
+                return t1
+            except _DiscardedError as discarded:
+                t1 = self._shorter(start, t1, saved, discarded)
+
+    def _shorter(self, start: float, t1: float, saved: Point | None, discarded: _DiscardedError) -> float:
+        """Back to the start of the step; where the next attempt ends."""
+        name = self.wiring.names[discarded.unit]
+        step = f"from t = {start:.9g} s to {t1:.9g} s"
+        said = f"unit '{name}' discarded the step {step} and reached {discarded.reached:.9g} s"
+        self.rejected += 1
+        moved = [k for k in dict.fromkeys(self._stepped) if not self.can_return[k]]
+        if moved or saved is None:
+            who = ", ".join(self.wiring.names[k] for k in moved)
+            why = f"{who} cannot go back to an earlier state" if moved else "rollback is off, so no states were kept"
+            raise _StuckError(f"{said}, but {why}.\n  Give a smaller step, or instants that steps must end at.")
+        fixed = [n for n, found in self.system.descriptions.items() if not found.variable_steps]
+        if fixed:
+            raise _StuckError(
+                f"{said}, but {', '.join(fixed)} cannot take steps of different size.\n  Give a smaller step."
+            )
+        self._return(saved)
+        gone = discarded.reached - start
+        least = max(SMALLEST * self.step, 4.0 * math.ulp(abs(t1)))
+        if discarded.ends:
+            self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s"
+            self.events.append(Event(discarded.reached, "end", name))
+            if gone <= least:
+                raise _EndedError
+            return discarded.reached
+        if gone > least and t1 - discarded.reached > least:
+            self.events.append(Event(discarded.reached, "discard", name))
+            return discarded.reached
+        shorter = start + 0.5 * (t1 - start)
+        if shorter - start <= least:
+            raise _StuckError(f"{said}; it takes no step from there, however small.\n  Look at what the unit logs.")
+        return shorter
+
+    def _controlled(self, t1: float, kept: tuple[Point, float, list[Any]]) -> tuple[float, float]:
+        """A step and two halves: the time reached, and the error over what is allowed; the halves are kept.
+
+        The tolerance is for the whole run, so a step may use as much of it as it has of the time.
+        """
+        assert self.plan.tolerance is not None
+        fresh = bool(np.any(np.isnan(self.point.times_before)))
+        reached = self._reach(t1)
+        whole = self.point.y.copy()
+        if self.message:
+            return reached, 0.0
+        self._return_aside(kept)
+        start = self.t
+        middle = start + 0.5 * (reached - start)
+        if self._reach(middle) < middle or self._reach(reached) < reached:
+            # a unit that discards half a step and not the whole: what is reached counts, and no estimate
+            return self.t, 1.0
+        order = 1 if fresh and not self.plan.iterations else self._accuracy()
+        size = self.wiring.nominal + np.abs(self.point.y)
+        error = float(np.max(np.abs(self.point.y - whole) / size, initial=0.0)) / (2.0**order - 1.0)
+        self.estimate = error
+        return reached, error / self.plan.tolerance * (self.plan.end - self.plan.start) / (reached - start)
+
+    def _accuracy(self) -> int:
+        return 2 if self.linear or self.plan.iterations else 1
+
+    # ---- events
+
+    def _levels(self) -> list[tuple[Crossing, str, Any, float]]:
+        out = []
+        for crossing in self.plan.crossings:
+            unit, variable = self.system.variable(crossing.variable)
+            out.append((crossing, unit, variable, float(value_of(variable, crossing.level))))
+        return out
+
+    def _heights(self) -> Array:
+        """Of the watched variables above their levels."""
+        return np.array(
+            [
+                float(self.ports[self.wiring.number[unit]].slave.get(variable)) - level
+                for _, unit, variable, level in self._watched
+            ]
+        )
+
+    def _crossed(self, before: Array, after: Array) -> list[int]:
+        out = []
+        for i, (crossing, *_) in enumerate(self._watched):
+            up = before[i] < 0.0 <= after[i]
+            down = before[i] > 0.0 >= after[i]
+            if (up and crossing.direction != "down") or (down and crossing.direction != "up"):
+                out.append(i)
+        return out
+
+    def _locate(self, kept: tuple[Point, float, list[Any]], before: Array) -> list[int]:
+        """From behind a crossing to the first communication point at or after it."""
+        low, high = kept[1], self.t
+        after = self._heights()
+        while high - low > max(CROSSING * self.step, 4.0 * math.ulp(abs(high))):
+            middle = 0.5 * (low + high)
+            self._return_aside(kept)
+            self._reach(middle)
+            heights = self._heights()
+            if self._crossed(before, heights):
+                high, after = self.t, heights
+            else:
+                low = self.t
+        if self.t != high:
+            self._return_aside(kept)
+            self._reach(high)
+            after = self._heights()
+        return self._crossed(before, after)
+
+    # ---- the run
+
+    def run(self, progress: bool | None = False) -> CosimResult:
+        """From start to end; what there is, if Ctrl-C is pressed, a unit ends the run, or an event stops it."""
+        from liegeo.results.progress import Progress
+        from liegeo.simulation import _CtrlC
+
+        began = time.perf_counter()
+        failed = ""
+        length = self.plan.end - self.plan.start
+        with Progress(length, self.system.name, progress) as bar, _CtrlC() as ctrl_c:
+            try:
+                with self.open():
+                    self._record()
+                    for t in self._go():
+                        self._record()
+                        bar.update(t - self.plan.start, self.steps)
+                        if ctrl_c.pressed:
+                            self.message = f"interrupted at t = {t:.9g} s"
+                            break
+            except KeyboardInterrupt:
+                # the second Ctrl-C, or one outside of the main thread's handler
+                self.message = f"interrupted at t = {self.t:.9g} s"
+            except (UnitError, LoopError, _StuckError) as error:
+                failed = str(error)
+        finished = not failed and not self.message
+        result = self._result(time.perf_counter() - began, finished, failed.splitlines()[0] if failed else self.message)
+        if failed:
+            raise SimulationError(
+                f"cosim: '{self.system.name}' stopped at t = {self.t:.9g} s: {failed}\n"
+                "  What there is so far is in the error's `result`.",
+                result,
+            )
+        return result
+
+    def _go(self) -> Iterator[float]:
+        """Step after step; yields the time of each communication point."""
+        plan = self.plan
+        self._watched = self._levels()
+        instants = sorted({when for when in plan.instants if plan.start < when < plan.end})
+        size = self.step
+        before = self._heights()
+        try:
+            while plan.end - self.t > max(SMALLEST * self.step, 4.0 * math.ulp(abs(plan.end))):
+                wanted = self.t + size if plan.tolerance else self._grid()
+                limit, instant = plan.end, None
+                while instants and instants[0] - self.t <= SMALLEST * self.step:
+                    instants.pop(0)
+                if instants and instants[0] < limit:
+                    limit = instant = instants[0]
+                if wanted >= limit - SMALLEST * self.step:
+                    wanted = limit
+                elif plan.tolerance and wanted > limit - 0.5 * size:
+                    # two even steps rather than a large and a tiny one
+                    wanted = self.t + 0.5 * (limit - self.t)
+                kept = self._keep_aside() if self._watched else None
+                try:
+                    size = self._one(wanted, size)
+                    if kept is not None and (crossed := self._crossed(before, self._heights())):
+                        crossed = self._locate(kept, before) or crossed
+                        self._note(crossed)
+                finally:
+                    if kept is not None:
+                        self._free_aside(kept)
+                before = self._heights()
+                self.steps += 1
+                if instant is not None and abs(self.t - instant) <= SMALLEST * self.step:
+                    self.events.append(Event(self.t, "instant", ""))
+                if self.events and self.events[-1].time == self.t:
+                    self.point.forget()
+                    self._latch()
+                yield self.t
+                if self.message:
+                    return
+        except _EndedError:
+            return
+
+    def _grid(self) -> float:
+        """The next multiple of the step."""
+        start = self.plan.start
+        count = math.floor((self.t - start) / self.step + 1e-6) + 1
+        return min(start + count * self.step, self.plan.end)
+
+    def _one(self, wanted: float, size: float) -> float:
+        """One accepted step towards `wanted`; the size to try next."""
+        if not self.plan.tolerance:
+            self._reach(wanted)
+            return size
+        least = self.plan.min_step or 1e-6 * self.step
+        largest = self.plan.max_step or math.inf
+        order = self._accuracy()
+        start, kept = self.t, self._keep_aside()
+        # a step that is cut short at an instant says little about the next
+        cut = wanted - start < size * (1.0 - SMALLEST)
+        try:
+            while True:
+                h = wanted - start
+                reached, error = self._controlled(wanted, kept)
+                factor = _GROW if error == 0.0 else min(_GROW, max(_SHRINK, _SAFETY * error ** (-1.0 / order)))
+                if error <= 1.0 or reached < wanted:
+                    self.spent += self.estimate
+                    return float(min(largest, max(least, h * factor, size if cut and error <= 1.0 else 0.0)))
+                self.rejected += 1
+                if h * factor < least:
+                    raise _StuckError(
+                        f"the error of a step of {h:.3g} s is {error:.3g} times what the tolerance allows, and shorter "
+                        f"ones are below min_step = {least:.3g} s.\n"
+                        "  Raise the tolerance, lower min_step, or use linear inputs or iterations."
+                    )
+                self._return_aside(kept)
+                wanted, cut = start + h * factor, False
+        finally:
+            self._free_aside(kept)
+
+    def _note(self, crossed: list[int]) -> None:
+        for i in crossed:
+            crossing = self._watched[i][0]
+            self.events.append(Event(self.t, "crossing", crossing.variable))
+            if crossing.stop:
+                self.message = f"'{crossing.variable}' reached {crossing.level} at t = {self.t:.9g} s"
+
+    # ---- records
+
+    def _plan_records(self) -> None:
+        """What is read beside the outputs in y: by unit its other reals, and one by one what is not real."""
+        names = list(self._columns)
+        for k, unit in enumerate(self.wiring.names):
+            mine = [(i, self._columns[n][1]) for i, n in enumerate(names) if self._columns[n][0] == unit]
+            reals = [(i, v) for i, v in mine if v.type == "Real" and (unit, v.name) not in self.wiring.place]
+            if reals:
+                self._extra.append((k, Reals([v for _, v in reals]), [i for i, _ in reals]))
+            self._whole += [(k, v, i) for i, v in mine if v.type != "Real"]
+        known = [
+            (i, self.wiring.place[u, v.name])
+            for i, (u, v) in enumerate(self._columns.values())
+            if (u, v.name) in self.wiring.place
+        ]
+        self._from_y = np.array([i for i, _ in known], dtype=np.int64), np.array([p for _, p in known], dtype=np.int64)
+
+    def _record(self) -> None:
+        row = np.empty(1 + len(self._columns))
+        row[0] = self.t
+        into, places = self._from_y
+        row[1 + into] = self.point.y[places]
+        for k, reals, where in self._extra:
+            self.ports[k].slave.get_reals(reals)
+            row[1 + np.array(where)] = reals.values
+        for k, variable, i in self._whole:
+            row[1 + i] = float(self.ports[k].slave.get(variable))
+        self._rows.append(row)
+
+    def _result(self, seconds: float, finished: bool, message: str) -> CosimResult:
+        from liegeo.results.tables import make_table
+
+        rows = np.array(self._rows) if self._rows else np.empty((0, 1 + len(self._columns)))
+        names = ["time", *self._columns]
+        units = {"time": "s", **{name: v.unit for name, (_, v) in self._columns.items()}}
+        info = CosimInfo(
+            algorithm=self.plan.algorithm,
+            order=tuple(self.wiring.names[k] for k in self.order) if self.sequential else (),
+            steps=self.steps,
+            rejected=self.rejected,
+            calls=self.calls,
+            iterations=self.iterations,
+            residual=self.residual,
+            error=self.spent,
+            seconds=seconds,
+            finished=finished,
+            message=message,
+            events=tuple(self.events),
+        )
+        return CosimResult(self.system.name, make_table(dict(zip(names, rows.T, strict=True))), units, info)
+
+
+class _EndedError(Exception):
+    """A unit ended the run where it stands."""

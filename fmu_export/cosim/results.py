@@ -1,0 +1,140 @@
+"""What a co-simulation gives: a table of columns `unit.variable`, files, pictures, and how it went."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from liegeo.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = NDArray[Any]
+FilePath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that a step had to end at: when, what kind (instant, crossing, discard, end), and who."""
+
+    time: float
+    kind: str
+    what: str
+
+
+@dataclass(frozen=True)
+class CosimInfo:
+    """How a run went: macro steps taken and rejected, calls of doStep, seconds, and why it ended early, if it did.
+
+    `iterations` is how often steps were repeated in all, `residual` the largest relative change that the last
+    repetition of a step still made, `error` the sum of the relative errors that Richardson's estimate found.
+    """
+
+    algorithm: str
+    order: tuple[str, ...]
+    steps: int
+    rejected: int = 0
+    calls: int = 0
+    iterations: int = 0
+    residual: float = 0.0
+    error: float = 0.0
+    seconds: float = 0.0
+    finished: bool = True
+    message: str = ""
+    events: tuple[Event, ...] = ()
+
+
+class CosimResult:
+    """A structured array `table`, the first column `time`; `result["plant.x"]` is a column.
+
+    It is taken by whatever takes a structured array, fmpy's plot_result and write_csv among them.
+    """
+
+    def __init__(self, name: str, table: Array, units: Mapping[str, str], info: CosimInfo) -> None:
+        self.name = name
+        self.table = table
+        self.units = dict(units)
+        self.info = info
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.table.dtype.names or ())
+
+    @property
+    def dtype(self) -> Any:
+        return self.table.dtype
+
+    @property
+    def t(self) -> Array:
+        return np.asarray(self.table["time"])
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.table)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(self.table, dtype=dtype, copy=copy)
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str) and key not in self.names:
+            from fmu_export.cosim.system import closest
+
+            raise InputError(f"result: there is no column '{key}'.{closest(key, self.names)}")
+        return self.table[key]
+
+    def __repr__(self) -> str:
+        end = f", {self.info.message}" if self.info.message else ""
+        last = f" to t = {self.t[-1]:.6g} s" if len(self) else ""
+        return f"CosimResult('{self.name}', {len(self)} points{last}, {len(self.names) - 1} columns{end})"
+
+    def to_csv(self, file: FilePath) -> Path:
+        from liegeo.results.tables import write_csv
+
+        return write_csv(file, self.table)
+
+    def to_npz(self, file: FilePath) -> Path:
+        from liegeo.results.tables import write_npz
+
+        return write_npz(file, self.table, {}, self._meta())
+
+    def to_parquet(self, file: FilePath) -> Path:
+        from liegeo.results.tables import write_parquet
+
+        return write_parquet(file, self.table, self._meta())
+
+    def _meta(self) -> dict[str, Any]:
+        return {"model": self.name, "units": self.units}
+
+    def plot(self, *names: str, file: FilePath | None = None, title: str | None = None) -> Figure:
+        """Columns over time: names, or patterns with * and ?; one axis a kind of quantity."""
+        from fmu_export.cosim.system import closest
+        from liegeo.results.names import matches
+        from liegeo.results.plots import Curve, draw
+
+        columns = [name for name in self.names if name != "time"]
+        chosen: dict[str, None] = {}
+        for pattern in names or ("*",):
+            found = matches(pattern, columns)
+            if not found:
+                raise InputError(f"plot: no column matches '{pattern}'.{closest(pattern, columns)}")
+            chosen.update(dict.fromkeys(found))
+        curves = [Curve(name, self._kind(name), self.units[name], self.t, self.table[name]) for name in chosen]
+        return draw(curves, file=file, title=title)
+
+    def _kind(self, name: str) -> str:
+        """What shares an axis: what the unit measures, or where that has no name the last word of the column's."""
+        from fmu_export.cosim.quantities import from_name
+        from liegeo.io.units import NONE, named
+
+        powers = from_name(self.units[name]).powers if self.units[name] else None
+        said = named(powers) if powers is not None and powers != NONE else "in"
+        return name.rsplit(".", 1)[-1] if said.startswith("in") else said.split(" ", 1)[1]

@@ -1,0 +1,151 @@
+"""Values between units: which outputs are read, how inputs follow from them, and what is known of their past.
+
+All real outputs that are connected or recorded stand in one vector y, unit after unit.  Over a step an input is a
+straight line u(τ) = u₀ + u̇ (τ − t): a unit that interpolates gets u₀ and u̇, another one the value in the middle of
+the step, whose effect differs from that of the line by O(h³).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fmu_export.cosim.description import Value, Variable
+from fmu_export.cosim.graph import Group, evaluation
+from fmu_export.cosim.slave import Reals, Slave
+from fmu_export.cosim.system import Link, System
+
+Array = NDArray[np.float64]
+
+
+@dataclass
+class Point:
+    """What the master remembers between steps: per unit the time, the outputs, and those of one step before.
+
+    `before` of a unit is NaN where nothing is known: at the start and after an event.  `u0` and `rate` are the lines
+    that the inputs of units follow since the beginning of their own step.
+    """
+
+    y: Array
+    times: Array
+    y_before: Array
+    times_before: Array
+    discrete: list[Value]
+    u0: list[Array]
+    rate: list[Array]
+
+    def copy(self) -> Point:
+        return Point(
+            self.y.copy(), self.times.copy(), self.y_before.copy(), self.times_before.copy(), self.discrete.copy(),
+            [u.copy() for u in self.u0], [u.copy() for u in self.rate],
+        )  # fmt: skip
+
+    def forget(self) -> None:
+        """Nothing smooth leads across this point."""
+        self.times_before[:] = np.nan
+
+
+class Wiring:
+    """Where each value of a system is: places in y, lines into inputs, connections of other types."""
+
+    def __init__(self, system: System) -> None:
+        self.names = list(system.units)
+        self.number = {name: k for k, name in enumerate(self.names)}
+        recorded = system.recorded()
+        self.outputs: list[list[Variable]] = [[] for _ in self.names]
+        for unit, variable in [(link.source, link.output) for link in system.links] + [
+            entry for entry in recorded.values() if entry[1].causality == "output"
+        ]:
+            held = self.outputs[self.number[unit]]
+            if variable.type == "Real" and variable not in held:
+                held.append(variable)
+        self.starts = np.cumsum([0, *(len(held) for held in self.outputs)])
+        self.place = {
+            (name, v.name): int(self.starts[k]) + i
+            for k, name in enumerate(self.names)
+            for i, v in enumerate(self.outputs[k])
+        }
+        self.ny = int(self.starts[-1])
+        self.owner = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
+        self.labels = [f"{name}.{v.name}" for k, name in enumerate(self.names) for v in self.outputs[k]]
+        self.nominal = np.array([v.nominal for held in self.outputs for v in held])
+        self.inputs: list[list[Variable]] = []
+        self.index: list[NDArray[np.int64]] = []
+        self.factor: list[Array] = []
+        self.offset: list[Array] = []
+        for name in self.names:
+            into = [link for link in system.links if link.target == name and self._is_smooth(link)]
+            self.inputs.append([link.input for link in into])
+            self.index.append(np.array([self.place[link.source, link.output.name] for link in into], dtype=np.int64))
+            self.factor.append(np.array([link.linear.factor for link in into]))
+            self.offset.append(np.array([link.linear.offset for link in into]))
+        self.discrete = [link for link in system.links if not self._is_smooth(link)]
+        self.discrete_into = [[i for i, link in enumerate(self.discrete) if link.target == n] for n in self.names]
+        self.discrete_from = [[i for i, link in enumerate(self.discrete) if link.source == n] for n in self.names]
+        self.at_start = evaluation(system, at_start=True)
+        self.running = evaluation(system, at_start=False)
+        self._recorded = recorded
+
+    @staticmethod
+    def _is_smooth(link: Link) -> bool:
+        return link.output.type == "Real" and link.input.type == "Real"
+
+    def slice(self, k: int) -> slice:
+        return slice(int(self.starts[k]), int(self.starts[k + 1]))
+
+    def new_point(self, start: float) -> Point:
+        n = len(self.names)
+        return Point(
+            np.zeros(self.ny), np.full(n, start), np.zeros(self.ny), np.full(n, np.nan),
+            [_empty(link) for link in self.discrete],
+            [np.zeros(len(v)) for v in self.inputs], [np.zeros(len(v)) for v in self.inputs],
+        )  # fmt: skip
+
+    def into(self, k: int, y: Array) -> Array:
+        """The inputs of a unit that these outputs give."""
+        return self.factor[k] * y[self.index[k]] + self.offset[k]
+
+    def loop_places(self, group: Group) -> NDArray[np.int64]:
+        return np.array([self.place[node] for node in group.nodes if node in self.place], dtype=np.int64)
+
+    def slopes(self, point: Point) -> Array:
+        """ẏ from the last two points of each unit; zero where there is no past."""
+        h = point.times - point.times_before
+        known = np.isfinite(h) & (h > 0.0)
+        per_unit = np.divide(1.0, h, out=np.zeros_like(h), where=known)
+        return (point.y - point.y_before) * per_unit[self.owner]
+
+
+def _empty(link: Link) -> Value:
+    empty: dict[str, Value] = {"Integer": 0, "Boolean": False, "String": ""}
+    return empty.get(link.output.type, 0.0)
+
+
+class Ports:
+    """The buffers of one running unit."""
+
+    def __init__(self, slave: Slave, wiring: Wiring, k: int) -> None:
+        self.slave = slave
+        self.inputs = Reals(wiring.inputs[k])
+        self.outputs = Reals(wiring.outputs[k])
+        self.interpolates = slave.description.interpolates
+        self.place = wiring.slice(k)
+        self.discrete_in = [(i, wiring.discrete[i]) for i in wiring.discrete_into[k]]
+        self.discrete_out = [(i, wiring.discrete[i].output) for i in wiring.discrete_from[k]]
+
+    def write(self, u: Array, discrete: list[Value]) -> None:
+        """Set all connected inputs."""
+        self.inputs.values[:] = u
+        self.slave.set_reals(self.inputs)
+        for i, link in self.discrete_in:
+            value = discrete[i]
+            self.slave.set(link.input, link.linear(float(value)) if link.input.type == "Real" else value)
+
+    def read(self, y: Array, discrete: list[Value]) -> None:
+        """Get all outputs of interest into their places."""
+        self.slave.get_reals(self.outputs)
+        y[self.place] = self.outputs.values
+        for i, variable in self.discrete_out:
+            discrete[i] = self.slave.get(variable)

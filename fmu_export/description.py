@@ -1,0 +1,143 @@
+"""modelDescription.xml of FMI 2.0 from the variables of a unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
+
+from fmu_export.variables import OUTPUT, PARAMETER, REAL, Variable, base_unit, unit_name, units_of
+from liegeo._version import __version__
+
+LOG_CATEGORIES = {
+    "logStatusWarning": "what a user should know",
+    "logStatusDiscard": "why a step was discarded",
+    "logStatusError": "calls that were refused, with tracebacks",
+    "logAll": "all other messages",
+}
+# Of units that people read: how they are shown.
+_DISPLAY = {"rad": ("deg", 57.29577951308232), "rad/s": ("deg/s", 57.29577951308232), "m": ("mm", 1000.0)}
+
+
+def description(
+    name: str,
+    identifier: str,
+    guid: str,
+    text: str,
+    variables: Sequence[Variable],
+    dependencies: Mapping[str, Sequence[str]],
+    motions: Sequence[str],
+    *,
+    start: float,
+    stop: float,
+    interval: float,
+    tolerance: float | None,
+) -> bytes:
+    """The document.
+
+    `dependencies` are, by output, the inputs that it depends on at once; `motions` are inputs that move the state where
+    the unit begins, so that everything depends on them there.
+    """
+    root = Element(
+        "fmiModelDescription",
+        {
+            "fmiVersion": "2.0",
+            "modelName": name,
+            "guid": guid,
+            **({"description": text} if text else {}),
+            "generationTool": f"liegeo {__version__}",
+            "variableNamingConvention": "structured",
+            "numberOfEventIndicators": "0",
+        },
+    )
+    # No derivatives of inputs and outputs and no directional ones: pythonfmu's library answers them with an error.
+    SubElement(
+        root,
+        "CoSimulation",
+        {
+            "modelIdentifier": identifier,
+            "needsExecutionTool": "true",
+            "canHandleVariableCommunicationStepSize": "true",
+            "canInterpolateInputs": "false",
+            "maxOutputDerivativeOrder": "0",
+            "canRunAsynchronuously": "false",
+            "canBeInstantiatedOnlyOncePerProcess": "false",
+            "canNotUseMemoryManagementFunctions": "true",
+            "canGetAndSetFMUstate": "true",
+            "canSerializeFMUstate": "true",
+            "providesDirectionalDerivative": "false",
+        },
+    )
+    _units(root, variables)
+    categories = SubElement(root, "LogCategories")
+    for category, what in LOG_CATEGORIES.items():
+        SubElement(categories, "Category", {"name": category, "description": what})
+    experiment = {"startTime": _number(start), "stopTime": _number(stop), "stepSize": _number(interval)}
+    SubElement(root, "DefaultExperiment", experiment | ({} if tolerance is None else {"tolerance": _number(tolerance)}))
+    listed = SubElement(root, "ModelVariables")
+    for reference, variable in enumerate(variables):
+        _variable(listed, reference, variable)
+    _structure(root, variables, dependencies, motions)
+    ElementTree.indent(root)
+    return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "utf-8") + b"\n"
+
+
+def _units(root: Element, variables: Sequence[Variable]) -> None:
+    known = units_of(variables)
+    if not known:
+        return
+    definitions = SubElement(root, "UnitDefinitions")
+    for text in dict.fromkeys(known):
+        factor, powers = base_unit(text)
+        unit = SubElement(definitions, "Unit", {"name": unit_name(text)})
+        base = {key: str(powers[key]) for key in ("kg", "m", "s", "A", "K", "mol", "cd", "rad") if powers.get(key)}
+        SubElement(unit, "BaseUnit", base | ({} if factor == 1.0 else {"factor": _number(factor)}))
+        if text in _DISPLAY:
+            shown, scale = _DISPLAY[text]
+            SubElement(unit, "DisplayUnit", {"name": shown, "factor": _number(scale)})
+
+
+def _variable(listed: Element, reference: int, variable: Variable) -> None:
+    attributes = {
+        "name": variable.name,
+        "valueReference": str(reference),
+        **({"description": variable.description} if variable.description else {}),
+        "causality": variable.causality,
+        "variability": variable.variability,
+        **({"initial": variable.initial} if variable.initial is not None else {}),
+    }
+    of_type: dict[str, str] = {}
+    if variable.type == REAL:
+        if variable.unit:
+            of_type["unit"] = unit_name(variable.unit)
+        for key, value in (("min", variable.minimum), ("max", variable.maximum), ("nominal", variable.nominal)):
+            if value is not None:
+                of_type[key] = _number(value / variable.factor)
+    if isinstance(variable.start, str):
+        of_type["start"] = variable.start
+    elif variable.start is not None:
+        of_type["start"] = _number(variable.start / variable.factor)
+    SubElement(SubElement(listed, "ScalarVariable", attributes), variable.type, of_type)
+
+
+def _structure(
+    root: Element, variables: Sequence[Variable], dependencies: Mapping[str, Sequence[str]], motions: Sequence[str]
+) -> None:
+    structure = SubElement(root, "ModelStructure")
+    index = {variable.name: k + 1 for k, variable in enumerate(variables)}
+    shown = [variable for variable in variables if variable.causality == OUTPUT]
+    if not shown:
+        return
+    outputs = SubElement(structure, "Outputs")
+    at_start = SubElement(structure, "InitialUnknowns")
+    parameters = [index[variable.name] for variable in variables if variable.causality == PARAMETER]
+    for variable in shown:
+        inputs = sorted(index[name] for name in dependencies[variable.name])
+        where = str(index[variable.name])
+        SubElement(outputs, "Unknown", {"index": where, "dependencies": " ".join(map(str, inputs))})
+        at_once = sorted({*inputs, *(index[name] for name in motions), *parameters})
+        SubElement(at_start, "Unknown", {"index": where, "dependencies": " ".join(map(str, at_once))})
+
+
+def _number(value: float) -> str:
+    return repr(float(value))

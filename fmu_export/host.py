@@ -1,0 +1,116 @@
+"""A unit in this process, through fmpy: unpacked, instantiated, its messages kept, freed in the end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from liegeo.errors import InputError, SimulationError
+
+OK, WARNING, DISCARD, ERROR, FATAL = range(5)
+_WORDS = ("ok", "warning", "discard", "error", "fatal")
+
+
+class Unpacked:
+    """The files of a unit in a folder of their own, for as long as the `with` lasts."""
+
+    def __init__(self, file: str | os.PathLike[str]) -> None:
+        self.file = Path(file)
+
+    def __enter__(self) -> Self:
+        import fmpy
+
+        if not self.file.is_file():
+            raise InputError(f"unit: '{self.file}' is not a file.")
+        try:
+            self.description = fmpy.read_model_description(str(self.file), validate=False)
+        except Exception as error:
+            raise InputError(f"unit: '{self.file}' cannot be read as an FMU: {error}") from None
+        if self.description.fmiVersion != "2.0" or self.description.coSimulation is None:
+            raise InputError(
+                f"unit: '{self.file}' is FMI {self.description.fmiVersion}, expected FMI 2.0 for co-simulation."
+            )
+        self.folder = Path(tempfile.mkdtemp(prefix="liegeo_fmu_"))
+        fmpy.extract(str(self.file), str(self.folder))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Instance:
+    """An instance of an unpacked unit: FMI's functions by their names, with statuses; `messages` is its log."""
+
+    def __init__(self, unpacked: Unpacked, name: str = "unit") -> None:
+        from fmpy import fmi2
+
+        described = unpacked.description
+        self.description = described
+        self.by_name = {variable.name: variable for variable in described.modelVariables}
+        self.messages: list[tuple[int, str, str]] = []
+        self._fmu = fmi2.FMU2Slave(
+            guid=described.guid,
+            unzipDirectory=str(unpacked.folder),
+            modelIdentifier=described.coSimulation.modelIdentifier,
+            instanceName=name,
+        )
+        # kept alive as long as the instance, which calls it
+        self._callbacks = fmi2.fmi2CallbackFunctions()
+        self._callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._note)
+        self._callbacks.allocateMemory = fmi2.fmi2CallbackAllocateMemoryTYPE(fmi2.calloc)
+        self._callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(fmi2.free)
+        self._alive = False
+        try:
+            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=True)
+        except Exception:
+            raise SimulationError(f"unit '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
+        self._alive = True
+
+    def _note(self, environment: Any, name: Any, status: int, category: Any, message: Any) -> None:
+        with contextlib.suppress(Exception):
+            self.messages.append((status, (category or b"").decode(), (message or b"").decode("utf-8", "replace")))
+
+    def said(self) -> str:
+        """The messages that are worth a line each."""
+        return "".join(f"\n  {_WORDS[status]}: {text}" for status, _, text in self.messages if status >= WARNING)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._alive:
+            self._alive = False
+            self._fmu.freeInstance()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._fmu, name)
+
+    def references(self, names: Iterable[str]) -> list[int]:
+        return [self.by_name[name].valueReference for name in names]
+
+    def initialise(self, start: float, stop: float | None = None, values: dict[str, Any] | None = None) -> None:
+        """Start values, setupExperiment, initialisation mode and out of it."""
+        for name, value in (values or {}).items():
+            self.write(name, value)
+        self._fmu.setupExperiment(startTime=start, stopTime=stop)
+        self._fmu.enterInitializationMode()
+        self._fmu.exitInitializationMode()
+
+    def write(self, name: str, value: Any) -> None:
+        variable = self.by_name[name]
+        getattr(self._fmu, f"set{variable.type}")([variable.valueReference], [value])
+
+    def step(self, t: float, size: float) -> int:
+        """doStep; the status, whatever it is."""
+        from fmpy.fmi1 import FMICallException
+
+        try:
+            self._fmu.doStep(t, size)
+        except FMICallException as error:
+            return int(error.status)
+        return OK

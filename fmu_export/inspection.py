@@ -1,0 +1,200 @@
+"""What is in a unit, and a run of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fmu_export.host import OK, WARNING, Instance, Unpacked
+from liegeo.errors import InputError, SimulationError
+from liegeo.model.checks import suggest
+from liegeo.results.names import matches
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class UnitInfo:
+    """What the description of a unit says, and what it needs."""
+
+    name: str
+    identifier: str
+    guid: str
+    description: str
+    tool: str
+    start: float
+    stop: float | None
+    interval: float | None
+    capabilities: Mapping[str, bool]
+    platforms: tuple[str, ...]
+    requirements: tuple[str, ...]
+    size: int
+    #: By causality: name, unit, start value and description of each variable.
+    variables: Mapping[str, list[tuple[str, str, Any, str]]] = field(repr=False)
+
+    def __str__(self) -> str:
+        able = ", ".join(name for name, value in self.capabilities.items() if value)
+        lines = [
+            f"{self.name} ({self.identifier}), {self.size / 1024:.0f} KiB, by {self.tool}",
+            f"  GUID       {self.guid}",
+            f"  experiment {self.start:g} s to {self.stop:g} s" if self.stop is not None else "  experiment: none",
+            f"  interval   {self.interval:g} s" if self.interval is not None else "  interval: none",
+            f"  can        {able or 'nothing beside the standard'}",
+            f"  platforms  {', '.join(self.platforms)}",
+        ]
+        if self.requirements:
+            lines.append(f"  needs      {', '.join(self.requirements)}")
+        for causality, listed in self.variables.items():
+            lines.append(f"{causality}s:" if listed else f"{causality}s: none")
+            width = max((len(name) for name, *_ in listed), default=0)
+            for name, unit, start, text in listed:
+                value = "" if start is None else f"= {start}"
+                lines.append(f"  {name:<{width}}  {value} {f'[{unit}]' if unit else ''}  {text}".rstrip())
+        return "\n".join(lines)
+
+
+def info(file: str | os.PathLike[str]) -> UnitInfo:
+    """What is in a unit; any FMI 2.0 unit for co-simulation, ours or not."""
+    with Unpacked(file) as unpacked:
+        described = unpacked.description
+        experiment = described.defaultExperiment
+        needs = unpacked.folder / "resources" / "requirements.txt"
+        platforms = sorted(path.name for path in (unpacked.folder / "binaries").glob("*") if path.is_dir())
+        listed: dict[str, list[tuple[str, str, Any, str]]] = {"input": [], "output": [], "parameter": []}
+        for variable in described.modelVariables:
+            if variable.causality in listed:
+                listed[variable.causality].append(
+                    (variable.name, variable.unit or "", variable.start, variable.description or "")
+                )
+        unit = described.coSimulation
+        return UnitInfo(
+            described.modelName,
+            unit.modelIdentifier,
+            described.guid,
+            described.description or "",
+            described.generationTool or "",
+            _float(experiment, "startTime") or 0.0,
+            _float(experiment, "stopTime"),
+            _float(experiment, "stepSize"),
+            {
+                name: bool(getattr(unit, name))
+                for name in (
+                    "canHandleVariableCommunicationStepSize",
+                    "canInterpolateInputs",
+                    "canGetAndSetFMUstate",
+                    "canSerializeFMUstate",
+                    "providesDirectionalDerivative",
+                )
+            },
+            tuple(platforms),
+            tuple(needs.read_text("utf-8").split()) if needs.is_file() else (),
+            Path(file).stat().st_size,
+            listed,
+        )
+
+
+def _float(experiment: Any, name: str) -> float | None:
+    value = getattr(experiment, name, None)
+    return None if value is None else float(value)
+
+
+def run(
+    file: str | os.PathLike[str],
+    t_end: float | None = None,
+    *,
+    start: float | None = None,
+    interval: float | None = None,
+    values: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    outputs: Sequence[str] = ("*",),
+) -> Array:
+    """The outputs of a unit at every communication point, as a structured array whose first field is `time`.
+
+    - `t_end`, `start`, `interval`: if not given, those of the unit's default experiment.
+    - `values`: parameters and start values, by name.
+    - `inputs`: by name a number, a pair (times, values) with straight lines between, or a function of t; each is
+      evaluated where a communication step begins.
+    - `outputs`: names or wildcards.
+
+    A step that is discarded ends it with a SimulationError, whose `result` is what there is so far.
+    """
+    with Unpacked(file) as unpacked, Instance(unpacked) as unit:
+        experiment = unpacked.description.defaultExperiment
+        begin = _float(experiment, "startTime") or 0.0 if start is None else float(start)
+        end = _chosen("t_end", t_end, _float(experiment, "stopTime"))
+        step = _chosen("interval", interval, _float(experiment, "stepSize"))
+        if not (np.isfinite(end) and end >= begin) or not step > 0.0:
+            raise InputError(f"run: from {begin:g} to {end:g} s in steps of {step:g} s; expected rising times.")
+        shown = _shown(unit, outputs)
+        driven = {name: _signal(unit, name, given) for name, given in (inputs or {}).items()}
+        for name in values or {}:
+            _known(unit, name, ("parameter", "input"))
+        first = {name: signal(begin) for name, signal in driven.items()}
+        unit.initialise(begin, end, {**(values or {}), **first})
+        n = max(1, round((end - begin) / step)) if end > begin else 0
+        into, refs = unit.references(driven), unit.references(shown)
+        table = np.zeros(n + 1, dtype=[("time", np.float64), *((name, np.float64) for name in shown)])
+        table[0] = (begin, *unit.getReal(refs))
+        for k in range(n):
+            t = begin + k * step
+            size = min(step, end - t) if k == n - 1 else step
+            if into:
+                unit.setReal(into, [signal(t) for signal in driven.values()])
+            status = unit.step(t, size)
+            if status not in (OK, WARNING):
+                raise SimulationError(
+                    f"unit '{unpacked.description.modelName}': the step from {t:.6g} s failed.{unit.said()}",
+                    table[: k + 1],
+                )
+            table[k + 1] = (t + size, *unit.getReal(refs))
+        unit.terminate()
+        return table
+
+
+def _chosen(name: str, given: float | None, usual: float | None) -> float:
+    if given is None and usual is None:
+        raise InputError(f"run: the unit has no default {name}; give {name}=… in seconds.")
+    return float(usual if given is None else given)  # type: ignore[arg-type]
+
+
+def _shown(unit: Instance, patterns: Sequence[str]) -> list[str]:
+    known = [v.name for v in unit.description.modelVariables if v.causality == "output" and v.type == "Real"]
+    found: dict[str, None] = {}
+    for pattern in patterns:
+        hits = [pattern] if pattern in known else matches(pattern, known)
+        if not hits and known:
+            raise InputError(f"run: '{pattern}' is no output of the unit.{suggest(pattern, known)}")
+        found.update(dict.fromkeys(hits))
+    return list(found)
+
+
+def _known(unit: Instance, name: str, causalities: Sequence[str]) -> None:
+    known = [v.name for v in unit.description.modelVariables if v.causality in causalities]
+    if name not in known:
+        raise InputError(f"run: '{name}' is no {' or '.join(causalities)} of the unit.{suggest(name, known)}")
+
+
+def _signal(unit: Instance, name: str, given: Any) -> Any:
+    _known(unit, name, ("input",))
+    if callable(given):
+        return lambda t: float(given(t))
+    if isinstance(given, tuple) and len(given) == 2:
+        times, numbers = (np.asarray(part, dtype=np.float64) for part in given)
+        return lambda t: float(np.interp(t, times, numbers))
+    value = float(given)
+    return lambda t: value
+
+
+def variables_of(file: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The variables of a unit of ours, as its resources have them."""
+    with zipfile.ZipFile(file) as archive:
+        found: list[dict[str, Any]] = json.loads(archive.read("resources/unit.json"))["variables"]
+    return found

@@ -1,0 +1,343 @@
+"""A mechanism that moves under inputs from outside, communication step by communication step.
+
+It is what a unit does, without FMI.  Inputs are piecewise polynomials of the kernels (kernels/motion.py): each has a
+table of one piece, whose three coefficients are written anew where a communication step begins,
+
+    u(t) = c₀ + c₁ (t − t₀) + c₂ (t − t₀)²,                                                                      (1)
+
+c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since the communication point before.  A
+prescribed motion takes its rate and half its acceleration as c₁ and c₂, so that value, rate and acceleration agree
+within a step.
+
+A method of fixed step makes the fewest equal steps that are not longer than `step` and end at the communication point.
+Others choose their steps and end there too; the next step that they would have tried is what they go on with.  Where an
+input jumps, a method's memory is of another motion, and it starts anew; that is also what `liegeo.simulate` does with a
+run that begins there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fmu_export.outputs import Outputs
+from fmu_export.variables import LINEAR, Settings, motion_inputs
+from liegeo.assembly import assemble, project
+from liegeo.errors import InputError, LiegeoError, SimulationError
+from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS, AdaptiveMethod, AdaptiveStepper, Method, Problem, Stepper
+from liegeo.integrate.adaptive import FINISHED, FULL
+from liegeo.integrate.methods import explain
+from liegeo.io.mechanism import Mechanism
+from liegeo.kernels import layout as at
+from liegeo.kernels import motion
+from liegeo.model.checks import suggest
+from liegeo.model.model import Model, State
+from liegeo.motion import Drive
+
+Array = NDArray[np.float64]
+
+METHODS: dict[str, Method | AdaptiveMethod] = {
+    **{method.name: method for method in ALL_ADAPTIVE},
+    **{method.name: method for method in ALL_INTEGRATORS},
+}
+# Coefficients of an input (1), highest first, as the kernels read them.
+_ORDER = 3
+# Accepted steps in one call of the compiled loop, and at most in a communication step.
+_AT_ONCE, _MOST_STEPS = 64, 10_000_000
+
+
+class Driven(Drive):
+    """What drives a model, with tables (1) at these places of u."""
+
+    def __init__(self, model: Model, inputs: Mapping[str, Any], places: Sequence[int]) -> None:
+        self._places = list(places)
+        super().__init__(model, inputs)
+
+    def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
+        mine = [(place, np.array([1.0, _ORDER, 0.0, np.inf, *[0.0] * _ORDER])) for place in self._places]
+        others = [(place, table) for place, table in tables if place not in self._places]
+        # behind the last table nothing stands, so that ours are the last numbers of F
+        return super()._pack([*others, *mine])
+
+    @property
+    def only_outside(self) -> bool:
+        """Whether nothing but constants and the inputs from outside drives the model."""
+        ints = self.system.ints
+        if self._callback is not None or not ints[at.DRIVE]:
+            return self._callback is None
+        return int(ints[ints[at.DRIVE] + at.DRIVE_TABLES]) == len(self._places)
+
+
+class Machine:
+    """A mechanism, its integrator, its inputs and what is to be computed of it."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        settings: Settings,
+        places: Sequence[int],
+        columns: Sequence[tuple[tuple[str, ...], int]],
+        *,
+        inputs: Array,
+        initial: Mapping[tuple[str, int], float],
+        gravity: Mapping[int, float],
+        start: float,
+        stop: float | None,
+    ) -> None:
+        _check(settings)
+        self.settings = settings
+        compiled = mechanism.compile()
+        # gravity may change while others use the same model
+        self.model = Model(
+            compiled.tree, compiled.ints, compiled.floats.copy(), compiled.group, compiled.inputs, compiled.rows
+        )
+        self.model.custom = compiled.custom
+        for axis, value in gravity.items():
+            _writable(self.model.floats)[at.GRAVITY + axis] = value
+        self.places = np.array(places, dtype=np.int64)
+        others = _not_at(self.model, mechanism.experiment.inputs, set(places))
+        self.drive = Driven(self.model, others, places)
+        self.w = np.array(inputs, dtype=np.float64)
+        self._motions = _rows_of_motions(self.model, places)
+        self._t0 = float(start)
+        # the inputs one communication point earlier: time, values; and where the inputs now end
+        self._before = np.full(len(places) + 1, np.nan)
+        self._end = self.w.copy()
+        self._c = self._new_coefficients(self._t0)
+        self._floats = [_writable(self.drive.system.floats)] if self.drive.system.floats.flags.owndata else []
+        self._set_coefficients(self._t0)
+        state = self._state(mechanism, initial, float(start))
+        end = float(start) + 1.0 if stop is None or not stop > start else float(stop)
+        problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=float(start), name=self.model.tree.name)
+        method = METHODS[settings.method]
+        self.stepper: Stepper | AdaptiveStepper
+        if isinstance(method, AdaptiveMethod):
+            self.stepper = AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
+        else:
+            self.stepper = Stepper(problem, method)
+        self._floats.append(_writable(self.stepper._F))
+        self._set_coefficients(self._t0)
+        self.t = float(start)
+        self.steps = 0
+        self._W = np.empty(self.drive.system.work)
+        self._u = self._W[int(self.model.ints[at.N_WORK]) :][: self.model.nv + self.model.nu]
+        self.outputs = Outputs(self.model, columns)
+        self._signs = self.outputs.signs(*self._point()) if self.outputs.has_quaternions else np.zeros(0)
+
+    # ---- where it begins
+
+    def _state(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
+        model = self.model
+        state = model.state(q=mechanism.initial.q, v=mechanism.initial.v, t=start)
+        q, v = state.q.copy(), state.v.copy()
+        for (letter, place), value in initial.items():
+            (q if letter == "q" else v)[place] = value
+        state = model.state(q=q, v=v, t=start)
+        if not model.rows:
+            return state
+        return project(model, assemble(model, state, keep=mechanism.initial.keep, inputs=self.drive), self.drive)
+
+    # ---- inputs
+
+    def _set_coefficients(self, t: float) -> None:
+        """(1) from here, into every array that kernels read."""
+        self._t0 = t
+        n = len(self.places)
+        for F in self._floats:
+            if n:
+                rows = F[len(F) - n * (2 + _ORDER) :].reshape(n, 2 + _ORDER)
+                rows[:, 0] = t
+                rows[:, 2:] = self._c
+
+    def _new_coefficients(self, t: float) -> Array:
+        c = np.zeros((len(self.places), _ORDER))
+        c[:, 2] = self.w
+        if self.settings.extrapolation == LINEAR and self._before[0] < t:
+            c[:, 1] = (self.w - self._before[1:]) / (t - self._before[0])
+        for value, rate, acceleration in self._motions:
+            c[value, 1], c[value, 0] = self.w[rate], 0.5 * self.w[acceleration]
+            c[rate, 1], c[rate, 0] = self.w[acceleration], 0.0
+            c[acceleration, 1] = 0.0
+        return c
+
+    def set_gravity(self, axis: int, value: float) -> None:
+        """Accelerations jump: a method starts anew."""
+        for F in (_writable(self.model.floats), *self._floats):
+            F[at.GRAVITY + axis] = value
+        self._end[:] = np.nan
+        if not len(self._end):
+            self._restart()
+
+    def _restart(self) -> None:
+        """Forget what a method remembers of a motion under other inputs."""
+        stepper = self.stepper
+        stepper.memory[:] = 0.0
+        if isinstance(stepper, AdaptiveStepper):
+            stepper.memory[0] = stepper.field(self.t, stepper.y)
+
+    # ---- motion
+
+    def step(self, t: float, size: float) -> None:
+        """From t to t + size; if that cannot be done, back to where it began, with a SimulationError."""
+        stepper = self.stepper
+        saved = self.snapshot()
+        self.t = t
+        # held inputs that stay as they are need no new coefficients
+        if len(self.places) and not (
+            self.settings.extrapolation != LINEAR and not self._motions and np.array_equal(self.w, self._end)
+        ):
+            self._c = self._new_coefficients(t)
+            self._set_coefficients(t)
+            if not np.array_equal(self.w, self._end):
+                if self._motions and self.model.rows:
+                    self._follow(t)
+                self._restart()
+            self._before[0], self._before[1:] = t, self.w
+            self._end = self._c[:, 2] + size * (self._c[:, 1] + size * self._c[:, 0])
+        try:
+            if isinstance(stepper, AdaptiveStepper):
+                self._advance_adaptive(stepper, t, t + size)
+            else:
+                n = max(1, int(np.ceil(size / self.settings.step * (1.0 - 1e-9))))
+                if n > _MOST_STEPS:
+                    raise SimulationError(
+                        f"step: {n} internal steps of {self.settings.step:g} s in one of {size:g} s are too many.", None
+                    )
+                status = stepper.advance(size / n, n, start=t)
+                self.steps += stepper.done
+                if status:
+                    raise self._failed(stepper.t, explain(stepper.problem.system, status))
+            self.model.check_custom()
+        except (LiegeoError, ArithmeticError):
+            self.restore(saved)
+            raise
+        self.t = t + size
+        if self.outputs.has_quaternions:
+            self._signs = self.outputs.signs(*self._point(), self._signs)
+
+    def _follow(self, t: float) -> None:
+        """Prescribed motions have been set: the state follows, as the constraints want it."""
+        nq = self.model.nq
+        y = self.stepper.y
+        state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
+        y[:nq], y[nq:] = state.q, state.v
+
+    def _advance_adaptive(self, stepper: AdaptiveStepper, t: float, end: float) -> None:
+        stepper.control[0], stepper.control[3] = t, end
+        status, done = FULL, 0
+        while status == FULL:
+            piece, status = stepper.advance(_AT_ONCE)
+            done += len(piece.t)
+            if done > _MOST_STEPS:
+                raise self._failed(stepper.t, "the step became too small")
+        self.steps += done
+        if status != FINISHED:
+            raise self._failed(stepper.t, stepper.why)
+
+    def _failed(self, t: float, why: str) -> SimulationError:
+        try:
+            self.model.check_custom()
+        except Exception as error:
+            why = f"{why}: {error}"
+        raised, self.drive.error = self.drive.error, None
+        return SimulationError(f"at t = {t:.6g} s: {why if raised is None else raised}", None)
+
+    # ---- what is seen of it
+
+    def _point(self) -> tuple[float, Array, Array, Array]:
+        """t, q, v and u with the inputs as they are now."""
+        y, nq = self.stepper.y, self.model.nq
+        if self.drive.only_outside:
+            self._u[:] = self.drive.constants
+        else:
+            system = self.drive.system
+            status = motion.drive(system.ints, system.floats, self.t, y[:nq], y[nq:], self._W)
+            if status:
+                raise self._failed(self.t, "the input function failed")
+        self._u[self.places] = self.w
+        return self.t, y[:nq], y[nq:], self._u
+
+    def values(self, computed: bool = True) -> Array:
+        """The outputs; without `computed`, only those that are coordinates, speeds or inputs are up to date."""
+        return self.outputs.values(*self._point(), self._signs, computed)
+
+    # ---- all there is
+
+    def snapshot(self) -> dict[str, Array]:
+        """Put back, it gives the same bits again."""
+        stepper = self.stepper
+        control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else np.zeros(0)
+        return {
+            "y": stepper.y.copy(),
+            "memory": stepper.memory.copy(),
+            "control": control,
+            "w": self.w.copy(),
+            "before": self._before.copy(),
+            "end": self._end.copy(),
+            "c": self._c.copy(),
+            "signs": self._signs.copy(),
+            "times": np.array([self.t, self._t0, float(self.steps)]),
+            "gravity": self.model.floats[at.GRAVITY : at.GRAVITY + 3].copy(),
+        }
+
+    def restore(self, saved: Mapping[str, Array]) -> None:
+        stepper = self.stepper
+        stepper.y[:] = saved["y"]
+        stepper.memory[:] = saved["memory"]
+        if isinstance(stepper, AdaptiveStepper):
+            stepper.control[:] = saved["control"]
+        self.w[:], self._before[:], self._end[:] = saved["w"], saved["before"], saved["end"]
+        self._c = np.array(saved["c"]).reshape(len(self.places), _ORDER)
+        self._signs = np.array(saved["signs"])
+        self.t, t0, steps = (float(x) for x in saved["times"])
+        self.steps = int(steps)
+        for F in (_writable(self.model.floats), *self._floats):
+            F[at.GRAVITY : at.GRAVITY + 3] = saved["gravity"]
+        self._set_coefficients(t0)
+
+
+def _check(settings: Settings) -> None:
+    if settings.method not in METHODS:
+        raise InputError(
+            f"integrator.method is '{settings.method}', which there is not.{suggest(settings.method, list(METHODS))}"
+        )
+    for name in ("step", "rtol", "atol"):
+        value = getattr(settings, name)
+        if not np.isfinite(value) or not value > 0.0:
+            raise InputError(f"integrator.{name} is {value!r}, must be > 0.")
+    if settings.extrapolation not in ("hold", "linear"):
+        raise InputError(f"integrator.extrapolation is '{settings.extrapolation}', expected hold or linear.")
+
+
+def _writable(array: Array) -> Array:
+    """A view to write through; the array itself stays read-only, which is what kernels are compiled for."""
+    array.setflags(write=True)
+    view = array[:]
+    array.setflags(write=False)
+    return view
+
+
+def _not_at(model: Model, inputs: Mapping[str, Any], places: set[int]) -> dict[str, Any]:
+    """The signals of an experiment that drive something else; motions that are driven from outside follow no law."""
+    plain = Drive(model)
+    others = {
+        name: signal
+        for name, signal in inputs.items()
+        if not places & set(range(plain._place(name).start, plain._place(name).stop))
+    }
+    outside = {name: np.zeros(n) for name, (part, n) in motion_inputs(model).items() if part.start in places}
+    return {**others, **outside}
+
+
+def _rows_of_motions(model: Model, places: Sequence[int]) -> list[tuple[int, int, int]]:
+    """By prescribed value among the inputs: which of them are value, rate and acceleration."""
+    row = {place: k for k, place in enumerate(places)}
+    return [
+        (row[part.start + k], row[part.start + n + k], row[part.start + 2 * n + k])
+        for part, n in motion_inputs(model).values()
+        for k in range(n)
+        if part.start in row
+    ]

@@ -1,0 +1,347 @@
+"""From a mechanism to the file of a unit.
+
+Inside, beside the description and pythonfmu's libraries:
+
+    resources/unit_<digest>.py     the script: checks what the unit needs, and names its class
+    resources/unit.json            the variables, as the slave reads them
+    resources/model.yaml           the model file, and the files that it names
+    resources/requirements.txt     what the target needs
+    resources/liegeo, fmu_export   liegeo itself, if it is bundled
+
+Archives of the same content are the same bytes: files are sorted, and their time is that of 1980.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import tempfile
+import uuid
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fmu_export.dependencies import dependencies
+from fmu_export.description import description
+from fmu_export.machine import METHODS, Machine
+from fmu_export.sources import sources, sources_digest
+from fmu_export.variables import INPUT, OUTPUT, Settings, exposed, motion_inputs, variables
+from liegeo._version import __version__
+from liegeo.errors import InputError
+from liegeo.integrate import AdaptiveMethod
+from liegeo.io import load
+from liegeo.io.mechanism import Mechanism
+from liegeo.io.writing import files_of, written
+from liegeo.model.model import Model
+from liegeo.model.tree import Tree
+from liegeo.simulation import usual_method
+
+# What the bundled sources import, of all that liegeo needs.
+_NEEDED = ("numpy", "scipy", "numba", "platformdirs", "pydantic", "pyyaml", "pint")
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+_SCRIPT = '''\
+"""The unit {name}, made by liegeo {version}."""
+
+import ctypes
+import importlib.metadata
+import os.path
+import sys
+
+# pythonfmu's library runs this text once per instance, in these globals, and then releases a reference to them that it
+# does not own.
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(globals()))
+
+
+def _stop(text):
+    # logging may be off, and then nobody would know
+    sys.stderr.write(text + "\\n")
+    raise ImportError(text)
+
+
+def _check_needs():
+    """Whether this Python has what the unit needs."""
+    missing = []
+    for name, low, high in {needed!r}:
+        try:
+            have = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            missing.append(f"{{name}}>={{low}},<{{high}} (there is none)")
+            continue
+        numbers, least, most = (
+            tuple(int(part) for part in each.split(".")[:2] if part.isdigit()) for each in (have, low, high)
+        )
+        if not least <= numbers < most:
+            missing.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
+    if missing:
+        _stop(
+            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, " + sys.executable + ".\\n"
+            "  Install it there, with pip install -r requirements.txt; the file is in the unit's resources."
+        )
+
+
+def _mend_paths(here):
+    """Hosts delete the folder of an instance that is gone: what is still to be imported comes from this one."""
+    for full, module in list(sys.modules.items()):
+        if full.split(".")[0] in ("liegeo", "fmu_export") and hasattr(module, "__path__"):
+            now = os.path.join(here, *full.split("."))
+            if not all(os.path.isdir(path) for path in module.__path__) and os.path.isdir(now):
+                module.__path__ = [now]
+
+
+def _load():
+    file = "unit_{digest}.py"
+    here = next((p for p in sys.path if os.path.isfile(os.path.join(p, file))), os.path.dirname(__file__))
+    _mend_paths(here)
+    import liegeo
+
+    if liegeo.__version__.split(".")[:2] != "{version}".split(".")[:2]:
+        _stop(
+            f"The unit {name} was made by liegeo {version}, but this process has loaded liegeo {{liegeo.__version__}}, "
+            f"from {{os.path.dirname(liegeo.__file__)}}.\\n  Run the unit in a process of its own, or make it anew."
+        )
+    from fmu_export.slave import Slave
+
+    # so that nothing of the host's is hidden by what is in the resources
+    sys.path[:] = [path for path in sys.path if path != here]
+    return Slave
+
+
+_check_needs()
+
+
+class Unit_{digest}(_load()):
+    guid = "{guid}"
+    sources = "{sources}"
+'''
+
+
+def build(
+    system: Mechanism | Tree | Model | str | os.PathLike[str],
+    file: str | os.PathLike[str] | None = None,
+    *,
+    step: float | None = None,
+    method: str | None = None,
+    interval: float | None = None,
+    bundle: bool = True,
+    set: Mapping[str, Any] | None = None,  # noqa: A002
+) -> Path:
+    """Write the unit of a model, or of a model file, and return its path.
+
+    - `file`: where to; if not given, the unit's name in the current folder.
+    - `step`: the longest internal step; with it alone the method is one of fixed step, as `liegeo.simulate` takes it.
+    - `method`: of liegeo.integrate, by name; if not given, that of the model's experiment, or as `simulate` chooses.
+    - `interval`: the communication step that masters take if they are told nothing; if not given, that of the
+      experiment's output.
+    - `bundle`: put liegeo's own sources into the unit, so that the target needs only what liegeo needs.
+    - `set`: other values of parameters, as in `liegeo.load`.
+    """
+    given = _mechanism(system, set)
+    path = Path(f"{_identifier(given)}.fmu" if file is None else file)
+    if path.suffix != ".fmu":
+        raise InputError(f"build: '{path}' ends in '{path.suffix}', expected .fmu.")
+    if not path.parent.is_dir():
+        raise InputError(f"build: the folder of '{path}' is not there; make it first.")
+    for name, value in (("step", step), ("interval", interval)):
+        if value is not None and not (np.isfinite(value) and value > 0.0):
+            raise InputError(f"build: {name} is {value!r}, must be > 0.")
+    with tempfile.TemporaryDirectory(prefix="liegeo_unit_") as folder:
+        content = _content(given, Path(folder), step, method, interval, bundle)
+    _write(path, content)
+    return path
+
+
+def _mechanism(system: Any, override: Mapping[str, Any] | None) -> Mechanism:
+    if isinstance(system, str | os.PathLike):
+        return load(system, set=override)
+    if isinstance(system, Model | Tree):
+        system = Mechanism(tree=system.tree if isinstance(system, Model) else system)
+    if not isinstance(system, Mechanism):
+        raise InputError(f"build: {system!r} is neither a mechanism, a tree, a model nor the path of a model file.")
+    return system.changed(override) if override else system
+
+
+def _identifier(mechanism: Mechanism) -> str:
+    """A name in C."""
+    name = mechanism.fmu.name or (mechanism.path.stem if mechanism.path is not None else mechanism.name)
+    return re.sub(r"\W", "_", name, flags=re.ASCII).lstrip("0123456789") or "unit"
+
+
+def settings_of(mechanism: Mechanism, step: float | None, method: str | None) -> Settings:
+    """How the unit integrates: as asked, as the experiment says, or as `simulate` would."""
+    experiment = mechanism.experiment
+    if method is not None and method not in METHODS:
+        raise InputError(f"build: there is no method '{method}'; there are {', '.join(METHODS)}.")
+    wanted_step = experiment.step if step is None else step
+    name = method or (experiment.method if step is None or not _is_adaptive(experiment.method) else None)
+    tolerances = {"rtol": experiment.rtol or 1e-4, "atol": experiment.atol or 1e-5}
+    if name is None:
+        name = usual_method(
+            mechanism.compile(),
+            mechanism.state(),
+            experiment.end,
+            inputs=dict(experiment.inputs),
+            step=wanted_step,
+            **tolerances,
+        ).name
+    if wanted_step is None:
+        wanted_step = (experiment.end - experiment.start) / 1000.0
+    return Settings(name, float(wanted_step), **tolerances, extrapolation=mechanism.fmu.extrapolation)
+
+
+def _is_adaptive(name: str | None) -> bool:
+    return name is not None and isinstance(METHODS[name], AdaptiveMethod)
+
+
+def _content(
+    given: Mechanism, folder: Path, step: float | None, method: str | None, interval: float | None, bundle: bool
+) -> dict[str, bytes]:
+    """By path in the archive: what stands there."""
+    resources, paths = _resources(given, folder)
+    mechanism = load(folder / "model.yaml")
+    settings = settings_of(mechanism, step, method)
+    listed = variables(mechanism, settings, paths)
+    model, experiment = mechanism.compile(), mechanism.experiment
+    machine = Machine(
+        mechanism,
+        settings,
+        [variable.key[0] for variable in listed if variable.role == INPUT],
+        [(variable.key[0], variable.key[1]) for variable in listed if variable.role == OUTPUT],
+        inputs=np.array([variable.start for variable in listed if variable.role == INPUT], dtype=np.float64),
+        initial={},
+        gravity={},
+        start=experiment.start,
+        stop=experiment.end,
+    )
+    depends = dependencies(machine, listed)
+    prescribed = {k for part, _ in motion_inputs(model).values() for k in range(part.start, part.stop)}
+    motions = [variable.name for variable in listed if variable.role == INPUT and variable.key[0] in prescribed]
+    described = {
+        "model": "model.yaml",
+        "start": experiment.start,
+        "stop": experiment.end,
+        "variables": [variable.as_dict() for variable in listed],
+    }
+    if bundle:
+        resources |= sources()
+    needed = _requirements(bundle)
+    resources["requirements.txt"] = "".join(f"{name}>={low},<{high}\n" for name, low, high in needed).encode()
+    digest = hashlib.sha256()
+    for name in sorted(resources):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(resources[name]).digest())
+    digest.update(json.dumps([described, depends, interval], sort_keys=True, default=list).encode())
+    digest.update(f"{__version__} {needed} {sources_digest()}".encode())
+    guid = "{" + str(uuid.UUID(bytes=digest.digest()[:16], version=5)) + "}"
+    short = digest.hexdigest()[:16]
+    resources["unit.json"] = json.dumps({"guid": guid, **described}, indent=1).encode()
+    identifier = _identifier(given)
+    script = _SCRIPT.format(
+        name=identifier, version=__version__, needed=needed, guid=guid, digest=short, sources=sources_digest()
+    )
+    resources[f"unit_{short}.py"] = script.encode()
+    resources["slavemodule.txt"] = f"unit_{short}".encode()
+    out = {f"resources/{name}": content for name, content in resources.items()}
+    for library in sorted((_pythonfmu() / "resources" / "binaries").rglob("*")):
+        if library.suffix in (".so", ".dll", ".dylib"):
+            out[f"binaries/{library.parent.name}/{identifier}{library.suffix}"] = library.read_bytes()
+    adaptive = isinstance(METHODS[settings.method], AdaptiveMethod)
+    out["modelDescription.xml"] = description(
+        mechanism.name,
+        identifier,
+        guid,
+        mechanism.fmu.description or mechanism.description.strip(),
+        listed,
+        depends,
+        motions,
+        start=experiment.start,
+        stop=experiment.end,
+        interval=_interval(mechanism, settings, interval),
+        tolerance=settings.rtol if adaptive else None,
+    )
+    return out
+
+
+def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
+    """The model file and the files that it names, in a folder and as bytes; and what `exposed` says."""
+    paths: dict[str, str] = {}
+    if given.document is not None:
+        document, paths = exposed(given)
+        home = given.path.parent if given.path is not None else Path()
+        for name in _with_siblings(home, files_of(document)):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(home / name, folder / name)
+        given = replace(given, document=document)
+    (folder / "model.yaml").write_text(written(given), encoding="utf-8")
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}, paths
+
+
+def _with_siblings(home: Path, names: Iterable[str]) -> list[Path]:
+    """The files that a document names, and those beside them that begin alike.
+
+    Programs write a model into several files (link.inp, link_STIF1.mtx), and readers find the others by themselves.
+    """
+    found: dict[Path, None] = {}
+    for name in names:
+        given = Path(name)
+        beside = sorted(path for path in (home / given).parent.glob(f"{given.stem}*") if path.is_file())
+        found.update({path.relative_to(home): None for path in beside})
+    return list(found)
+
+
+def _interval(mechanism: Mechanism, settings: Settings, interval: float | None) -> float:
+    experiment = mechanism.experiment
+    if interval is not None:
+        return interval
+    if experiment.output is not None and np.ndim(experiment.output) == 0 and not isinstance(experiment.output, str):
+        return float(experiment.output)
+    if not isinstance(METHODS[settings.method], AdaptiveMethod):
+        return settings.step
+    return (experiment.end - experiment.start) / 1000.0
+
+
+def _pythonfmu() -> Path:
+    import pythonfmu
+
+    return Path(pythonfmu.__file__).parent
+
+
+def _requirements(bundle: bool) -> list[tuple[str, str, str]]:
+    """Name, lowest and first forbidden version of what the target needs, as liegeo's own metadata have it."""
+    out = [] if bundle else [("liegeo", __version__, _next_minor(__version__))]
+    for line in importlib.metadata.requires("liegeo") or []:
+        found = re.fullmatch(r"([\w-]+)(?:>=([\d.]+),<([\d.]+)|<([\d.]+),>=([\d.]+))", line.partition(";")[0].strip())
+        if found and ";" not in line and found[1].lower() in _NEEDED:
+            low, high = (found[2], found[3]) if found[2] else (found[5], found[4])
+            out.append((found[1], low, high if "." in high else f"{high}.0"))
+    return out
+
+
+def _next_minor(version: str) -> str:
+    major, minor = (int(part) for part in version.split(".")[:2])
+    return f"{major}.{minor + 1}"
+
+
+def _write(path: Path, content: Mapping[str, bytes]) -> None:
+    """Whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+            for name in sorted(content):
+                entry = zipfile.ZipInfo(name, _TIME)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
+                archive.writestr(entry, content[name])
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"build: '{path}' cannot be written: {error.strerror or error}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)

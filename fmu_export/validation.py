@@ -1,0 +1,220 @@
+"""Whether a unit does what its description says: fmpy's checks, and our own by driving it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fmu_export.host import OK, WARNING, Instance, Unpacked
+from liegeo.errors import LiegeoError
+
+# Communication steps in a check, and before the middle of it.
+_STEPS, _HALF = 12, 5
+
+
+@dataclass
+class Report:
+    """What was checked, and all that is wrong; `notes` are worth knowing."""
+
+    unit: str
+    checks: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def __str__(self) -> str:
+        lines = [f"{self.unit}: " + ("no problems" if self.ok else f"{len(self.problems)} problems")]
+        lines += [f"  problem: {text}" for text in self.problems]
+        lines += [f"  note: {text}" for text in self.notes]
+        lines.append(f"  checked: {', '.join(self.checks)}")
+        return "\n".join(lines)
+
+
+def validate(file: str | os.PathLike[str]) -> Report:
+    """Check a unit; any FMI 2.0 unit for co-simulation, ours or not.
+
+    Driven checks: the description's dependencies of outputs on inputs, by changing each input at a communication point;
+    rollback, within the instance and through bytes; reset; that two instances do the same and do not disturb each
+    other; that an illegal step and an unknown reference are survived.
+    """
+    from fmpy.validation import validate_fmu
+
+    with Unpacked(file) as unpacked:
+        report = Report(unpacked.description.modelName)
+        report.checks.append("description")
+        report.problems += [str(problem) for problem in validate_fmu(str(file))]
+        checks: list[tuple[str, Callable[[_Driver, Report], None]]] = [
+            ("dependencies", _check_dependencies),
+            ("rollback", _check_rollback),
+            ("serialisation", _check_serialisation),
+            ("reset", _check_reset),
+            ("determinism", _check_determinism),
+            ("illegal calls", _check_illegal),
+        ]
+        flags = unpacked.description.coSimulation
+        able = {"dependencies": True, "rollback": flags.canGetAndSetFMUstate}
+        able["serialisation"] = able["rollback"] and flags.canSerializeFMUstate
+        for name, check in checks:
+            if not able.get(name, True):
+                continue
+            report.checks.append(name)
+            try:
+                with Instance(unpacked) as instance:
+                    check(_Driver(instance, unpacked), report)
+            except (LiegeoError, Exception) as error:
+                report.problems.append(f"{name}: {error}")
+    return report
+
+
+class _Driver:
+    """An instance and what is needed to drive it about."""
+
+    def __init__(self, unit: Instance, unpacked: Unpacked) -> None:
+        self.unit, self.unpacked = unit, unpacked
+        variables = unit.description.modelVariables
+        self.inputs = [v for v in variables if v.causality == "input" and v.type == "Real"]
+        self.outputs = [v for v in variables if v.causality == "output" and v.type == "Real"]
+        experiment = unit.description.defaultExperiment
+        self.start = float(getattr(experiment, "startTime", None) or 0.0)
+        stop = getattr(experiment, "stopTime", None)
+        self.stop = None if stop is None else float(stop)
+        step = getattr(experiment, "stepSize", None)
+        self.size = float(step) if step is not None else ((self.stop or 1.0) - self.start) / 100.0
+        self.t = self.start
+
+    def begin(self) -> None:
+        self.unit.initialise(self.start, self.stop)
+        self.t = self.start
+
+    def values(self) -> list[float]:
+        found: list[float] = self.unit.getReal([v.valueReference for v in self.outputs])
+        return found
+
+    def drive(self, steps: int, first: int = 0) -> list[list[float]]:
+        """Steps under inputs that wander a little; the outputs after each."""
+        table = []
+        for k in range(first, first + steps):
+            for j, variable in enumerate(self.inputs):
+                value = float(variable.start or 0.0)
+                change = 1e-3 * max(1.0, abs(value)) * math.sin(1.0 + 0.7 * k + j)
+                self.unit.setReal([variable.valueReference], [value + change])
+            status = self.unit.step(self.t, self.size)
+            if status not in (OK, WARNING):
+                raise RuntimeError(f"doStep from {self.t:g} s gives status {status}.{self.unit.said()}")
+            self.t += self.size
+            table.append(self.values())
+        return table
+
+
+def _same(a: Any, b: Any) -> bool:
+    return np.array_equal(np.array(a), np.array(b), equal_nan=True)
+
+
+def _check_dependencies(driver: _Driver, report: Report) -> None:
+    driver.begin()
+    declared = {
+        unknown.variable.name: None
+        if unknown.dependencies is None
+        else {v.name for v in unknown.dependencies if v.causality == "input"}
+        for unknown in driver.unit.description.outputs
+    }
+    seen: dict[str, set[str]] = {v.name: set() for v in driver.outputs}
+    for stretch in range(2):
+        driver.drive(2, first=2 * stretch)
+        before = np.array(driver.values())
+        for variable in driver.inputs:
+            reference = variable.valueReference
+            (kept,) = driver.unit.getReal([reference])
+            driver.unit.setReal([reference], [kept + 1e-3 * max(1.0, abs(kept))])
+            change = np.abs(np.array(driver.values()) - before)
+            driver.unit.setReal([reference], [kept])
+            for output, moved in zip(driver.outputs, change > 0.0, strict=True):
+                if moved:
+                    seen[output.name].add(variable.name)
+        if not _same(driver.values(), before):
+            report.problems.append("dependencies: outputs do not come back when inputs do.")
+    for name, inputs in seen.items():
+        allowed = declared.get(name)
+        if allowed is not None and inputs - allowed:
+            report.problems.append(f"dependencies: {name} depends on {', '.join(sorted(inputs - allowed))}, unsaid.")
+        if allowed is not None and allowed - inputs:
+            report.notes.append(f"{name} did not depend on {', '.join(sorted(allowed - inputs))} where it was tried.")
+
+
+def _check_rollback(driver: _Driver, report: Report) -> None:
+    driver.begin()
+    driver.drive(_HALF)
+    t, state = driver.t, driver.unit.getFMUstate()
+    first = driver.drive(_STEPS - _HALF, first=_HALF)
+    for _ in range(2):
+        driver.unit.setFMUstate(state)
+        driver.t = t
+        if not _same(driver.drive(_STEPS - _HALF, first=_HALF), first):
+            report.problems.append("rollback: the same steps from a restored state give other outputs.")
+    driver.unit.freeFMUstate(state)
+
+
+def _check_serialisation(driver: _Driver, report: Report) -> None:
+    driver.begin()
+    driver.drive(_HALF)
+    t, state = driver.t, driver.unit.getFMUstate()
+    data = driver.unit.serializeFMUstate(state)
+    first = driver.drive(_STEPS - _HALF, first=_HALF)
+    driver.unit.freeFMUstate(state)
+    with Instance(driver.unpacked, "other") as other:
+        fresh = _Driver(other, driver.unpacked)
+        restored = other.deSerializeFMUstate(data)
+        other.setFMUstate(restored)
+        other.freeFMUstate(restored)
+        fresh.t = t
+        if not _same(fresh.drive(_STEPS - _HALF, first=_HALF), first):
+            report.problems.append("serialisation: a new instance with the bytes of a state gives other outputs.")
+
+
+def _check_reset(driver: _Driver, report: Report) -> None:
+    driver.begin()
+    first = driver.drive(_HALF)
+    driver.unit.reset()
+    driver.begin()
+    if not _same(driver.drive(_HALF), first):
+        report.problems.append("reset: the same steps give other outputs after it.")
+
+
+def _check_determinism(driver: _Driver, report: Report) -> None:
+    driver.begin()
+    with Instance(driver.unpacked, "other") as other:
+        second = _Driver(other, driver.unpacked)
+        second.begin()
+        one, two = [], []
+        for k in range(_HALF):
+            one += driver.drive(1, first=k)
+            two += second.drive(1, first=k)
+    if not _same(one, two):
+        report.problems.append("determinism: two instances give different outputs.")
+
+
+def _check_illegal(driver: _Driver, report: Report) -> None:
+    from fmpy.fmi1 import FMICallException
+
+    driver.begin()
+    before = driver.drive(2)[-1]
+    for size in (0.0, -driver.size, math.nan):
+        if driver.unit.step(driver.t, size) in (OK, WARNING):
+            report.problems.append(f"illegal calls: a step of {size} s is taken.")
+    unknown = 1 + max(v.valueReference for v in driver.unit.description.modelVariables)
+    try:
+        driver.unit.getReal([unknown])
+    except FMICallException:
+        pass
+    else:
+        report.notes.append("getReal of an unknown reference gives fmi2OK.")
+    if not _same(driver.values(), before):
+        report.problems.append("illegal calls: outputs changed by calls that were refused.")

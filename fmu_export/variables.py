@@ -1,0 +1,434 @@
+"""The variables of a unit: one description, which every kind of unit shares.
+
+Names are those of results (liegeo/results/names.py), written as FMI's structured names: a part that is no identifier
+stands in quotes.  Numbers inside are SI; a variable whose unit the model file chose has a `factor`, SI per unit.
+
+What a model file's `fmu` section leaves out:  inputs are all force elements, wheels, and prescribed motions without a
+law;  outputs are coordinates and speeds of joints, positions of frames, energies;  parameters are all of the file.
+Always there are gravity, the initial coordinates and speeds of joints, and the integrator.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from liegeo.errors import InputError
+from liegeo.io import mechanism as files
+from liegeo.io import units
+from liegeo.io.mechanism import Interface, Mechanism
+from liegeo.model.checks import suggest
+from liegeo.model.constraints import Motion
+from liegeo.model.model import Model
+from liegeo.results.names import UNITS, Column, matches, names_of
+
+REAL, STRING = "Real", "String"
+INPUT, OUTPUT, PARAMETER, LOCAL = "input", "output", "parameter", "local"
+HOLD, LINEAR = "hold", "linear"
+# Roles of variables that are parameters.
+FILE, INITIAL, GRAVITY, INTEGRATOR = "file", "initial", "gravity", "integrator"
+MESSAGE = "message"
+
+_AXES = ("x", "y", "z")
+_NOMINAL_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A scalar variable.
+
+    `role` says what it stands for, and `key` which one: of an input its place in u, of an output the source and place
+    of its column, of a parameter its name in the model file, of an initial value letter and place, and so on.
+    """
+
+    name: str
+    role: str
+    key: tuple[Any, ...]
+    causality: str
+    variability: str
+    type: str = REAL
+    start: float | str | None = None
+    unit: str = ""
+    factor: float = 1.0
+    minimum: float | None = None
+    maximum: float | None = None
+    nominal: float | None = None
+    description: str = ""
+
+    @property
+    def initial(self) -> str | None:
+        if self.causality == INPUT:
+            return None
+        return "exact" if self.causality == PARAMETER else "calculated"
+
+    def as_dict(self) -> dict[str, Any]:
+        """What is not as usual, as plain data."""
+        usual = {field.name: field.default for field in dataclasses.fields(self)}
+        return {name: value for name, value in vars(self).items() if value != usual[name]}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Variable:
+        return cls(**{**data, "key": _as_tuple(data["key"])})
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(map(_as_tuple, value)) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a unit integrates, by itself: the variables `integrator.…`."""
+
+    method: str
+    step: float
+    rtol: float
+    atol: float
+    extrapolation: str = HOLD
+
+
+def structured(name: str) -> str:
+    """A name of a result as a structured name of FMI: parts that are no identifiers go into quotes."""
+    out = []
+    for part in name.split("."):
+        plain, bracket, rest = part.partition("[")
+        if not _NOMINAL_PATTERN.fullmatch(plain):
+            plain = "'" + plain.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        out.append(plain + bracket + rest)
+    return ".".join(out)
+
+
+def base_unit(text: str) -> tuple[float, dict[str, int]]:
+    """SI value of a unit, and the powers of its base units; FMI counts the radian among them."""
+    plain = text.replace("·", "*").replace("²", "^2").replace("³", "^3")
+    factor, powers, _ = units.unit(plain)
+    found = {name: int(p) for name, p in zip(("m", "kg", "s", "A", "K", "mol", "cd"), powers, strict=True) if p}
+    rad = 0
+    for operator, name, power in re.findall(r"([*/]?)\s*([^\W\d]+|°)(?:\^(-?\d))?", plain):
+        if name in ("rad", "radian", "deg", "degree", "°", "turn", "rev", "revolution", "rpm"):
+            rad += (-1 if operator == "/" else 1) * int(power or 1)
+    return factor, {**found, **({"rad": rad} if rad else {})}
+
+
+def unit_name(text: str) -> str:
+    """A unit as Modelica writes it, which tools know: N.m, rad/s2."""
+    return text.replace("·", ".").replace("*", ".").replace("²", "2").replace("³", "3").replace("^", "")
+
+
+def variables(mechanism: Mechanism, settings: Settings, paths: Mapping[str, str] | None = None) -> list[Variable]:
+    """All variables of the unit of a mechanism, inputs first; `paths` as `exposed` gives them."""
+    model, interface = mechanism.compile(), mechanism.fmu
+    found = [*_inputs(mechanism, model, interface)]
+    taken = {variable.name for variable in found}
+    found += [variable for variable in _outputs(model, interface) if variable.name not in taken]
+    found += _parameters(mechanism, interface, paths or {})
+    found += _built_in(mechanism, model, settings)
+    unique: dict[str, Variable] = {}
+    for variable in found:
+        unique.setdefault(variable.name, variable)
+    return list(unique.values())
+
+
+# ---- inputs
+
+
+def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterator[Variable]:
+    from liegeo.motion import Drive
+
+    places = input_places(model)
+    given = interface.inputs or dict.fromkeys(_usual_inputs(model), files.Variable())
+    state = mechanism.state()
+    values = Drive(model, dict(mechanism.experiment.inputs)).values(state.t, state.q, state.v)
+    columns = {column.place: column for column in _columns_of_u(model)}
+    for name, said in _by_name("inputs", given, places):
+        part = places[name]
+        for place in range(part.start, part.stop):
+            column = columns[place]
+            start = values[place] if said.start is None else said.start
+            yield _described(
+                Variable(structured(column.name), INPUT, (place,), INPUT, "continuous", start=float(start)),
+                said,
+                column.unit,
+                f"{column.kind} of {name}",
+            )
+
+
+def input_places(model: Model) -> dict[str, slice]:
+    """By name of what takes inputs: where they stand in u.  Motions on groups are not among them: see `motions`."""
+    speeds = model.group.v if model.group is not None else {}
+    known = {name: slice(model.nv + p.start, model.nv + p.stop) for name, p in model.inputs.items()}
+    motions = {loop.name for loop in model.tree.loops if isinstance(loop, Motion)}
+    return {
+        **speeds,
+        **{name: p for name, p in known.items() if name not in motions or name in motion_inputs(model)},
+    }
+
+
+def motion_inputs(model: Model) -> dict[str, tuple[slice, int]]:
+    """By prescribed motion whose value is plain numbers: where its inputs stand in u, and how many values it has.
+
+    Values, rates and accelerations follow each other.  The coordinates of a spherical joint are no plain numbers, and
+    have more values than rates.
+    """
+    out = {}
+    for loop in model.tree.loops:
+        if isinstance(loop, Motion):
+            place = model.inputs[loop.name]
+            joint = next(joint for joint in model.tree.all_joints if joint.name == loop.joint)
+            n = 1 if loop.coordinate is not None else len(joint.screws())
+            if place.stop - place.start == 3 * n:
+                out[loop.name] = (slice(model.nv + place.start, model.nv + place.stop), n)
+    return out
+
+
+def _usual_inputs(model: Model) -> list[str]:
+    driven = {getattr(force, "joint", None) for force in model.tree.forces}
+    with_law = {loop.name for loop in model.tree.loops if isinstance(loop, Motion) and loop.law is not None}
+    known = input_places(model)
+    wheels = [wheel.name for wheel in model.tree.wheels if wheel.name not in driven]
+    return [name for name in [*model.inputs, *wheels] if name in known and name not in with_law]
+
+
+def _columns_of_u(model: Model) -> list[Column]:
+    names = names_of(model)
+    return [column for column in [*names.table.values(), *names.more.values()] if column.source == ("u",)]
+
+
+# ---- outputs
+
+
+def _outputs(model: Model, interface: Interface) -> Iterator[Variable]:
+    names = names_of(model)
+    given = interface.outputs or dict.fromkeys(_usual_outputs(model), files.Variable())
+    done: set[str] = set()
+    for pattern, said in given.items():
+        for name in names.match([pattern]):
+            column = names.column(name)
+            if name in done or column.source == ("t",):
+                continue
+            done.add(name)
+            low, high = _bounds(column)
+            variable = Variable(
+                structured(name), OUTPUT, (column.source, column.place), OUTPUT, "continuous", minimum=low, maximum=high
+            )
+            yield _described(variable, said, column.unit, column.kind)
+
+
+def _usual_outputs(model: Model) -> list[str]:
+    table = [name for name, column in names_of(model).table.items() if column.source in (("q",), ("v",))]
+    joints = tuple(f"{name}." for name in model.joints)
+    coordinates = [name for name in table if name.startswith(joints)]
+    frames = [f"{body.name}.{frame}.position" for body in model.tree.bodies for frame in body.frames]
+    return [*coordinates, *frames, "energy", "energy.kinetic", "energy.gravitational", "energy.elastic"]
+
+
+def _bounds(column: Column) -> tuple[float | None, float | None]:
+    return (-1.0, 1.0) if column.kind == "quaternion" else (None, None)
+
+
+# ---- parameters
+
+
+def _parameters(mechanism: Mechanism, interface: Interface, paths: Mapping[str, str]) -> Iterator[Variable]:
+    known = {**{name: name for name in mechanism.declared if name not in paths.values()}, **paths}
+    given = interface.parameters or dict.fromkeys(known, files.Variable())
+    given = {pattern: said for pattern, said in given.items() if pattern != "gravity" or pattern in known}
+    for name, said in _by_name("parameters", given, known):
+        parameter = mechanism.declared[known[name]]
+        variable = Variable(
+            structured(name),
+            FILE,
+            (known[name],),
+            PARAMETER,
+            "fixed",
+            start=float(parameter.value if said.start is None else said.start),
+            minimum=parameter.minimum,
+            maximum=parameter.maximum,
+        )
+        if said.variability == "tunable":
+            raise InputError(
+                f"fmu: parameter '{name}' is to be tunable, but the model is built from it before it moves: only "
+                "gravity is tunable.\n  Leave `variability` out, or say fixed."
+            )
+        yield _described(variable, said, parameter.unit, parameter.description or f"parameter {name} of the model")
+
+
+def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterator[Variable]:
+    for k, axis in enumerate(_AXES):
+        yield Variable(
+            f"gravity.{axis}",
+            GRAVITY,
+            (k,),
+            PARAMETER,
+            "tunable",
+            start=float(np.asarray(mechanism.tree.gravity)[k]),
+            unit="m/s²",
+            description=f"gravity along the world's {axis}",
+        )
+    state = mechanism.state()
+    joints = tuple(f"{name}." for name in model.joints)
+    for name, column in names_of(model).table.items():
+        if column.source in (("q",), ("v",)) and name.startswith(joints):
+            letter = column.source[0]
+            value = (state.q if letter == "q" else state.v)[column.place]
+            yield Variable(
+                f"initial.{structured(name)}",
+                INITIAL,
+                (letter, column.place),
+                PARAMETER,
+                "fixed",
+                start=float(value),
+                unit=column.unit,
+                description=f"{column.kind} at the start",
+            )
+    for name, unit, text in (
+        ("step", "s", "longest internal step of methods of fixed step"),
+        ("rtol", "", "relative tolerance of methods that choose their steps"),
+        ("atol", "", "absolute tolerance of methods that choose their steps"),
+    ):
+        yield Variable(
+            f"integrator.{name}",
+            INTEGRATOR,
+            (name,),
+            PARAMETER,
+            "fixed",
+            start=float(getattr(settings, name)),
+            unit=unit,
+            minimum=0.0,
+            description=text,
+        )
+    for name, text in (
+        ("method", "method of liegeo.integrate, by name"),
+        ("extrapolation", "what inputs do within a communication step: hold, or linear"),
+    ):
+        start = str(getattr(settings, name))
+        yield Variable(
+            f"integrator.{name}", INTEGRATOR, (name,), PARAMETER, "fixed", STRING, start=start, description=text
+        )
+    yield Variable("message", MESSAGE, (), LOCAL, "discrete", STRING, description="what was last said in the log")
+
+
+# ---- what a file says about variables
+
+
+def _by_name(
+    what: str, given: Mapping[str, files.Variable], known: Iterable[str]
+) -> Iterator[tuple[str, files.Variable]]:
+    """Each known name that a pattern stands for, once, with what is said about it."""
+    names, done = list(known), set()
+    for pattern, said in given.items():
+        found = [pattern] if pattern in names else matches(pattern, names)
+        # a list is known by its elements
+        found = found or [name for name in names if name.startswith(f"{pattern}[")]
+        if not found:
+            raise InputError(f"fmu: {what}: '{pattern}' is none of the model's {what}.{suggest(pattern, names)}")
+        for name in found:
+            if name not in done:
+                done.add(name)
+                yield name, said
+
+
+def _described(variable: Variable, said: files.Variable, unit: str, description: str) -> Variable:
+    """The variable with what the model file says about it."""
+    factor = 1.0
+    if said.unit is not None:
+        factor, powers = base_unit(said.unit)
+        _, own = base_unit(unit) if unit else (1.0, {})
+        # an angle may be called a number
+        if {**powers, "rad": 0} != {**own, "rad": 0} and unit:
+            raise InputError(f"fmu: '{variable.name}' is in {unit}, which is not measured in '{said.unit}'.")
+    return dataclasses.replace(
+        variable,
+        unit=unit if said.unit is None else said.unit,
+        factor=factor,
+        minimum=variable.minimum if said.min is None else said.min,
+        maximum=variable.maximum if said.max is None else said.max,
+        nominal=variable.nominal if said.nominal is None else said.nominal,
+        description=description if said.description is None else said.description,
+    )
+
+
+# ---- numbers of a document as parameters
+
+
+def exposed(mechanism: Mechanism) -> tuple[dict[str, Any], dict[str, str]]:
+    """The document of a mechanism in which numbers that `fmu.parameters` names by path have become parameters.
+
+    Returns it, and by path (`bodies.hub.mass`, `bodies.hub.com[0]`) the name that the parameter has in the document.
+    """
+    document = _unshared(mechanism.document or {})
+    declared, paths = list(mechanism.declared), dict(_leaves(document))
+    wanted: dict[str, None] = {}
+    for pattern in mechanism.fmu.parameters:
+        if pattern in declared or matches(pattern, declared) or pattern == "gravity":
+            continue
+        if pattern in paths:
+            wanted[pattern] = None
+        else:
+            wanted.update({path: None for path in matches(pattern, paths) if _is_number(paths[path])})
+    group = "exposed"
+    while group in (document.get("parameters") or {}):
+        group += "_"
+    names: dict[str, str] = {}
+    made: dict[str, Any] = {}
+    for path in wanted:
+        *above, last = path.split(".")
+        here: Any = document
+        for key in above:
+            here = here[key]
+        value = here[last]
+        if not _is_number(value):
+            raise InputError(
+                f"fmu: parameters: '{path}' is {value!r} in the file, expected a number, with a unit or without, or a "
+                "list of them.\n  If it is an expression, name the parameters in it."
+            )
+        if isinstance(value, list):
+            for k, each in enumerate(value):
+                names[f"{path}[{k}]"] = f"{group}.p{len(made)}"
+                value[k], made[f"p{len(made)}"] = f"$({group}.p{len(made)})", {"value": each}
+        else:
+            names[path] = f"{group}.p{len(made)}"
+            here[last], made[f"p{len(made)}"] = f"$({group}.p{len(made)})", {"value": value}
+    if made:
+        document["parameters"] = {**(document.get("parameters") or {}), group: made}
+    return document, names
+
+
+def _unshared(value: Any) -> Any:
+    """A copy in which nothing stands twice: what YAML's aliases share, a path must not change elsewhere."""
+    if isinstance(value, Mapping):
+        return {key: _unshared(each) for key, each in value.items()}
+    return [_unshared(each) for each in value] if isinstance(value, list) else value
+
+
+def _leaves(data: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in data.items():
+        here = f"{path}.{key}" if path else str(key)
+        if isinstance(value, dict) and here != "parameters":
+            yield from _leaves(value, here)
+        elif not isinstance(value, dict):
+            yield here, value
+
+
+def _is_number(value: Any) -> bool:
+    """A number, text with a unit, or a list of them."""
+    if isinstance(value, list):
+        return bool(value) and all(not isinstance(each, list) and _is_number(each) for each in value)
+    if isinstance(value, str):
+        try:
+            return units.parse(value) is not None
+        except InputError:
+            return False
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def units_of(found: Sequence[Variable]) -> list[str]:
+    """The units that occur, each once, in the order of their first variable."""
+    return list(dict.fromkeys(variable.unit for variable in found if variable.unit))
+
+
+__all__ = ["UNITS", "Settings", "Variable", "base_unit", "exposed", "structured", "unit_name", "units_of", "variables"]

@@ -1,0 +1,189 @@
+/* An FMI 2.0 co-simulation unit around one model: compiled with -DMODEL="file.h", once a model.
+
+   A model has NR reals r[], which are all its variables, hidden states too, and defines start (values before
+   initialisation), initialise (states from parameters), outputs (from states and inputs) and advance (one
+   communication step; inputs change at the rates rate[]).  ints, bools and one string are there for all. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fmi2Functions.h"
+
+#ifndef NR
+#define NR 16
+#endif
+#define NI 4
+
+typedef struct {
+    double r[NR], rate[NR];
+    int i[NI], b[NI];
+    char s[64];
+    double t, reached;
+    int terminated;
+    const fmi2CallbackFunctions *call;
+    char name[64];
+    int logging;
+} Unit;
+
+static void say(Unit *u, fmi2Status status, const char *category, const char *text) {
+    if (u->logging || status > fmi2Warning) u->call->logger(u->call->componentEnvironment, u->name, status, category, "%s", text);
+}
+
+#include MODEL
+
+const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
+const char *fmi2GetVersion(void) { return fmi2Version; }
+fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String k[]) {
+    (void)n; (void)k;
+    ((Unit *)c)->logging = on;
+    return fmi2OK;
+}
+
+static int alive = 0;
+/* how many instances there are: exported for the tests */
+int frame_alive(void) { return alive; }
+
+fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String where,
+                              const fmi2CallbackFunctions *call, fmi2Boolean visible, fmi2Boolean logging) {
+    Unit *u = calloc(1, sizeof(Unit));
+    (void)type; (void)guid; (void)where; (void)visible;
+    u->call = call;
+    u->logging = logging;
+    snprintf(u->name, sizeof u->name, "%s", name);
+    start(u);
+    alive++;
+    say(u, fmi2OK, "logAll", "instantiated");
+    return u;
+}
+void fmi2FreeInstance(fmi2Component c) { alive--; free(c); }
+
+fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, fmi2Real tol, fmi2Real t0, fmi2Boolean sd, fmi2Real t1) {
+    (void)td; (void)tol; (void)sd; (void)t1;
+    ((Unit *)c)->t = ((Unit *)c)->reached = t0;
+    return fmi2OK;
+}
+fmi2Status fmi2EnterInitializationMode(fmi2Component c) { initialise(c); return fmi2OK; }
+fmi2Status fmi2ExitInitializationMode(fmi2Component c) { initialise(c); return fmi2OK; }
+fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
+fmi2Status fmi2Reset(fmi2Component c) { start(c); return fmi2OK; }
+
+#define GET(Name, Type, field, limit)                                                                        \
+    fmi2Status fmi2Get##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, Type value[]) {       \
+        Unit *u = c;                                                                                         \
+        outputs(u);                                                                                          \
+        for (size_t k = 0; k < n; k++) {                                                                     \
+            if (vr[k] >= limit) return fmi2Error;                                                            \
+            value[k] = u->field[vr[k]];                                                                      \
+        }                                                                                                    \
+        return fmi2OK;                                                                                       \
+    }
+#define SET(Name, Type, field, limit)                                                                        \
+    fmi2Status fmi2Set##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, const Type value[]) { \
+        Unit *u = c;                                                                                         \
+        for (size_t k = 0; k < n; k++) {                                                                     \
+            if (vr[k] >= limit) return fmi2Error;                                                            \
+            u->field[vr[k]] = value[k];                                                                      \
+        }                                                                                                    \
+        return fmi2OK;                                                                                       \
+    }
+GET(Real, fmi2Real, r, NR)
+GET(Integer, fmi2Integer, i, NI)
+GET(Boolean, fmi2Boolean, b, NI)
+SET(Integer, fmi2Integer, i, NI)
+SET(Boolean, fmi2Boolean, b, NI)
+
+fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[]) {
+    Unit *u = c;
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] >= NR) return fmi2Error;
+        if (!isfinite(value[k])) { say(u, fmi2Error, "logStatusError", "a real input is not finite"); return fmi2Error; }
+        u->r[vr[k]] = value[k];
+        /* FMI 2.0: a new value of an input resets its derivatives */
+        u->rate[vr[k]] = 0.0;
+    }
+    return fmi2OK;
+}
+fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2String value[]) {
+    (void)vr;
+    outputs(c);
+    for (size_t k = 0; k < n; k++) value[k] = ((Unit *)c)->s;
+    return fmi2OK;
+}
+fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2String value[]) {
+    (void)vr;
+    for (size_t k = 0; k < n; k++) snprintf(((Unit *)c)->s, 64, "%s", value[k]);
+    return fmi2OK;
+}
+
+static int states = 0;
+/* how many saved states there are: exported for the tests */
+int frame_states(void) { return states; }
+
+#ifdef NO_STATE
+fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *s) { (void)c; (void)s; return fmi2Error; }
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate s) { (void)c; (void)s; return fmi2Error; }
+fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *s) { (void)c; (void)s; return fmi2Error; }
+#else
+fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *s) {
+    if (!*s) { *s = malloc(sizeof(Unit)); states++; }
+    memcpy(*s, c, sizeof(Unit));
+    return fmi2OK;
+}
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate s) { memcpy(c, s, sizeof(Unit)); return fmi2OK; }
+fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *s) {
+    (void)c;
+    if (*s) { free(*s); states--; }
+    *s = NULL;
+    return fmi2OK;
+}
+#endif
+fmi2Status fmi2SerializedFMUstateSize(fmi2Component c, fmi2FMUstate s, size_t *n) { (void)c; (void)s; (void)n; return fmi2Error; }
+fmi2Status fmi2SerializeFMUstate(fmi2Component c, fmi2FMUstate s, fmi2Byte b[], size_t n) { (void)c; (void)s; (void)b; (void)n; return fmi2Error; }
+fmi2Status fmi2DeSerializeFMUstate(fmi2Component c, const fmi2Byte b[], size_t n, fmi2FMUstate *s) { (void)c; (void)s; (void)b; (void)n; return fmi2Error; }
+fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference a[], size_t n, const fmi2ValueReference b[],
+                                        size_t m, const fmi2Real x[], fmi2Real y[]) {
+    (void)c; (void)a; (void)n; (void)b; (void)m; (void)x; (void)y;
+    return fmi2Error;
+}
+
+fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer order[],
+                                       const fmi2Real value[]) {
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] >= NR || order[k] != 1) return fmi2Error;
+        ((Unit *)c)->rate[vr[k]] = value[k];
+    }
+    return fmi2OK;
+}
+fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Integer order[],
+                                        fmi2Real value[]) {
+    (void)c; (void)vr; (void)n; (void)order; (void)value;
+    return fmi2Error;
+}
+
+fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_rollback) {
+    Unit *u = c;
+    fmi2Status status;
+    (void)no_rollback;
+    if (fabs(t - u->t) > 1e-9 * (1.0 + fabs(t))) { say(u, fmi2Error, "logStatusError", "the step does not begin where the last one ended"); return fmi2Error; }
+    if (!(h > 0.0)) { say(u, fmi2Error, "logStatusError", "the step is not positive"); return fmi2Error; }
+    u->t = t;
+    u->reached = t + h;
+    status = advance(u, h);
+    u->t = u->reached;
+    return status;
+}
+fmi2Status fmi2CancelStep(fmi2Component c) { (void)c; return fmi2Error; }
+fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind k, fmi2Status *v) { (void)c; (void)k; (void)v; return fmi2Discard; }
+fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind k, fmi2Real *v) {
+    if (k != fmi2LastSuccessfulTime) return fmi2Discard;
+    *v = ((Unit *)c)->reached;
+    return fmi2OK;
+}
+fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind k, fmi2Integer *v) { (void)c; (void)k; (void)v; return fmi2Discard; }
+fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind k, fmi2Boolean *v) {
+    if (k != fmi2Terminated) return fmi2Discard;
+    *v = ((Unit *)c)->terminated;
+    return fmi2OK;
+}
+fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind k, fmi2String *v) { (void)c; (void)k; (void)v; return fmi2Discard; }

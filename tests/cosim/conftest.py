@@ -1,0 +1,32 @@
+"""A folder with FMUs in C, built as they are asked for, once a session."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import cunits
+import pytest
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """From the name of a unit in cunits.UNITS to its file."""
+    if cunits.COMPILER is None:
+        pytest.skip("there is no C compiler: install gcc or clang")
+    folder = tmp_path_factory.mktemp("c_units")
+    return lambda name: cunits.build(name, folder)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, built: Callable[[str], Path]) -> Callable[..., Path]:
+    """A new folder with these units in it, and the text of a system.yaml; gives the path of that."""
+
+    def fill(text: str, *names: str) -> Path:
+        for name in names:
+            shutil.copy(built(name), tmp_path / f"{name}.fmu")
+        (tmp_path / "system.yaml").write_text(text)
+        return tmp_path / "system.yaml"
+
+    return fill

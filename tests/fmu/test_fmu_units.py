@@ -1,0 +1,771 @@
+"""Units of small models: what they contain, that they behave, and that nothing brings a host down."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import fmpy
+import numpy as np
+import pytest
+from fmpy.fmi2 import fmi2LastSuccessfulTime
+from units import PENDULUM, compiled_controller, mechanism_unit, pendulum_file, script_controller
+
+import fmu_export
+import liegeo as lg
+from fmu_export import package
+from fmu_export.host import DISCARD, OK, Instance, Unpacked
+from fmu_export.inspection import variables_of
+from liegeo.errors import InputError, SimulationError
+
+HERE = Path(__file__).parent
+
+PRESCRIBED = """
+liegeo: 1
+name: prescribed
+bodies:
+  hub: {kind: rigid, mass: 1, inertia: [1, 1, 1], com: [0.2, 0, 0], frames: {rim: [0.5, 0, 0]}}
+  arm: {kind: rigid, mass: 1, inertia: [1, 1, 1], com: [0.3, 0, 0]}
+joints:
+  axle: {kind: revolute, parent: world, child: hub, axis: [0, 1, 0]}
+  elbow: {kind: revolute, parent: hub, child: arm, at: rim, axis: [0, 1, 0]}
+loops:
+  turn: {kind: motion, joint: axle}
+experiment: {end: 1 s, output: 10 ms, method: generalised-alpha-0.8, step: 1 ms}
+fmu:
+  inputs: {turn: }
+  outputs: {axle.angle: , axle.speed: , elbow.angle: , turn.tau: , elbow.acceleration: }
+"""
+
+CHAIN = """
+liegeo: 1
+name: two arms
+parameters:
+  mass: 2 kg
+gravity: [0, 0, -9.81]
+bodies:
+  left: {kind: rigid, mass: $(mass), inertia: [0.1, 0.1, 0.1], com: [0, 0, -1]}
+  "the tip": {kind: rigid, mass: 1 kg, inertia: [0.1, 0.1, 0.1], com: [0, 0, -1], frames: {"1": [0, 0, -2]}}
+  right: {kind: rigid, mass: 300 g, inertia: [0.1, 0.1, 0.1], com: [0, 0.1, -1]}
+joints:
+  a: {kind: revolute, parent: world, child: left, axis: [0, 1, 0]}
+  b: {kind: spherical, parent: left, child: the tip, at: [0, 0, -2]}
+  c: {kind: revolute, parent: world, child: right, axis: [0, 1, 0]}
+experiment: {end: 1 s, step: 1 ms, method: rkmk-4}
+fmu:
+  name: arms
+  inputs: {a: {unit: kN*m, min: -5, max: 5, nominal: 2}, c: {description: a torque}}
+  outputs:
+    a.angle: {unit: deg, nominal: 1}
+    "a.acceleration":
+    "c.acceleration":
+    the tip.1.position:
+    the tip.quaternion:
+    b.reaction.force:
+  parameters: {mass: , bodies.right.mass: , bodies.right.com: }
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("units")
+
+
+@pytest.fixture(scope="module")
+def pendulum(folder):
+    return mechanism_unit(folder)
+
+
+@pytest.fixture(scope="module")
+def arms(folder):
+    return mechanism_unit(folder, "arms", CHAIN)
+
+
+@pytest.fixture
+def instance(pendulum):
+    with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+        yield unit
+
+
+def in_a_process(text, *arguments, check=True):
+    """Run a script in a process of its own; what it wrote."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), str(HERE)])}
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", "-c", text, *map(str, arguments)],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert not check or done.returncode == 0, done.stderr[-3000:]
+    return done
+
+
+# ---- what is in a unit
+
+
+def test_description(arms):
+    described = fmpy.read_model_description(str(arms), validate=True, validate_variable_names=True)
+    by_name = {variable.name: variable for variable in described.modelVariables}
+    assert described.coSimulation.modelIdentifier == "arms"
+    assert described.variableNamingConvention == "structured"
+    torque = by_name["a.tau"]
+    assert (torque.causality, torque.unit, torque.min, torque.max) == ("input", "kN.m", "-0.005", "0.005")
+    assert (by_name["c.tau"].unit, by_name["c.tau"].description) == ("N.m", "a torque")
+    assert by_name["a.angle"].unit == "deg"
+    assert by_name["'the tip'.'1'.position.x"].unit == "m"
+    assert by_name["gravity.z"].variability == "tunable"
+    assert by_name["bodies.right.mass"].start == "0.3"
+    assert by_name["bodies.right.com[1]"].start == "0.1"
+    assert by_name["initial.c.speed"].variability == "fixed"
+    units = {unit.name: unit.baseUnit for unit in described.unitDefinitions}
+    assert (units["kN.m"].factor, units["kN.m"].kg, units["kN.m"].m, units["kN.m"].s) == (1000.0, 1, 2, -2)
+    assert (units["deg"].rad, units["deg"].factor) == (1, pytest.approx(math.pi / 180))
+    assert (units["rad/s2"].rad, units["rad/s2"].s) == (1, -2)
+
+
+def test_dependencies_are_the_true_ones(arms):
+    """Two arms on the world do not feel each other; positions feel nothing at once, accelerations and reactions do."""
+    described = fmpy.read_model_description(str(arms))
+    depends = {unknown.variable.name: {v.name for v in unknown.dependencies} for unknown in described.outputs}
+    assert depends["a.angle"] == depends["'the tip'.quaternion.w"] == set()
+    assert depends["a.acceleration"] == depends["b.reaction.force.x"] == {"a.tau"}
+    assert depends["c.acceleration"] == {"c.tau"}
+    at_start = {unknown.variable.name: {v.name for v in unknown.dependencies} for unknown in described.initialUnknowns}
+    assert {"mass", "initial.a.angle", "integrator.method"} <= at_start["a.angle"]
+    assert "a.tau" not in at_start["a.angle"]
+
+
+def test_same_content_same_bytes(folder, pendulum):
+    again = mechanism_unit(folder / "..", "pendulum")
+    other = mechanism_unit(folder, "pendulum_2", PENDULUM.replace("2 kg", "2.5 kg"))
+    assert again.read_bytes() == pendulum.read_bytes()
+    guids = [fmpy.read_model_description(str(file)).guid for file in (pendulum, again, other)]
+    assert guids[0] == guids[1] != guids[2]
+
+
+def test_archive(pendulum):
+    with zipfile.ZipFile(pendulum) as archive:
+        names = archive.namelist()
+        assert all(entry.compress_type == zipfile.ZIP_DEFLATED for entry in archive.infolist())
+        script = next(name for name in names if name.startswith("resources/unit_"))
+        assert archive.read("resources/slavemodule.txt").decode() == Path(script).stem
+        assert "numba>=" in archive.read("resources/requirements.txt").decode()
+    assert "resources/liegeo/__init__.py" in names
+    assert not any("view" in name or name.endswith(".pyc") for name in names)
+
+
+def test_without_sources(folder):
+    unit = fmu_export.build(pendulum_file(folder, "thin"), folder / "thin.fmu", bundle=False)
+    with zipfile.ZipFile(unit) as archive:
+        assert not any(name.startswith("resources/liegeo") for name in archive.namelist())
+        assert f"liegeo>={lg.__version__}" in archive.read("resources/requirements.txt").decode()
+    assert fmu_export.run(unit, 0.1)["time"][-1] == pytest.approx(0.1)
+
+
+def test_from_python_and_from_a_tree(folder):
+    tree = lg.load(pendulum_file(folder)).tree
+    for k, system in enumerate((tree, tree.compile(), lg.Mechanism(tree))):
+        unit = fmu_export.build(system, folder / f"built_{k}.fmu", step=1e-3, method="rkmk-4", interval=0.01)
+        table = fmu_export.run(unit, 0.2, values={"initial.hinge.angle": 0.5})
+        expected = lg.simulate(
+            tree.compile(), tree.compile().state(q={"hinge": 0.5}), 0.2, method="rkmk-4", step=1e-3, output=0.01
+        )
+        np.testing.assert_allclose(table["hinge.angle"], expected["hinge.angle"], rtol=0, atol=1e-12)
+
+
+def test_info(arms, pendulum):
+    said = fmu_export.info(arms)
+    assert (said.identifier, said.capabilities["canSerializeFMUstate"]) == ("arms", True)
+    assert not said.capabilities["providesDirectionalDerivative"]
+    assert "linux64" in said.platforms
+    assert any(need.startswith("numpy>=") for need in said.requirements)
+    text = str(fmu_export.info(pendulum))
+    assert "motor.input" in text
+    assert "[N.m]" in text
+
+
+# ---- parameters, inputs, outputs
+
+
+def test_parameters_rebuild_the_model(folder, arms):
+    mechanism = lg.load(folder / "arms.yaml", set={"mass": 3.0})
+    expected = mechanism.simulate(t_end=0.3, output=0.01)
+    table = fmu_export.run(arms, 0.3, interval=0.01, values={"mass": 3.0})
+    np.testing.assert_allclose(table["a.angle"], np.degrees(expected["a.angle"]), rtol=0, atol=1e-9)
+
+
+def test_numbers_of_the_file_as_parameters(folder, arms):
+    text = CHAIN.replace("300 g", "0.7").replace("com: [0, 0.1, -1]", "com: [0, 0.1, -1.5]")
+    expected = lg.load(pendulum_file(folder, "heavier", text)).simulate(t_end=0.3, output=0.01, inputs={"c": 1.0})
+    values = {"bodies.right.mass": 0.7, "bodies.right.com[2]": -1.5}
+    table = fmu_export.run(arms, 0.3, interval=0.01, values=values, inputs={"c.tau": 1.0})
+    np.testing.assert_allclose(table["c.acceleration"], expected["c.acceleration"], rtol=0, atol=1e-9)
+
+
+def test_gravity_is_tunable(instance, folder):
+    instance.initialise(0.0)
+    for k in range(20):
+        assert instance.step(0.01 * k, 0.01) == OK
+    instance.write("gravity.z", 0.0)
+    for k in range(20, 40):
+        assert instance.step(0.01 * k, 0.01) == OK
+    (angle, gravity) = instance.getReal(instance.references(["hinge.angle", "gravity.z"]))
+    mechanism = lg.load(folder / "pendulum.yaml")
+    first = mechanism.simulate(t_end=0.2)
+    weightless = lg.load(
+        pendulum_file(folder, "weightless", PENDULUM.replace("parameters:", "gravity: [0, 0, 0]\nparameters:"))
+    )
+    model = weightless.compile()
+    second = weightless.simulate(state=lg.model.State(first.q[-1], first.v[-1], 0.2), t_end=0.4)
+    assert gravity == 0.0
+    assert angle == pytest.approx(second["hinge.angle"][-1], abs=1e-12)
+    assert model.nv == 1
+
+
+def test_inputs_are_held_or_extrapolated(folder, pendulum):
+    """Linear extrapolation of a torque that rises steadily is exact after the first step; holding it lags."""
+    mechanism = lg.load(folder / "pendulum.yaml")
+    exact = mechanism.simulate(t_end=0.5, inputs={"motor": lambda t: 3.0 * t})["hinge.angle"][-1]
+    ends = {}
+    for how in ("hold", "linear"):
+        for interval in (0.02, 0.01):
+            table = fmu_export.run(
+                pendulum,
+                0.5,
+                interval=interval,
+                inputs={"motor.input": lambda t: 3.0 * t},
+                values={"integrator.extrapolation": how},
+            )
+            ends[how, interval] = abs(table["hinge.angle"][-1] - exact)
+    # holding is of first order; what is left of the other is the first step, where no slope is known: second order
+    assert ends["hold", 0.02] / ends["hold", 0.01] == pytest.approx(2.0, abs=0.2)
+    assert ends["linear", 0.02] / ends["linear", 0.01] == pytest.approx(4.0, abs=0.5)
+    assert ends["linear", 0.01] < 0.05 * ends["hold", 0.01]
+
+
+def test_chained_simulations_are_the_same_motion(folder, pendulum):
+    """With inputs that jump at each communication point: `simulate` from point to point."""
+    mechanism = lg.load(folder / "pendulum.yaml")
+    model, state = mechanism.compile(), mechanism.state()
+    torque = np.random.default_rng(1).uniform(-3, 3, 30)
+    h = 2.0**-7
+    expected = [state.q[0]]
+    for k in range(30):
+        piece = lg.simulate(
+            model, state, (k + 1) * h, inputs={"motor": torque[k]}, method="rkmk-4", step=h / 8, output="steps"
+        )
+        state = lg.model.State(piece.q[-1], piece.v[-1], piece.t[-1])
+        expected.append(state.q[0])
+    table = fmu_export.run(
+        pendulum,
+        30 * h,
+        interval=h,
+        inputs={"motor.input": lambda t: torque[min(round(t / h), 29)]},
+        values={"integrator.step": h / 8},
+    )
+    np.testing.assert_array_equal(table["hinge.angle"], expected)
+
+
+@pytest.mark.parametrize("method", ["rkmk-54", "generalised-alpha-0.8", "lie-bdf-2", "adaptive-alpha-0.8"])
+def test_methods(folder, pendulum, method):
+    """Methods with memory, and those that choose their steps, under inputs that jump: near a fine solution."""
+    h, torque = 0.05, lambda t: 2.0 if math.floor(t / 0.2 + 1e-9) % 2 else -1.0
+    values = {"integrator.method": method, "integrator.step": 1e-3, "integrator.rtol": 1e-7, "integrator.atol": 1e-8}
+    table = fmu_export.run(pendulum, 1.0, interval=h, inputs={"motor.input": torque}, values=values)
+    fine = fmu_export.run(pendulum, 1.0, interval=h, inputs={"motor.input": torque}, values={"integrator.step": 1e-4})
+    np.testing.assert_allclose(table["hinge.angle"], fine["hinge.angle"], rtol=0, atol=2e-5)
+
+
+def test_adaptive_run_in_one_step_is_simulate(folder, pendulum):
+    mechanism = lg.load(folder / "pendulum.yaml")
+    expected = mechanism.simulate(t_end=1.5, method="rkmk-54", step=None, rtol=1e-6, atol=1e-6, output="steps")
+    values = {"integrator.method": "rkmk-54", "integrator.rtol": 1e-6, "integrator.atol": 1e-6}
+    table = fmu_export.run(pendulum, 1.5, interval=1.5, values=values)
+    assert table["hinge.angle"][-1] == expected["hinge.angle"][-1]
+
+
+def test_prescribed_motion(folder):
+    """Value, rate and acceleration are three inputs that agree within a step."""
+    unit = mechanism_unit(folder, "prescribed", PRESCRIBED)
+    law = {
+        "turn.input[0]": lambda t: 0.5 * t * t,
+        "turn.input[1]": lambda t: t,
+        "turn.input[2]": 1.0,
+    }
+    table = fmu_export.run(unit, 1.0, interval=0.05, inputs=law)
+    t = table["time"]
+    np.testing.assert_allclose(table["axle.angle"], 0.5 * t * t, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(table["axle.speed"], t, rtol=0, atol=1e-9)
+    mechanism = lg.load(folder / "prescribed.yaml")
+    expected = mechanism.simulate(
+        t_end=1.0, inputs={"turn": lambda t: (0.5 * t * t, t, 1.0)}, output=np.linspace(0, 1, 21)
+    )
+    np.testing.assert_allclose(table["elbow.angle"], expected["elbow.angle"], rtol=0, atol=1e-6)
+    units = {v["name"]: v.get("unit") for v in variables_of(unit)}
+    assert (units["turn.input[0]"], units["turn.input[1]"], units["turn.input[2]"]) == ("rad", "rad/s", "rad/s²")
+    report = fmu_export.validate(unit)
+    assert report.ok, report
+
+
+def test_outputs_while_initialising(instance):
+    instance.setupExperiment(startTime=0.0)
+    instance.write("initial.hinge.angle", 0.7)
+    instance.enterInitializationMode()
+    assert instance.getReal(instance.references(["hinge.angle"])) == [0.7]
+    instance.write("initial.hinge.angle", 0.9)
+    instance.write("length", 2.0)
+    instance.exitInitializationMode()
+    angle, x = instance.getReal(instance.references(["hinge.angle", "rod.bob.position.x"]))
+    assert (angle, x) == (0.9, pytest.approx(-2.0 * math.sin(0.9)))
+
+
+# ---- state
+
+
+def test_rollback_is_exact_for_all_kinds_of_memory(pendulum):
+    for method in ("rkmk-4", "rkmk-54", "generalised-alpha-0.8", "adaptive-alpha-0.8", "lie-bdf-2"):
+        with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+            unit.initialise(0.0, 2.0, {"integrator.method": method, "integrator.extrapolation": "linear"})
+            out, motor = unit.references(["hinge.angle", "hinge.speed", "energy"]), unit.references(["motor.input"])
+
+            def drive(first, unit=unit, out=out, motor=motor):
+                rows = []
+                for k in range(first, first + 7):
+                    unit.setReal(motor, [math.sin(k)])
+                    assert unit.step(0.01 * k, 0.01) == OK
+                    rows.append(unit.getReal(out))
+                return rows
+
+            drive(0)
+            state = unit.getFMUstate()
+            data = unit.serializeFMUstate(state)
+            first = drive(7)
+            unit.setFMUstate(state)
+            assert drive(7) == first
+            unit.freeFMUstate(state)
+            other = unit.deSerializeFMUstate(data)
+            unit.reset()
+            unit.setFMUstate(other)
+            unit.freeFMUstate(other)
+            assert drive(7) == first
+
+
+def test_a_state_goes_on_in_another_process(pendulum, folder):
+    """The bytes of a state, taken to a new process: the same bits."""
+    script = """
+import sys
+from pathlib import Path
+from fmu_export.host import Instance, Unpacked
+unit, data, first = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "first"
+with Unpacked(unit) as unpacked, Instance(unpacked) as fmu:
+    motor, out = fmu.references(["motor.input"]), fmu.references(["hinge.angle", "hinge.speed", "energy"])
+    if first:
+        fmu.initialise(0.0, 2.0, {"length": 1.3, "integrator.method": "generalised-alpha-0.8"})
+        for k in range(9):
+            fmu.setReal(motor, [0.1 * k])
+            fmu.step(0.01 * k, 0.01)
+        state = fmu.getFMUstate()
+        data.write_bytes(fmu.serializeFMUstate(state))
+    else:
+        state = fmu.deSerializeFMUstate(data.read_bytes())
+        fmu.setFMUstate(state)
+    fmu.freeFMUstate(state)
+    for k in range(9, 20):
+        fmu.setReal(motor, [0.1 * k])
+        fmu.step(0.01 * k, 0.01)
+    print(*map(float.hex, fmu.getReal(out)))
+"""
+    file = folder / "state.bin"
+    first = in_a_process(script, pendulum, file, "first").stdout
+    second = in_a_process(script, pendulum, file, "second").stdout
+    assert first == second
+    assert len(first.split()) == 3
+
+
+def test_wrong_states_are_refused(instance, arms):
+    instance.initialise(0.0)
+    for data, words in ((b"rubbish", "are not the state of a unit"), (b"liegeo-state-1\n{", "cannot be read")):
+        state = instance.deSerializeFMUstate(data)
+        instance.setFMUstate(state)
+        instance.freeFMUstate(state)
+        assert words in instance.messages[-1][2]
+        assert instance.step(0.0, 0.01) == DISCARD
+    assert instance.step(0.0, 0.01) == OK
+    state = instance.getFMUstate()
+    data = instance.serializeFMUstate(state)
+    instance.freeFMUstate(state)
+    for cut, words in ((data[:-8], "end too early"), (data + b"12345678", "more bytes than")):
+        state = instance.deSerializeFMUstate(cut)
+        instance.setFMUstate(state)
+        instance.freeFMUstate(state)
+        assert words in instance.messages[-1][2]
+    with Unpacked(arms) as unpacked, Instance(unpacked) as other:
+        state = other.deSerializeFMUstate(data)
+        other.setFMUstate(state)
+        other.freeFMUstate(state)
+        assert "the state is of unit" in other.messages[-1][2]
+
+
+# ---- what goes wrong
+
+
+def test_statuses(instance):
+    said = instance.messages
+    assert instance.step(0.0, 0.01) == DISCARD
+    assert "the unit is instantiated" in said[-1][2]
+    instance.initialise(0.0, 2.0)
+    motor = instance.references(["motor.input"])
+    assert instance.step(0.0, 0.01) == OK
+    for value in (math.nan, math.inf):
+        instance.setReal(motor, [value])
+        assert f"motor.input: the value is {value}" in said[-1][2]
+        for _ in range(2):
+            assert instance.step(0.01, 0.01) == DISCARD
+        assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.01
+    instance.setReal(motor, [0.0])
+    assert instance.step(0.01, 0.01) == OK
+    for t, size, words in (
+        (0.02, 0.0, "expected a finite time and a size > 0"),
+        (0.02, -1.0, "expected a finite time and a size > 0"),
+        (0.02, math.nan, "expected a finite time and a size > 0"),
+        (0.5, 0.01, "but the unit is at"),
+        (0.02, 1e-300, "nothing beside the time"),
+    ):
+        assert instance.step(t, size) == DISCARD
+        assert words in said[-1][2]
+    for call, words in (
+        (lambda: instance.write("length", 3.0), "it is fixed"),
+        (lambda: instance.setReal(instance.references(["hinge.angle"]), [1.0]), "cannot be set"),
+        (lambda: instance.setReal([9999], [1.0]), "is no Real"),
+        (lambda: instance.getReal([2**32 - 1]), "is no Real"),
+        (lambda: instance.getReal([9999]), "is no Real"),
+        (lambda: instance.getInteger([0]), "is no Integer"),
+        (lambda: instance.getBoolean([0]), "is no Boolean"),
+        (lambda: instance.getString([0]), "is no String"),
+        (lambda: instance.setInteger([0], [1]), "is no Integer"),
+        (lambda: instance.enterInitializationMode(), "the unit is initialised"),
+        (lambda: instance.exitInitializationMode(), "the unit is initialised"),
+        (lambda: instance.write("gravity.z", math.nan), "expected a finite number"),
+    ):
+        call()
+        assert words in said[-1][2]
+        # told once, and nothing has moved
+        assert instance.step(0.02, 0.01) == DISCARD
+        assert "before it, this went wrong" in said[-1][2]
+    assert instance.step(0.02, 0.01) == OK
+    instance.terminate()
+    assert instance.step(0.03, 0.01) == DISCARD
+    assert "the unit is terminated" in said[-1][2]
+
+
+def test_an_absurd_input_is_discarded_and_forgotten(instance):
+    instance.initialise(0.0, 2.0)
+    out, motor = instance.references(["hinge.angle", "hinge.speed"]), instance.references(["motor.input"])
+    assert instance.step(0.0, 0.01) == OK
+    before = instance.getReal(out)
+    instance.setReal(motor, [1e300])
+    assert instance.step(0.01, 0.01) == DISCARD
+    assert "is discarded: at t = " in instance.messages[-1][2]
+    assert instance.getReal(out) == before
+    assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.01
+    instance.setReal(motor, [0.0])
+    assert instance.step(0.01, 0.01) == OK
+
+
+def test_wrong_parameters_are_told(pendulum):
+    for values, words in (
+        ({"length": -1.0}, "must be ≥ 1 mm"),
+        ({"integrator.method": "eulr"}, "integrator.method is 'eulr'"),
+        ({"integrator.step": 0.0}, "integrator.step is 0.0, must be > 0"),
+        ({"integrator.extrapolation": "cubic"}, "expected hold or linear"),
+        ({"integrator.method": "magnus-4"}, "linear"),
+    ):
+        with pytest.raises(SimulationError, match="the step from 0 s failed") as caught:
+            fmu_export.run(pendulum, 0.1, values=values)
+        assert words in str(caught.value)
+
+
+def test_quaternions_that_are_none(arms):
+    zero = {f"initial.b.quaternion.{c}": 0.0 for c in "wxyz"}
+    with pytest.raises(SimulationError, match="its quaternion is zero, which is no rotation"):
+        fmu_export.run(arms, 0.1, interval=0.01, values=zero)
+
+
+def test_quaternions_of_frames_do_not_jump(arms):
+    table = fmu_export.run(arms, 1.0, interval=0.01, values={"initial.b.angular_velocity.y": 20.0})
+    quaternions = np.stack([table[f"'the tip'.quaternion.{c}"] for c in "wxyz"], axis=1)
+    assert np.abs(np.diff(quaternions, axis=0)).max() < 0.2
+    assert quaternions[:, 0].min() < -0.5
+
+
+def test_too_many_steps(pendulum):
+    with pytest.raises(SimulationError, match="are too many"):
+        fmu_export.run(pendulum, 1.0, interval=1.0, values={"integrator.step": 1e-9})
+
+
+def test_the_last_message_is_a_variable(pendulum):
+    with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0)
+        unit.setReal([9999], [1.0])
+        (text,) = unit.getString(unit.references(["message"]))
+        assert b"valueReference 9999 is no Real" in text
+
+
+def test_what_a_unit_needs_is_checked(folder, monkeypatch, capfd):
+    needs = [("no-such-package", "1.0", "2.0"), ("numpy", "99.0", "100.0")]
+    monkeypatch.setattr(package, "_requirements", lambda bundle: needs)
+    unit = mechanism_unit(folder, "needy")
+    with Unpacked(unit) as unpacked, pytest.raises(SimulationError, match="cannot be instantiated") as caught:
+        Instance(unpacked)
+    for text in (str(caught.value), capfd.readouterr().err):
+        assert "no-such-package>=1.0,<2.0 (there is none), numpy>=99.0,<100.0 (there is " in text
+
+
+def test_another_liegeo_in_the_process(folder, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(package, "__version__", "99.1.0")
+        unit = mechanism_unit(folder, "newer")
+    with Unpacked(unit) as unpacked, pytest.raises(SimulationError, match="Run the unit in a process of its own"):
+        Instance(unpacked)
+
+
+def test_other_sources_are_told(folder, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(package, "sources_digest", lambda: "0123")
+        unit = mechanism_unit(folder, "older")
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        instance.initialise(0.0)
+        assert any("other sources of liegeo" in text for _, _, text in instance.messages)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("{unit: kN*m, min: -5, max: 5, nominal: 2}", "{unit: kg}"), "is in N·m, which is not measured in 'kg'"),
+        (("bodies.right.mass:", "bodies.left.mass:"), "expected a number, with a unit or without"),
+        (("parameters: {mass: ,", "parameters: {mass: {variability: tunable},"), "only gravity is tunable"),
+    ],
+)
+def test_interfaces_that_cannot_be(folder, change, words):
+    with pytest.raises(InputError, match=words.replace("(", r"\(")):
+        mechanism_unit(folder, "wrong", CHAIN.replace(*change))
+
+
+def test_wrong_arguments(folder, pendulum):
+    model = pendulum_file(folder)
+    for arguments, options, words in (
+        ((model, folder / "x.zip"), {}, "expected .fmu"),
+        ((model, folder / "nowhere" / "x.fmu"), {}, "make it first"),
+        ((model, folder / "x.fmu"), {"step": 0.0}, "step is 0.0, must be > 0"),
+        ((model, folder / "x.fmu"), {"interval": math.nan}, "interval is nan, must be > 0"),
+        ((model, folder / "x.fmu"), {"method": "eulr"}, "there is no method 'eulr'"),
+        ((3, folder / "x.fmu"), {}, "3 is neither a mechanism"),
+    ):
+        with pytest.raises(InputError, match=words):
+            fmu_export.build(*arguments, **options)
+    (folder / "taken.fmu").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        fmu_export.build(model, folder / "taken.fmu")
+    assert not list(folder.glob(".*.tmp"))
+    for options, words in (
+        ({"inputs": {"moter.input": 1.0}}, "is no input of the unit. Did you mean 'motor.input'"),
+        ({"values": {"lenght": 1.0}}, "is no parameter or input of the unit. Did you mean 'length'"),
+        ({"outputs": ["hinge.angel"]}, "is no output of the unit. Did you mean 'hinge.angle'"),
+        ({"t_end": -1.0}, "expected rising times"),
+    ):
+        with pytest.raises(InputError, match=words.replace("?", r"\?")):
+            fmu_export.run(pendulum, **options)
+    with pytest.raises(InputError, match="is not a file"):
+        fmu_export.info(folder / "no.fmu")
+    (folder / "rubbish.fmu").write_bytes(b"rubbish")
+    with pytest.raises(InputError, match="cannot be read as an FMU"):
+        fmu_export.info(folder / "rubbish.fmu")
+
+
+def test_no_defaults(folder, pendulum):
+    """A unit of somebody else without a default experiment."""
+    bare = folder / "bare.fmu"
+    with zipfile.ZipFile(pendulum) as old, zipfile.ZipFile(bare, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "modelDescription.xml":
+                text = data.decode()
+                begin = text.index("<DefaultExperiment")
+                data = (text[:begin] + text[text.index("/>", begin) + 2 :]).encode()
+            new.writestr(name, data)
+    with pytest.raises(InputError, match="has no default t_end"):
+        fmu_export.run(bare)
+    assert len(fmu_export.run(bare, 0.1, interval=0.01)) == 11
+    exchange = folder / "exchange.fmu"
+    with zipfile.ZipFile(pendulum) as old, zipfile.ZipFile(exchange, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data.replace(b"CoSimulation", b"ModelExchange") if name.endswith(".xml") else data)
+    with pytest.raises(InputError, match=r"expected FMI 2\.0 for co-simulation"):
+        fmu_export.info(exchange)
+
+
+def test_validation_finds_what_is_wrong(folder, pendulum):
+    """Units that say what is not so: a dependency left out, and a rollback that forgets."""
+    liar = folder / "liar.fmu"
+    text = PENDULUM + "fmu: {outputs: {hinge.acceleration: , hinge.angle: }}\n"
+    unit = mechanism_unit(folder, "honest", text)
+    with zipfile.ZipFile(unit) as old, zipfile.ZipFile(liar, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            if name == "modelDescription.xml":
+                data = data.replace(
+                    b'<Unknown index="2" dependencies="1" />', b'<Unknown index="2" dependencies="" />', 1
+                )
+            if name == "resources/fmu_export/slave.py":
+                continue
+            new.writestr(name, data)
+    assert fmu_export.validate(unit).ok
+    report = fmu_export.validate(liar)
+    assert any("hinge.acceleration depends on motor.input, unsaid" in text for text in report.problems), report
+    assert "problem: " in str(report)
+
+
+# ---- several, and many
+
+
+def test_two_models_of_one_name(folder):
+    """In one process, both called `model`: each is itself."""
+    light, heavy = folder / "light", folder / "heavy"
+    for where, mass in ((light, "2 kg"), (heavy, "9 kg")):
+        where.mkdir(exist_ok=True)
+        mechanism_unit(where, "model", PENDULUM.replace("2 kg", mass))
+    tables = [fmu_export.run(where / "model.fmu", 0.5)["energy"] for where in (light, heavy, light)]
+    assert tables[1][0] == pytest.approx(4.5 * tables[0][0], rel=1e-9)
+    np.testing.assert_array_equal(tables[0], tables[2])
+
+
+def test_rebuilt_and_run_again_in_one_process(folder):
+    ends = []
+    for mass in ("2 kg", "4 kg", "2 kg"):
+        unit = mechanism_unit(folder, "again", PENDULUM.replace("2 kg", mass))
+        ends.append(fmu_export.run(unit, 0.5)["energy"][-1])
+    assert ends[0] == ends[2] != ends[1]
+
+
+def test_two_hundred_instances(pendulum, arms):
+    """Made, used and freed, half of them at once; a process that ends well."""
+    script = """
+import sys
+from fmu_export.host import Instance, Unpacked
+with Unpacked(sys.argv[1]) as one, Unpacked(sys.argv[2]) as two:
+    for _ in range(2):
+        alive = [Instance(one if k % 2 else two, f"unit {k}") for k in range(100)]
+        for k, unit in enumerate(alive):
+            unit.initialise(0.0)
+            assert unit.step(0.0, 0.01) == 0
+            unit.reset()
+            unit.initialise(0.0)
+            assert unit.step(0.0, 0.01) == 0
+        names = [["hinge.angle" if k % 2 else "a.angle"] for k in range(100)]
+        angles = {unit.getReal(unit.references(name))[0] for unit, name in zip(alive, names)}
+        assert len(angles) == 2, angles
+        for unit in alive:
+            unit.__exit__()
+print("done", sum("liegeo_fmu_" in path for path in sys.path))
+"""
+    assert in_a_process(script, pendulum, arms).stdout == "done 0\n"
+
+
+@pytest.mark.parametrize(("which", "calls"), [("pendulum", 10_000), ("arms", 2_000)])
+def test_random_walk(which, calls, request):
+    unit = request.getfixturevalue(which)
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(HERE / "walk.py"), str(unit), str(calls), "4"],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_bundled_sources_are_enough(pendulum):
+    """A Python without liegeo, two runs one after the other, each unpacked elsewhere and deleted."""
+    script = """
+import sys
+root = sys.argv[2]
+sys.path[:] = [path for path in sys.path if path and not path.startswith(root)]
+import fmpy
+ends = [fmpy.simulate_fmu(sys.argv[1], stop_time=0.3)["hinge.angle"][-1] for _ in range(3)]
+import liegeo
+assert not liegeo.__file__.startswith(root), liegeo.__file__
+assert len(set(ends)) == 1
+print(ends[0].hex())
+"""
+    first = in_a_process(script, pendulum, HERE.parents[1]).stdout.strip()
+    assert float.fromhex(first) == fmu_export.run(pendulum, 0.3)["hinge.angle"][-1]
+
+
+# ---- controllers from other tools
+
+
+def closed_loop(plant, controller, h, steps):
+    """Jacobi: both step with what the other showed where the step began."""
+    with (
+        Unpacked(plant) as one,
+        Unpacked(controller) as two,
+        Instance(one, "plant") as arm,
+        Instance(two, "controller") as control,
+    ):
+        arm.initialise(0.0, steps * h)
+        control.initialise(0.0, steps * h, {"kp": 60.0, "kd": 8.0, "reference": 1.0})
+        shown, motor = arm.references(["hinge.angle", "hinge.speed"]), arm.references(["motor.input"])
+        measured, torque = control.references(["angle", "speed"]), control.references(["torque"])
+        rows = []
+        for k in range(steps):
+            seen = arm.getReal(shown)
+            rows.append(seen[0])
+            control.setReal(measured, seen)
+            arm.setReal(motor, control.getReal(torque))
+            assert arm.step(k * h, h) == OK
+            assert control.step(k * h, h) == OK
+        return np.array([*rows, arm.getReal(shown)[0]])
+
+
+@pytest.fixture(scope="module", params=["C", "pythonfmu"])
+def controller(request, folder):
+    return compiled_controller(folder) if request.param == "C" else script_controller(folder)
+
+
+def test_closed_loop(controller, pendulum, folder):
+    """With a controller in C or as a script: the same loop in one process, to the order of the macro step."""
+    mechanism = lg.load(folder / "pendulum.yaml")
+    law = lambda t, state: min(max(60.0 * (1.0 - state.q[0]) - 8.0 * state.v[0], -100.0), 100.0)  # noqa: E731
+    exact = mechanism.simulate(t_end=1.0, inputs={"motor": law}, step=2.0**-11)["hinge.angle"][-1]
+    errors = [abs(closed_loop(pendulum, controller, h, round(1 / h))[-1] - exact) for h in (2.0**-6, 2.0**-7, 2.0**-8)]
+    assert errors[0] / errors[1] == pytest.approx(2.0, abs=0.3)
+    assert errors[1] / errors[2] == pytest.approx(2.0, abs=0.2)
+    assert errors[2] < 1e-2
+
+
+def test_closed_loop_is_that_of_one_process(pendulum, folder):
+    """Sampled as the master samples: to the bit."""
+    controller = compiled_controller(folder)
+    found = closed_loop(pendulum, controller, 2.0**-7, 64)
+    mechanism = lg.load(folder / "pendulum.yaml")
+    model, state, expected = mechanism.compile(), mechanism.state(), []
+    for k in range(64):
+        expected.append(state.q[0])
+        torque = min(max(60.0 * (1.0 - state.q[0]) - 8.0 * state.v[0], -100.0), 100.0)
+        piece = lg.simulate(
+            model, state, (k + 1) * 2.0**-7, inputs={"motor": torque}, method="rkmk-4", step=1e-3, output="steps"
+        )
+        state = lg.model.State(piece.q[-1], piece.v[-1], piece.t[-1])
+    np.testing.assert_allclose(found, [*expected, state.q[0]], rtol=0, atol=1e-14)
+
+
+def test_variables_are_plain_data(pendulum):
+    listed = variables_of(pendulum)
+    assert json.loads(json.dumps(listed)) == listed
+    assert [v["name"] for v in listed[:2]] == ["motor.input", "hinge.angle"]

@@ -1,0 +1,76 @@
+"""Units that the tests of fmu_export drive: mechanisms of ours, and controllers from other tools.
+
+    unit = mechanism_unit(folder)                 a pendulum with a motor, rigid
+    pd = compiled_controller(folder)              a PD controller written in C, compiled by fmpy
+    pd = script_controller(folder)                the same as a plain script for pythonfmu
+
+All controllers have the inputs reference, angle, speed, the output torque and the parameters kp, kd, bias, limit.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+CONTROLLERS = Path(__file__).parent / "controllers"
+
+PENDULUM = """
+liegeo: 1
+name: pendulum
+parameters:
+  length: {value: 1 m, description: of the rod, min: 1 mm}
+  mass: {value: 2 kg, description: of the bob, min: 1 g}
+bodies:
+  rod:
+    kind: rigid
+    mass: $(mass)
+    com: [0, 0, $(-length)]
+    inertia: [0.01, 0.01, 0.01]
+    frames:
+      bob: [0, 0, $(-length)]
+joints:
+  hinge: {kind: revolute, parent: world, child: rod, axis: [0, 1, 0], damping: 0.1 N*m*s/rad}
+forces:
+  motor: {kind: actuator, joint: hinge}
+initial:
+  q: {hinge: 30 deg}
+experiment: {end: 2 s, output: 10 ms, method: rkmk-4, step: 1 ms}
+"""
+
+
+def pendulum_file(folder: Path, name: str = "pendulum", text: str = PENDULUM) -> Path:
+    """The model file of a pendulum: input motor.input, outputs hinge.angle, hinge.speed, rod.bob.position, energies."""
+    path = Path(folder) / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def mechanism_unit(folder: Path, name: str = "pendulum", text: str = PENDULUM, **options: object) -> Path:
+    """A unit of a pendulum, or of the text of another model file."""
+    import fmu_export
+
+    return fmu_export.build(pendulum_file(folder, name, text), Path(folder) / f"{name}.fmu", **options)
+
+
+def compiled_controller(folder: Path) -> Path:
+    """The PD controller in C, as a source unit that fmpy compiles."""
+    path = Path(folder) / "pd.fmu"
+    source = CONTROLLERS / "pd"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(source.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(source).as_posix())
+    subprocess.run([sys.executable, "-m", "fmpy", "compile", str(path)], check=True, capture_output=True)
+    return path
+
+
+def script_controller(folder: Path) -> Path:
+    """The same controller, built by pythonfmu from a script."""
+    from pythonfmu.builder import FmuBuilder
+
+    script = Path(folder) / "script_pd.py"
+    shutil.copy(CONTROLLERS / "script_pd.py", script)
+    return Path(FmuBuilder.build_FMU(script, dest=Path(folder) / "script_pd.fmu"))
