@@ -479,6 +479,167 @@ def bench(
     out.show(rows, reports.bench_table(rows))
 
 
+# ---- units and co-simulation
+
+fmu = typer.Typer(help="Models as FMI 2.0 co-simulation units.", no_args_is_help=True)
+app.add_typer(fmu, name="fmu")
+
+UnitFile = Annotated[Path, typer.Argument(metavar="UNIT", help="An FMU.")]
+
+
+@fmu.command("build")
+def fmu_build(
+    model: ModelFile,
+    to: Annotated[Path | None, typer.Option("--to", "-o", help="Where to. [NAME.fmu]")] = None,
+    step: Annotated[str | None, typer.Option(help="The longest internal step, as in '1 ms'.")] = None,
+    method: Annotated[str | None, typer.Option(help="An integrator; chosen, if not given.")] = None,
+    interval: Annotated[str | None, typer.Option(help="The usual communication step.")] = None,
+    bundle: Annotated[bool, typer.Option(help="Put liegeo itself into the unit.")] = True,
+    given: Set = None,
+    quiet: Quiet = False,
+) -> None:
+    """Make a unit of a model.
+
+    Example:  liegeo fmu build models/flexible_arm.yaml -o arm.fmu
+    """
+    import fmu_export
+
+    options = {"step": _seconds("--step", step), "method": method, "interval": _seconds("--interval", interval)}
+    overrides = _assignments(given, "--set")
+    _Output(quiet).wrote(fmu_export.build(model, to, **options, bundle=bundle, set=overrides))
+
+
+@fmu.command("info")
+def fmu_info(unit: UnitFile, json: Json = False) -> None:
+    """Show the variables of a unit, what it can and what it needs.
+
+    Example:  liegeo fmu info arm.fmu
+    """
+    import dataclasses
+
+    import fmu_export
+
+    found = fmu_export.info(unit)
+    _Output(json=json).show(dataclasses.asdict(found), str(found))
+
+
+@fmu.command("validate")
+def fmu_validate(
+    units: Annotated[list[Path], typer.Argument(metavar="UNIT...", help="FMUs, liegeo's or not.")],
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Check units: their descriptions, and by driving them: dependencies, rollback, reset, determinism.
+
+    Example:  liegeo fmu validate arm.fmu
+    """
+    import dataclasses
+
+    import fmu_export
+
+    out = _Output(quiet, json)
+    reports = [fmu_export.validate(unit) for unit in units]
+    out.show([dataclasses.asdict(report) for report in reports], *map(str, reports))
+    if not all(report.ok for report in reports):
+        if out.quiet and not json:
+            typer.echo("\n".join(str(report) for report in reports if not report.ok), err=True)
+        raise typer.Exit(1)
+
+
+@fmu.command("run")
+def fmu_run(
+    unit: UnitFile,
+    to: Annotated[
+        Path | None, typer.Option("--to", "-o", help="Where results go: .csv, .npz or .parquet. [UNIT.csv]")
+    ] = None,
+    names: Annotated[
+        list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="Which outputs; repeatable, wildcards.")
+    ] = None,
+    end: Annotated[str | None, typer.Option(help="When it ends.")] = None,
+    interval: Annotated[str | None, typer.Option(help="The communication step.")] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter or start value; repeatable.")
+    ] = None,
+    drive: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A constant input; repeatable.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a unit on its own.
+
+    Example:  liegeo fmu run arm.fmu --end 2 --input shoulder_motor=0.2
+    """
+    import fmu_export
+    from liegeo.results.tables import write_table
+
+    table = fmu_export.run(
+        unit,
+        _seconds("--end", end),
+        interval=_seconds("--interval", interval),
+        values=_values("--set", given),
+        inputs={name: _number(f"--input {name}", text) for name, text in _assignments(drive, "--input").items()},
+        outputs=names or ("*",),
+    )
+    _Output(quiet).wrote(write_table(to if to is not None else Path(unit.with_suffix(".csv").name), table))
+
+
+def _values(option: str, given: list[str] | None) -> dict[str, Any]:
+    """Numbers where they are numbers, words otherwise: parameters may be text."""
+    from liegeo.errors import InputError
+
+    out: dict[str, Any] = {}
+    for name, text in _assignments(given, option).items():
+        try:
+            out[name] = _number(f"{option} {name}", text)
+        except InputError:
+            out[name] = text
+    return out
+
+
+@app.command()
+def cosim(
+    system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="A system of units: .yaml or .ssp.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", "-o", help="Where results go: .csv, .npz or .parquet. [SYSTEM.csv]")
+    ] = None,
+    end: Annotated[str | None, typer.Option(help="When it ends.")] = None,
+    step: Annotated[str | None, typer.Option(help="The communication step.")] = None,
+    algorithm: Annotated[str | None, typer.Option(help="jacobi or gauss-seidel.")] = None,
+    given: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="UNIT.NAME=VALUE", help="A parameter or start value; repeatable."),
+    ] = None,
+    names: Annotated[
+        list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="What to draw; repeatable, wildcards.")
+    ] = None,
+    plot_: Annotated[Path | None, typer.Option("--plot", help="Also draw: .png, .pdf or .svg.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run several units together.
+
+    Example:  liegeo cosim loop.yaml --step '1 ms' --plot loop.png
+    """
+    from fmu_export.cosim import load_system
+    from liegeo.results.tables import write_table
+
+    out = _Output(quiet)
+    options = {} if algorithm is None else {"algorithm": algorithm}
+    result = load_system(system).simulate(
+        _seconds("--end", end),
+        _seconds("--step", step),
+        set=_values("--set", given),
+        progress=False if quiet else None,
+        **options,
+    )
+    target = to if to is not None else Path(system.with_suffix(".csv").name)
+    files = [write_table(target, result.table, result.units, result.name)]
+    if plot_ is not None:
+        result.plot(*(names or ("*",)), file=plot_)
+        files.append(plot_)
+    out.show(None, repr(result))
+    out.wrote(*files)
+
+
 def main() -> None:
     """Entry point of the `liegeo` command: errors are explained without a traceback, unless --debug is given."""
     arguments = [a for a in sys.argv[1:] if a != "--debug"]

@@ -116,12 +116,18 @@ def read_table(path: str | os.PathLike[str]) -> Array:
 
 def convert_table(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
     """Write the table in one file to another, of the kind that its suffix says; units are lost where CSV takes part."""
-    table, suffix = read_table(source), suffix_of("convert_table", Path(target))
-    units = dict.fromkeys(table.dtype.names or (), "")
-    meta = {"model": Path(source).stem, "units": units | _read_units(Path(source))}
+    return write_table(target, read_table(source), _read_units(Path(source)), Path(source).stem)
+
+
+def write_table(
+    path: str | os.PathLike[str], table: Array, units: Mapping[str, str] | None = None, model: str = ""
+) -> Path:
+    """Write a table of the kind that the suffix says."""
+    suffix = suffix_of("write_table", Path(path))
+    meta = {"model": model, "units": dict.fromkeys(table.dtype.names or (), "") | dict(units or {})}
     if suffix == ".csv":
-        return write_csv(target, table)
-    return write_npz(target, table, {}, meta) if suffix == ".npz" else write_parquet(target, table, meta)
+        return write_csv(path, table)
+    return write_npz(path, table, {}, meta) if suffix == ".npz" else write_parquet(path, table, meta)
 
 
 def _read_units(path: Path) -> dict[str, str]:
