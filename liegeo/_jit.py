@@ -113,7 +113,7 @@ else:
             assume = builder.module.declare_intrinsic(
                 "llvm.assume", (), ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
             )
-            builder.call(assume, [builder.icmp_signed(">=", value, ir.Constant(value.type, 0))])
+            builder.call(assume, [builder.icmp_unsigned("<", value, ir.Constant(value.type, 1 << 40))])
             return value
 
         return types.intp(types.intp), generate

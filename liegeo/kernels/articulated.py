@@ -115,7 +115,7 @@ def clear(I, W):
     """No biases: neither accelerations nor forces."""
     for i in range(I[at.N_BODIES]):
         b, _, w = at.rows(i)
-        n = I[b + at.NM]
+        n = index(I[b + at.NM])
         for k in range(6):
             W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
         for k in range(n):
@@ -216,7 +216,7 @@ def scatter(I, F, gravity, reduced, W, out):
             rate = (W[w + at.RES + k] - dot(six(W, w + at.PSU + 6 * k), A)) * W[w + at.FAC + k]
             out[jv + k] = rate
             A = plus(A, times(rate, six(W, w + at.SUB + 6 * k)))
-        n = I[b + at.NM]
+        n = index(I[b + at.NM])
         if n > 0:
             y, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             if reduced and I[b + at.REDUCED] >= 0:
@@ -251,7 +251,7 @@ def from_parent(I, F, b, w, rates, gravity, W):
 def _factorise_modes(I, F, b, w, alpha, beta, W):
     """(1); D_f becomes L D Lᵀ in its place, and μ becomes g.  False if D_f is not positive."""
     b, w = index(b), index(w)
-    n, y = I[b + at.NM], index(I[b + at.FLEX])
+    n, y = index(I[b + at.NM]), index(I[b + at.FLEX])
     gain, x = y + at.GAIN * n, y + at.PFF * n
     modal_block(I, b, w, W)
     if alpha != 0.0 or beta != 0.0:
@@ -285,7 +285,7 @@ def _factorise_modes(I, F, b, w, alpha, beta, W):
 def _gather_modes(I, b, z, load, W):
     """(2): returns the new z and leaves D_f⁻¹ ε_f at EPS."""
     b = index(b)
-    n, ev, y = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.FLEX])
+    n, ev, y = index(I[b + at.NM]), index(I[b + at.EV]), index(I[b + at.FLEX])
     gain, eps, x = y + at.GAIN * n, y + at.EPS * n, y + at.PFF * n
     for k in range(n):
         W[eps + k] = load[ev + k] - W[y + at.ZF * n + k]
@@ -317,7 +317,7 @@ def solve_modes(W, x, n, y):
 def modal_block(I, b, w, W):
     """μ = P_rf − P_rr Π_d in the place of P_rf, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in that of P_ff."""
     b, w = index(b), index(w)
-    n, y = I[b + at.NM], index(I[b + at.FLEX])
+    n, y = index(I[b + at.NM]), index(I[b + at.FLEX])
     pid, mu, row = y + at.PID * n, y + at.MU * n, y + at.PFF * n
     if I[b + at.OFFSET] != at.DEFORMING:
         return
@@ -359,7 +359,7 @@ def _factorise(W, x, n):
 def give_inertia(I, b, w, pb, p, W):
     """P ← P + 𝒜 Γ 𝒜ᵀ for a joint on a deforming node of the parent, whose rows are at pb and p."""
     b, w, pb, p = index(b), index(w), index(pb), index(p)
-    k, n, y = index(I[b + at.CARRIER]), I[pb + at.NM], index(I[pb + at.FLEX])
+    k, n, y = index(I[b + at.CARRIER]), index(I[pb + at.NM]), index(I[pb + at.FLEX])
     pi, prf, row = k + at.CARRIER_PI, y + at.PRF * n, y + at.PFF * n
     # Γ stands in PSU of the parent's row, which nobody needs before the parent's own turn.
     gamma = p + at.PSU
@@ -380,7 +380,7 @@ def give_force(I, b, p, z, W):
     """z ← z + 𝒜 z_N for a joint on a deforming node of the parent, whose row is at p."""
     b, p = index(b), index(p)
     pb, _, _ = at.rows(I[b + at.PARENT])
-    k, n = index(I[b + at.CARRIER]), I[pb + at.NM]
+    k, n = index(I[b + at.CARRIER]), index(I[pb + at.NM])
     zf = index(I[pb + at.FLEX]) + at.ZF * n
     for j in range(n):
         W[zf + j] += dot(six(W, k + at.CARRIER_PI + 6 * j), z)

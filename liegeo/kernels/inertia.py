@@ -54,7 +54,7 @@ def _moment(F, f):
 @kernel(forceinline=False)
 def _flexible_inertia(I, F, b, f, w, q, W):
     b, f, w = index(b), index(f), index(w)
-    n, eq, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.FLEX])
+    n, eq, x = index(I[b + at.NM]), index(I[b + at.EQ]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
     j1, cr0 = ct + at.M_J1 * n, index(I[b + at.MASSES])
     cr1, j2, me, _, _ = at.modal_matrices(I, b)
@@ -130,7 +130,7 @@ def gyroscopic(V, H):
 @kernel(forceinline=False)
 def _flexible_bias(I, F, b, f, w, q, v, W):
     b, f, w = index(b), index(f), index(w)
-    n, eq, ev, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])
+    n, eq, ev, x = index(I[b + at.NM]), index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
     j1, k_diagonal, d_diagonal = ct + at.M_J1 * n, ct + at.M_DIAGONAL_K * n, ct + at.M_DIAGONAL_D * n
     cr1, _, _, stiffness, damping = at.modal_matrices(I, b)

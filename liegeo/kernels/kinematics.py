@@ -83,7 +83,7 @@ def _carrier_pose(I, F, b, full, q, W):
 def _deformed_offset(I, F, b, f, full, q, W, w, d):
     """X_DB = (X_BN X_ND)⁻¹ at W[d], and Π_d; X_ND stands where others have X_DB."""
     b, f, w, d = index(b), index(f), index(w), index(d)
-    node, n = I[b + at.OWN_NODE], I[b + at.NM]
+    node, n = I[b + at.OWN_NODE], index(I[b + at.NM])
     a = w + at.PSU
     node_pose(I, F, node, full, q, I[b + at.EQ], W, a)
     pi = index(I[b + at.FLEX]) + at.PID * n
@@ -161,7 +161,7 @@ def through_node(I, F, b, pb, V, rates, W):
 
     η̇ stands in `rates`, or η̈.  A ruthless model has the constants in F, so that W need not hold them too.
     """
-    n, ev = I[pb + at.NM], index(I[pb + at.EV])
+    n, ev = index(I[pb + at.NM]), index(I[pb + at.EV])
     if I[at.FULL] == 1:
         k = index(I[b + at.CARRIER])
         bending = sum_columns(W, k + at.CARRIER_PI, n, rates, ev)
@@ -175,7 +175,7 @@ def through_node(I, F, b, pb, V, rates, W):
 def _through_own_node(I, F, b, w, full, q, v, W, V, c):
     """V and c with u and ad(V_B) u − Π̇_d η̇ added."""
     b, w = index(b), index(w)
-    n, ev = I[b + at.NM], index(I[b + at.EV])
+    n, ev = index(I[b + at.NM]), index(I[b + at.EV])
     u = times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, v, ev))
     V = plus(V, u)
     if full:

@@ -59,7 +59,7 @@ def _sum_modes_of(F, g, n, l, y, j):
 @kernel
 def _data(I, node):
     """Offsets in F: pose, rotational modes, translational modes, G_r and G_t (negative if there is none); and n."""
-    f, n, g = index(I[node + at.NODE_F]), I[node + at.NODE_NM], I[node + at.NODE_SECOND]
+    f, n, g = index(I[node + at.NODE_F]), index(I[node + at.NODE_NM]), I[node + at.NODE_SECOND]
     r = f + at.NODE_MODES
     return f, r, r + 3 * n, g, g + 3 * n * n if g >= 0 else -1, n
 
