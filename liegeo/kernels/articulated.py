@@ -256,28 +256,26 @@ def _factorise_modes(I, F, b, w, alpha, beta, W):
     modal_block(I, b, w, W)
     if alpha != 0.0 or beta != 0.0:
         _, _, _, stiffness, damping = at.modal_matrices(I, b)
+        diagonal = I[b + at.DIAGONAL] == 1
         for k in range(n):
-            row = x + index(at.triangle(k))
-            for l in range(k + 1):
-                W[row + l] += alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
+            row = triangle_row(W, x, k)
+            for l in range(k if diagonal else 0, k + 1):
+                row[l] += alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
     if not _factorise(W, x, n):
         return False
     # In the place of μ, column by column: first h = μ L⁻ᵀ, for which g μᵀ = h D⁻¹ hᵀ, then g = h D⁻¹ L⁻¹
-    row = x
     for k in range(n):
-        h = six(W, gain + 6 * k)
+        row, h = triangle_row(W, x, k), six(W, gain + 6 * k)
         for l in range(k):
-            h = plus(h, times(-W[row + l], six(W, gain + 6 * l)))
+            h = plus(h, times(-row[l], six(W, gain + 6 * l)))
         put(W, gain + 6 * k, h)
-        subtract_square(W, w + at.INE, h, W[row + k])
-        row += k + 1
-    for k in range(n - 1, -1, -1):
-        row = x + index(at.triangle(k))
-        g = times(W[row + k], six(W, gain + 6 * k))
-        for l in range(k + 1, n):
-            row += l
-            g = plus(g, times(-W[row + k], six(W, gain + 6 * l)))
-        put(W, gain + 6 * k, g)
+        subtract_square(W, w + at.INE, h, row[k])
+    for k in range(n):
+        put(W, gain + 6 * k, times(W[x + index(at.triangle(k)) + k], six(W, gain + 6 * k)))
+    for k in range(n - 1, 0, -1):
+        row, g = triangle_row(W, x, k), six(W, gain + 6 * k)
+        for l in range(k):
+            add(W, gain + 6 * l, times(-row[l], g))
     return True
 
 
@@ -297,20 +295,29 @@ def _gather_modes(I, b, z, load, W):
     return z
 
 
+@kernel(inline="always")
+def triangle_row(W, x, k):
+    """Row k, up to its diagonal, of the lower triangle at W[x].  Of a slice the compiler knows where it ends."""
+    row = x + index(at.triangle(k))
+    return W[row : row + k + 1]
+
+
 @kernel
 def solve_modes(W, x, n, y):
     """The n numbers at W[y] become D_f⁻¹ times them, with the factors at W[x]."""
-    row = x
+    z = W[y : y + n]
     for k in range(n):
+        row = triangle_row(W, x, k)
+        s = z[k]
         for l in range(k):
-            W[y + k] -= W[row + l] * W[y + l]
-        row += k + 1
-    for k in range(n - 1, -1, -1):
-        row = x + index(at.triangle(k))
-        W[y + k] *= W[row + k]
-        for l in range(k + 1, n):
-            row += l
-            W[y + k] -= W[row + k] * W[y + l]
+            s -= row[l] * z[l]
+        z[k] = s
+    for k in range(n):
+        z[k] *= W[x + index(at.triangle(k)) + k]
+    for k in range(n - 1, 0, -1):
+        row, s = triangle_row(W, x, k), z[k]
+        for l in range(k):
+            z[l] -= row[l] * s
 
 
 @kernel(forceinline=False)
@@ -332,26 +339,22 @@ def modal_block(I, b, w, W):
 @kernel
 def _factorise(W, x, n):
     """L D Lᵀ of the matrix whose lower triangle is at W[x]: L below the diagonal, 1/D on it.  False if not positive."""
-    row = x
     for k in range(n):
-        other = x
-        for l in range(k):
-            s = W[row + l]
+        row = triangle_row(W, x, k)
+        for l in range(1, k):
+            other, s = triangle_row(W, x, l), row[l]
             for m in range(l):
-                s -= W[row + m] * W[other + m]
-            W[row + l] = s
-            other += l + 1
-        d = whole = W[row + k]
-        pivot = x
+                s -= row[m] * other[m]
+            row[l] = s
+        d = whole = row[k]
         for l in range(k):
-            s = W[row + l] * W[pivot]
-            d -= s * W[row + l]
-            W[row + l] = s
-            pivot += l + 2
+            c = row[l]
+            s = c * W[x + index(at.triangle(l)) + l]
+            d -= s * c
+            row[l] = s
         if not d.real > _ROUND_OFF * whole.real:
             return False
-        W[row + k] = 1.0 / d
-        row += k + 1
+        row[k] = 1.0 / d
     return True
 
 
