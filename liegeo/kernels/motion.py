@@ -122,13 +122,14 @@ def _residual(inverse_dynamics, name):
         o, nv = index(I[at.N_WORK]), I[at.N_V]
         # Inverse dynamics takes accelerations where forward dynamics takes forces, the inputs behind them.
         copy = _parts(I)[0]
+        u, forces = W[o : o + nv], W[copy : copy + nv]
         for k in range(nv):
-            W[copy + k] = W[o + k]
-            W[o + k] = a[k]
+            forces[k] = u[k]
+            u[k] = a[k]
         inverse_dynamics(I, F, q, v, W[o:], W, out)
         for k in range(nv):
-            out[k] -= W[copy + k]
-            W[o + k] = W[copy + k]
+            out[k] -= forces[k]
+            u[k] = forces[k]
         clear_locked(I, out)
         return 0
 
