@@ -51,7 +51,7 @@ def _moment(F, f):
     return F[f + at.MOMENT], F[f + at.MOMENT + 1], F[f + at.MOMENT + 2]
 
 
-@kernel(forceinline=False)
+@kernel
 def _flexible_inertia(I, F, b, f, w, q, W):
     b, f, w = index(b), index(f), index(w)
     n, eq, x = index(I[b + at.NM]), index(I[b + at.EQ]), index(I[b + at.FLEX])
@@ -127,7 +127,7 @@ def gyroscopic(V, H):
     return a0 + b0, a1 + b1, a2 + b2, c0, c1, c2
 
 
-@kernel(forceinline=False)
+@kernel
 def _flexible_bias(I, F, b, f, w, q, v, W):
     b, f, w = index(b), index(f), index(w)
     n, eq, ev, x = index(I[b + at.NM]), index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])

@@ -15,7 +15,7 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.joints import joint_pose, joint_subspace, subspace_rate, turn_about
-from liegeo.kernels.nodes import node_modes, node_pose, node_rate
+from liegeo.kernels.nodes import carrier, carrier_rate, node_modes, node_pose, node_rate
 from liegeo.kernels.spatial import bracket, compose, plus, put, six, sum_columns, times, twist_outward
 
 
@@ -65,7 +65,7 @@ def body_pose(I, F, i, q, reduced, W):
             W[w + at.SUB + k] = F[s + 6 * nv + k]
 
 
-@kernel(forceinline=False)
+@kernel
 def _carrier_pose(I, F, b, full, q, W):
     b = index(b)
     k = index(I[b + at.CARRIER])
@@ -74,9 +74,7 @@ def _carrier_pose(I, F, b, full, q, W):
         for a in range(at.CARRIER_PI + 6 * I[pb + at.NM]):
             W[k + a] = F[index(I[b + at.CARRIER_F]) + a]
         return
-    eq = index(I[pb + at.EQ])
-    node_pose(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k)
-    node_modes(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k, False, W, k + at.CARRIER_PI)
+    carrier(I, F, I[b + at.PARENT_NODE], q, I[pb + at.EQ], W, k)
 
 
 @kernel(forceinline=False)
@@ -142,7 +140,7 @@ def body_velocity(I, F, i, q, v, W):
     put(W, w + at.BIAS, c)
 
 
-@kernel(forceinline=False)
+@kernel
 def _through_carrier(I, F, b, w, full, q, v, W):
     """Ad(X_BN) V_N and Ad(X_BN) c_N for a joint on a deforming node."""
     b, w = index(b), index(w)
@@ -151,7 +149,7 @@ def _through_carrier(I, F, b, w, full, q, v, W):
     c_N = times(0.0, V_N)
     if full:
         k, eq, ev = index(I[b + at.CARRIER]), I[pb + at.EQ], I[pb + at.EV]
-        c_N = plus(bracket(V_N, bending), node_rate(I, F, I[b + at.PARENT_NODE], q, eq, v, ev, W, k, False))
+        c_N = plus(bracket(V_N, bending), carrier_rate(I, F, I[b + at.PARENT_NODE], q, eq, v, ev, W, k))
     return twist_outward(W, w + at.R_NB, V_N), twist_outward(W, w + at.R_NB, c_N)
 
 

@@ -157,8 +157,9 @@ M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 PID, ZF, EPS, PRF, J2_ETA, CR1_ETA, PFF = 0, 6, 7, 8, 14, 20, 23
 MU = GAIN = PRF
 
-# ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column
-CARRIER_R, CARRIER_P, CARRIER_PI = 0, 9, 12
+# ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column |
+# θ and coefficients that nodes.py finds for poses and keeps for rates, 7
+CARRIER_R, CARRIER_P, CARRIER_PI, CARRIER_KEPT = 0, 9, 12, 7
 
 
 @kernel

@@ -201,7 +201,7 @@ class Compiler:
                 row[at.CARRIER_F] = self._put_shared(
                     [*_flat_pose(np.asarray(outer.pose)), *_modes_in_node(outer).T.ravel()]
                 )
-            row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1])
+            row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1] + at.CARRIER_KEPT)
         n = body.n_modes
         row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
         if isinstance(body, FlexibleBody) and n:
