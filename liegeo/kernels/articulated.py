@@ -138,7 +138,7 @@ def articulate(I, F, i, alpha, beta, reduced, W):
     P, several = w + at.INE, I[b + at.NV] > 1 or I[b + at.NM] > 0
     if several:
         # Pivots are compared with what they would be alone: what cancels between speeds leaves round-off, not zero.
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             s = six(W, w + at.SUB + 6 * k)
             W[w + at.RES + k] = dot(s, inertia_apply(W, P, s))
     if I[b + at.NM] > 0:
@@ -147,7 +147,7 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         elif not _factorise_modes(I, F, b, w, alpha, beta, W):
             return 2 * i + 2
     locked, axis = I[b + at.LOCKED], I[b + at.AXIS]
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         s = six(W, w + at.SUB + 6 * k)
         u = inertia_column(W, P, axis) if axis >= 0 else inertia_apply(W, P, s)
         if locked >> k & 1:
@@ -186,7 +186,7 @@ def gather(I, F, i, load, moving, reduced, W):
         else:
             z = _gather_modes(I, b, z, load, W)
     jv = index(I[b + at.JV])
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         # A locked speed has u = 0 and 1/d = 0.
         residual = load[jv + k] - dot(six(W, w + at.SUB + 6 * k), z)
         W[w + at.RES + k] = residual
@@ -212,7 +212,7 @@ def scatter(I, F, gravity, reduced, W, out):
         b, _, w = at.rows(i)
         A = plus(from_parent(I, F, b, w, out, gravity, W), six(W, w + at.BIAS))
         jv = index(I[b + at.JV])
-        for k in range(I[b + at.NV] - 1, -1, -1):
+        for k in range(index(I[b + at.NV]) - 1, -1, -1):
             rate = (W[w + at.RES + k] - dot(six(W, w + at.PSU + 6 * k), A)) * W[w + at.FAC + k]
             out[jv + k] = rate
             A = plus(A, times(rate, six(W, w + at.SUB + 6 * k)))

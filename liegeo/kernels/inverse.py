@@ -76,7 +76,7 @@ def body_acceleration(I, F, i, a, gravity, W):
     b, _, w = at.rows(i)
     A = plus(from_parent(I, F, b, w, a, gravity, W), six(W, w + at.BIAS))
     jv = index(I[b + at.JV])
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         A = plus(A, times(a[jv + k], six(W, w + at.SUB + 6 * k)))
     if I[b + at.OFFSET] == at.DEFORMING:
         n, ev = index(I[b + at.NM]), index(I[b + at.EV])
@@ -131,7 +131,7 @@ def _collect(I, F, a, W, out):
             for k in range(n):
                 out[ev + k] -= dot(six(W, x + at.PID * n + 6 * k), z)
         jv = index(I[b + at.JV])
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             out[jv + k] = dot(six(W, w + at.SUB + 6 * k), z) + F[f + at.ARMATURE + k] * a[jv + k]
         parent = I[b + at.PARENT]
         if parent >= 0:

@@ -34,7 +34,7 @@ def body_pose(I, F, i, q, reduced, W):
     """
     full = I[at.FULL] == 1
     b, f, w = at.rows(i)
-    kind, nv, offset = I[b + at.KIND], I[b + at.NV], I[b + at.OFFSET]
+    kind, nv, offset = I[b + at.KIND], index(I[b + at.NV]), I[b + at.OFFSET]
     s, jq = index(I[b + at.SCREWS]), index(I[b + at.JQ])
     if I[b + at.PARENT_NODE] >= 0 and not (reduced and I[at.rows(I[b + at.PARENT])[0] + at.REDUCED] >= 0):
         _carrier_pose(I, F, b, full, q, W)
@@ -71,7 +71,7 @@ def _carrier_pose(I, F, b, full, q, W):
     k = index(I[b + at.CARRIER])
     pb, _, _ = at.rows(I[b + at.PARENT])
     if not full:
-        for a in range(at.CARRIER_PI + 6 * I[pb + at.NM]):
+        for a in range(at.CARRIER_PI + 6 * index(I[pb + at.NM])):
             W[k + a] = F[index(I[b + at.CARRIER_F]) + a]
         return
     carrier(I, F, I[b + at.PARENT_NODE], q, I[pb + at.EQ], W, k)
@@ -114,7 +114,7 @@ def body_velocity(I, F, i, q, v, W):
     """V_B and c of (1)–(4), after `body_pose` and those of the parent."""
     full = I[at.FULL] == 1
     b, _, w = at.rows(i)
-    parent, nv, jv = I[b + at.PARENT], I[b + at.NV], index(I[b + at.JV])
+    parent, nv, jv = I[b + at.PARENT], index(I[b + at.NV]), index(I[b + at.JV])
     zero = 0.0 * W[w + at.R_NB]
     V = (zero, zero, zero, zero, zero, zero)
     c = V
