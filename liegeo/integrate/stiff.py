@@ -40,7 +40,7 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo.errors import InputError
-from liegeo.integrate.explicit import NO_CONVERGENCE, Operations
+from liegeo.integrate.explicit import NO_CONVERGENCE, NOT_FINITE, Operations
 
 Kernel = Callable[..., Any]
 
@@ -193,16 +193,16 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 substitute_dense(M, nv, K[r, :nv], K[r, nv:])
             else:
                 substitute(I, F, K[r, :nv], B, K[r, nv:])
-            size = 0.0
+            size, total = 0.0, 0.0
             for k in range(nv):
                 unknown[k] -= correction[k]
             for k in range(nv):
-                # not a number is larger than anything
-                if not abs(correction[k]) <= size:
-                    size = abs(correction[k])
+                size = max(size, abs(correction[k]))
+                total += abs(correction[k])
             size *= reach
-            if not size < 1e100:
-                return NO_CONVERGENCE
+            # the largest of several numbers does not tell if one is not a number; their sum does
+            if not reach * total < 1e100:
+                return NO_CONVERGENCE if total > 0.0 else NOT_FINITE
             verdict, rate = judge(size, before, since, tolerance)
             before, since = size, since + 1
             if verdict == DONE:
