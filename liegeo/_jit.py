@@ -253,7 +253,9 @@ def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str:
 def _announce() -> None:
     """Say once, on a terminal, why nothing seems to happen."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write("liegeo: compiling kernels for this machine; once, then they come from a cache.\n")
+        sys.stderr.write(
+            "liegeo: compiling kernels for this machine, a minute or two; from then on they come from a cache.\n"
+        )
 
 
 class _ContentCache(_Cache):
