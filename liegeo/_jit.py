@@ -54,6 +54,9 @@ _DOUBLES = ctypes.POINTER(ctypes.c_double)
 #: int f(double t, const double *q, const double *v, double *u): fills what drives a motion, returns 0 if all is well.
 DRIVE_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, _DOUBLES, _DOUBLES, _DOUBLES)
 
+# What `index` promises: far beyond any memory, and a thousand of them do not overflow.
+_LARGEST_OFFSET = 1 << 40
+
 # Length of the digest that stands before the content of a cache file.
 _SEAL = hashlib.sha256().digest_size
 
@@ -102,10 +105,11 @@ else:
 
     @intrinsic  # type: ignore[untyped-decorator]
     def index(typing_context: Any, i: Any) -> Any:
-        """i, and the promise that it is not negative.
+        """i, and the promise that it is an offset or a number of things: from 0 to _LARGEST_OFFSET.
 
         Numba lets every index count from the end, at the price of a comparison that also hides from LLVM what does not
-        overlap.  Told that an offset is not negative, LLVM drops both: forward dynamics became a quarter faster.
+        overlap.  Told that an offset is not negative, LLVM drops both: forward dynamics became a quarter faster.  That
+        it has a bound makes sums of offsets, and small multiples of them, not negative either.
         """
 
         def generate(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
@@ -113,7 +117,7 @@ else:
             assume = builder.module.declare_intrinsic(
                 "llvm.assume", (), ir.FunctionType(ir.VoidType(), [ir.IntType(1)])
             )
-            builder.call(assume, [builder.icmp_signed(">=", value, ir.Constant(value.type, 0))])
+            builder.call(assume, [builder.icmp_unsigned("<", value, ir.Constant(value.type, _LARGEST_OFFSET))])
             return value
 
         return types.intp(types.intp), generate
@@ -249,7 +253,9 @@ def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str:
 def _announce() -> None:
     """Say once, on a terminal, why nothing seems to happen."""
     if sys.stderr is not None and sys.stderr.isatty():
-        sys.stderr.write("liegeo: compiling kernels for this machine; once, then they come from a cache.\n")
+        sys.stderr.write(
+            "liegeo: compiling kernels for this machine, a minute or two; from then on they come from a cache.\n"
+        )
 
 
 class _ContentCache(_Cache):

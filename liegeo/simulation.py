@@ -59,8 +59,10 @@ _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
-# A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer.
-_PIECE, _FIRST_PIECE, _LARGEST_PIECE = 0.1, 64, 4096
+# A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
+# as many as move so many speeds together, within bounds.
+_PIECE, _LARGEST_PIECE = 0.1, 4096
+_FIRST_PIECE, _FEWEST_AT_FIRST, _MOST_AT_FIRST = 16384, 16, 512
 
 
 def simulate(
@@ -143,7 +145,7 @@ class _Samples:
         times = times[times <= piece.t[-1] + 1e-9 * abs(piece.t[-1] - piece.t[0])]
         if len(times):
             self.t.append(times)
-            self.y.append(_at(piece, np.clip(times, piece.t[0], piece.t[-1])))
+            self.y.append(_at(piece, np.minimum(np.maximum(times, piece.t[0]), piece.t[-1])))
             self.taken += len(times)
 
     def arrays(self) -> tuple[Array, Array]:
@@ -152,7 +154,7 @@ class _Samples:
 
 def _steps(t: Array, times: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """By time: the index of the end of a step that is there but for round-off, or comes next; whether it comes next."""
-    k = np.clip(np.searchsorted(t, times), 1, len(t) - 1)
+    k = np.minimum(np.maximum(np.searchsorted(t, times), 1), len(t) - 1)
     slack = 1e-9 * (t[k] - t[k - 1])
     k = np.where(times - t[k - 1] <= slack, k - 1, k)
     return k, np.abs(times - t[k]) > slack
@@ -306,7 +308,7 @@ class _Run:
         with Progress(self.end - self.start, self.model.tree.name, progress) as bar, _CtrlC() as ctrl_c:
             try:
                 more = self.end > self.start and self.last.t[-1] < self.end
-                n = _FIRST_PIECE
+                n = max(_FEWEST_AT_FIRST, min(_MOST_AT_FIRST, _FIRST_PIECE // self.model.nv))
                 while more and not ctrl_c.pressed:
                     before = time.perf_counter()
                     more = self._advance(n)
@@ -388,8 +390,9 @@ class _Run:
         elif wanted is None:
             needed = range(0)
         else:
-            ends_at, between = _steps(t, wanted[(wanted > t[0]) & (wanted <= t[-1])])
-            needed = sorted({*ends_at[between], *(ends_at[between] - 1)})
+            first, last = np.searchsorted(wanted, t[[0, -1]], side="right")
+            ends_at, between = _steps(t, wanted[first:last])
+            needed = sorted({*ends_at[between], *(ends_at[between] - 1)}) if between.any() else range(0)
         for k in needed:
             f[k] = self._field(t[k], y[k])
         return AdaptiveTrajectory(self.problem.group, t, y, f, 0, ())
@@ -415,9 +418,11 @@ class _Run:
         return [Event(on_states(event.function), event.direction, event.terminal) for event in self.events]
 
     def _point(self) -> AdaptiveTrajectory:
-        field = self._field(self.start, self.stepper.y)
-        y = self.stepper.y[np.newaxis].copy()
-        return AdaptiveTrajectory(self.problem.group, np.array([self.start]), y, field[np.newaxis], 0, ())
+        if isinstance(self.stepper, AdaptiveStepper):
+            return self.stepper.here()
+        # of steps of fixed size fields are found where they are needed
+        group, y = self.problem.group, self.stepper.y[np.newaxis].copy()
+        return AdaptiveTrajectory(group, np.array([self.start]), y, np.zeros((1, group.dim)), 0, ())
 
     def _tell(self, watch: Callable[[Result], object], seconds: float) -> None:
         """What has been sampled since the last time."""

@@ -193,8 +193,8 @@ class Scratch:
             (self._behind_W, f"workspaces is {self._method.workspaces}"),
             (self._behind_K, f"rows is {len(self.K)}"),
         ):
-            touched = np.flatnonzero(fence != self._MARK)
-            if touched.size:
+            if not (fence == self._MARK).all():
+                touched = np.flatnonzero(fence != self._MARK)
                 raise InputError(
                     f"method '{self._method.name}': its step wrote {touched[-1] + 1} numbers beyond its scratch, "
                     f"{declared}.\n  Raise that where the method is made; what the step returned is not to be trusted."

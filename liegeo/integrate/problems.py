@@ -84,10 +84,15 @@ class System:
 
         return explicit.motion(STUBS.acceleration if self.compiled else self.dynamics.acceleration)
 
-    @functools.cached_property
+    @property
     def states(self) -> Product:
         """The group of (q, v)."""
-        return Product({**self.group.factors, SPEEDS: R(self.group.dim)})
+        return _states(self.group)
+
+
+@functools.lru_cache(maxsize=64)
+def _states(group: Product) -> Product:
+    return Product({**group.factors, SPEEDS: R(group.dim)})
 
 
 @dataclass(frozen=True)

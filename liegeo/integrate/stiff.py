@@ -40,7 +40,7 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo.errors import InputError
-from liegeo.integrate.explicit import NO_CONVERGENCE, Operations
+from liegeo.integrate.explicit import NO_CONVERGENCE, NOT_FINITE, Operations
 
 Kernel = Callable[..., Any]
 
@@ -90,11 +90,13 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         """The state that belongs to x."""
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
-        x, base, _, extra = scratch_rows(nv)
+        row, base, _, extra = scratch_rows(nv)
+        x, start, speed = K[row, :nv], K[row, nv:], y[nq:]
+        delta, gain, fixed = u[0, :nv], u[0, nv:], K[base, :nv]
         for k in range(nv):
-            v = K[x, nv + k] + cv * K[x, k]
-            u[0, nv + k] = v - y[nq + k]
-            u[0, k] = 2.0 * h * v / 3.0 if two_step else K[base, k] + cq * K[x, k]
+            v = start[k] + cv * x[k]
+            gain[k] = v - speed[k]
+            delta[k] = 2.0 * h * v / 3.0 if two_step else fixed[k] + cq * x[k]
         if two_step:
             # Δ of (2): the map contracts by about |w|/6
             for k in range(nv):
@@ -169,8 +171,11 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
         x, _, r, _ = scratch_rows(nv)
         guess = K.shape[0] - 1
+        unknown, correction = K[x, :nv], K[r, nv:]
         for k in range(nv):
             K[guess, k] = K[x, k]
+        # how far x moves Δ and h v
+        reach = max(abs(cq), abs(h * cv))
         dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
         # a matrix that was dense before will be so again: no second attempt without it
         renewed = dense
@@ -188,12 +193,16 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 substitute_dense(M, nv, K[r, :nv], K[r, nv:])
             else:
                 substitute(I, F, K[r, :nv], B, K[r, nv:])
-            size = 0.0
+            size, total = 0.0, 0.0
             for k in range(nv):
-                K[x, k] -= K[r, nv + k]
-                size = max(size, abs(cq * K[r, nv + k]), abs(h * cv * K[r, nv + k]))
-            if not size < 1e100:
-                return NO_CONVERGENCE
+                unknown[k] -= correction[k]
+            for k in range(nv):
+                size = max(size, abs(correction[k]))
+                total += abs(correction[k])
+            size *= reach
+            # the largest of several numbers does not tell if one is not a number; their sum does
+            if not reach * total < 1e100:
+                return NO_CONVERGENCE if total > 0.0 else NOT_FINITE
             verdict, rate = judge(size, before, since, tolerance)
             before, since = size, since + 1
             if verdict == DONE:
@@ -300,18 +309,20 @@ def generalised_alpha(
             K[_FLAGS, _STARTED] = 1.0
         x, base, _, _ = scratch_rows(nv)
         share = (1.0 - af) / (1.0 - am)
+        past, algorithmic, speed = K[_PAST, :nv], K[_PAST, nv:], y[nq:]
+        unknown, start, fixed = K[x, :nv], K[x, nv:], K[base, :nv]
         for k in range(nv):
-            old, a = K[_PAST, k], K[_PAST, nv + k]
+            old, a = past[k], algorithmic[k]
             rest = (af * old - am * a) / (1.0 - am)
-            K[x, k] = old
-            K[x, nv + k] = y[nq + k] + h * ((1.0 - gamma) * a + gamma * rest)
-            K[base, k] = h * y[nq + k] + h * h * ((0.5 - beta) * a + beta * rest)
+            unknown[k] = old
+            start[k] = speed[k] + h * ((1.0 - gamma) * a + gamma * rest)
+            fixed[k] = h * speed[k] + h * h * ((0.5 - beta) * a + beta * rest)
         status = newton(layout, I, F, t + h, h, h * gamma * share, h * h * beta * share, False, c[4], y, W, K, u, out)
         if status != 0:
             return status
         for k in range(nv):
-            new = (share * K[x, k]) + (af * K[_PAST, k] - am * K[_PAST, nv + k]) / (1.0 - am)
-            K[_PAST, k], K[_PAST, nv + k] = K[x, k], new
+            new = share * unknown[k] + (af * past[k] - am * algorithmic[k]) / (1.0 - am)
+            past[k], algorithmic[k] = unknown[k], new
         return 0
 
     return kernel(step, name="integrate.generalised_alpha") if compiled else step

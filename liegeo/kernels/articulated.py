@@ -115,7 +115,7 @@ def clear(I, W):
     """No biases: neither accelerations nor forces."""
     for i in range(I[at.N_BODIES]):
         b, _, w = at.rows(i)
-        n = I[b + at.NM]
+        n = index(I[b + at.NM])
         for k in range(6):
             W[w + at.BIAS + k] = W[w + at.FOR + k] = 0.0
         for k in range(n):
@@ -138,7 +138,7 @@ def articulate(I, F, i, alpha, beta, reduced, W):
     P, several = w + at.INE, I[b + at.NV] > 1 or I[b + at.NM] > 0
     if several:
         # Pivots are compared with what they would be alone: what cancels between speeds leaves round-off, not zero.
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             s = six(W, w + at.SUB + 6 * k)
             W[w + at.RES + k] = dot(s, inertia_apply(W, P, s))
     if I[b + at.NM] > 0:
@@ -147,7 +147,7 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         elif not _factorise_modes(I, F, b, w, alpha, beta, W):
             return 2 * i + 2
     locked, axis = I[b + at.LOCKED], I[b + at.AXIS]
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         s = six(W, w + at.SUB + 6 * k)
         u = inertia_column(W, P, axis) if axis >= 0 else inertia_apply(W, P, s)
         if locked >> k & 1:
@@ -186,7 +186,7 @@ def gather(I, F, i, load, moving, reduced, W):
         else:
             z = _gather_modes(I, b, z, load, W)
     jv = index(I[b + at.JV])
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         # A locked speed has u = 0 and 1/d = 0.
         residual = load[jv + k] - dot(six(W, w + at.SUB + 6 * k), z)
         W[w + at.RES + k] = residual
@@ -212,11 +212,11 @@ def scatter(I, F, gravity, reduced, W, out):
         b, _, w = at.rows(i)
         A = plus(from_parent(I, F, b, w, out, gravity, W), six(W, w + at.BIAS))
         jv = index(I[b + at.JV])
-        for k in range(I[b + at.NV] - 1, -1, -1):
+        for k in range(index(I[b + at.NV]) - 1, -1, -1):
             rate = (W[w + at.RES + k] - dot(six(W, w + at.PSU + 6 * k), A)) * W[w + at.FAC + k]
             out[jv + k] = rate
             A = plus(A, times(rate, six(W, w + at.SUB + 6 * k)))
-        n = I[b + at.NM]
+        n = index(I[b + at.NM])
         if n > 0:
             y, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             if reduced and I[b + at.REDUCED] >= 0:
@@ -251,33 +251,31 @@ def from_parent(I, F, b, w, rates, gravity, W):
 def _factorise_modes(I, F, b, w, alpha, beta, W):
     """(1); D_f becomes L D Lᵀ in its place, and μ becomes g.  False if D_f is not positive."""
     b, w = index(b), index(w)
-    n, y = I[b + at.NM], index(I[b + at.FLEX])
+    n, y = index(I[b + at.NM]), index(I[b + at.FLEX])
     gain, x = y + at.GAIN * n, y + at.PFF * n
     modal_block(I, b, w, W)
     if alpha != 0.0 or beta != 0.0:
         _, _, _, stiffness, damping = at.modal_matrices(I, b)
+        diagonal = I[b + at.DIAGONAL] == 1
         for k in range(n):
-            row = x + index(at.triangle(k))
-            for l in range(k + 1):
-                W[row + l] += alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
+            row = triangle_row(W, x, k)
+            for l in range(k if diagonal else 0, k + 1):
+                row[l] += alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
     if not _factorise(W, x, n):
         return False
     # In the place of μ, column by column: first h = μ L⁻ᵀ, for which g μᵀ = h D⁻¹ hᵀ, then g = h D⁻¹ L⁻¹
-    row = x
     for k in range(n):
-        h = six(W, gain + 6 * k)
+        row, h = triangle_row(W, x, k), six(W, gain + 6 * k)
         for l in range(k):
-            h = plus(h, times(-W[row + l], six(W, gain + 6 * l)))
+            h = plus(h, times(-row[l], six(W, gain + 6 * l)))
         put(W, gain + 6 * k, h)
-        subtract_square(W, w + at.INE, h, W[row + k])
-        row += k + 1
-    for k in range(n - 1, -1, -1):
-        row = x + index(at.triangle(k))
-        g = times(W[row + k], six(W, gain + 6 * k))
-        for l in range(k + 1, n):
-            row += l
-            g = plus(g, times(-W[row + k], six(W, gain + 6 * l)))
-        put(W, gain + 6 * k, g)
+        subtract_square(W, w + at.INE, h, row[k])
+    for k in range(n):
+        put(W, gain + 6 * k, times(W[x + index(at.triangle(k)) + k], six(W, gain + 6 * k)))
+    for k in range(n - 1, 0, -1):
+        row, g = triangle_row(W, x, k), six(W, gain + 6 * k)
+        for l in range(k):
+            add(W, gain + 6 * l, times(-row[l], g))
     return True
 
 
@@ -285,7 +283,7 @@ def _factorise_modes(I, F, b, w, alpha, beta, W):
 def _gather_modes(I, b, z, load, W):
     """(2): returns the new z and leaves D_f⁻¹ ε_f at EPS."""
     b = index(b)
-    n, ev, y = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.FLEX])
+    n, ev, y = index(I[b + at.NM]), index(I[b + at.EV]), index(I[b + at.FLEX])
     gain, eps, x = y + at.GAIN * n, y + at.EPS * n, y + at.PFF * n
     for k in range(n):
         W[eps + k] = load[ev + k] - W[y + at.ZF * n + k]
@@ -297,27 +295,36 @@ def _gather_modes(I, b, z, load, W):
     return z
 
 
+@kernel(inline="always")
+def triangle_row(W, x, k):
+    """Row k, up to its diagonal, of the lower triangle at W[x].  Of a slice the compiler knows where it ends."""
+    row = x + index(at.triangle(k))
+    return W[row : row + k + 1]
+
+
 @kernel
 def solve_modes(W, x, n, y):
     """The n numbers at W[y] become D_f⁻¹ times them, with the factors at W[x]."""
-    row = x
+    z = W[y : y + n]
     for k in range(n):
+        row = triangle_row(W, x, k)
+        s = z[k]
         for l in range(k):
-            W[y + k] -= W[row + l] * W[y + l]
-        row += k + 1
-    for k in range(n - 1, -1, -1):
-        row = x + index(at.triangle(k))
-        W[y + k] *= W[row + k]
-        for l in range(k + 1, n):
-            row += l
-            W[y + k] -= W[row + k] * W[y + l]
+            s -= row[l] * z[l]
+        z[k] = s
+    for k in range(n):
+        z[k] *= W[x + index(at.triangle(k)) + k]
+    for k in range(n - 1, 0, -1):
+        row, s = triangle_row(W, x, k), z[k]
+        for l in range(k):
+            z[l] -= row[l] * s
 
 
 @kernel(forceinline=False)
 def modal_block(I, b, w, W):
     """μ = P_rf − P_rr Π_d in the place of P_rf, and D_f = P_ff − P_fr Π_d − Π_dᵀ μ in that of P_ff."""
     b, w = index(b), index(w)
-    n, y = I[b + at.NM], index(I[b + at.FLEX])
+    n, y = index(I[b + at.NM]), index(I[b + at.FLEX])
     pid, mu, row = y + at.PID * n, y + at.MU * n, y + at.PFF * n
     if I[b + at.OFFSET] != at.DEFORMING:
         return
@@ -332,26 +339,22 @@ def modal_block(I, b, w, W):
 @kernel
 def _factorise(W, x, n):
     """L D Lᵀ of the matrix whose lower triangle is at W[x]: L below the diagonal, 1/D on it.  False if not positive."""
-    row = x
     for k in range(n):
-        other = x
-        for l in range(k):
-            s = W[row + l]
+        row = triangle_row(W, x, k)
+        for l in range(1, k):
+            other, s = triangle_row(W, x, l), row[l]
             for m in range(l):
-                s -= W[row + m] * W[other + m]
-            W[row + l] = s
-            other += l + 1
-        d = whole = W[row + k]
-        pivot = x
+                s -= row[m] * other[m]
+            row[l] = s
+        d = whole = row[k]
         for l in range(k):
-            s = W[row + l] * W[pivot]
-            d -= s * W[row + l]
-            W[row + l] = s
-            pivot += l + 2
+            c = row[l]
+            s = c * W[x + index(at.triangle(l)) + l]
+            d -= s * c
+            row[l] = s
         if not d.real > _ROUND_OFF * whole.real:
             return False
-        W[row + k] = 1.0 / d
-        row += k + 1
+        row[k] = 1.0 / d
     return True
 
 
@@ -359,7 +362,7 @@ def _factorise(W, x, n):
 def give_inertia(I, b, w, pb, p, W):
     """P ← P + 𝒜 Γ 𝒜ᵀ for a joint on a deforming node of the parent, whose rows are at pb and p."""
     b, w, pb, p = index(b), index(w), index(pb), index(p)
-    k, n, y = index(I[b + at.CARRIER]), I[pb + at.NM], index(I[pb + at.FLEX])
+    k, n, y = index(I[b + at.CARRIER]), index(I[pb + at.NM]), index(I[pb + at.FLEX])
     pi, prf, row = k + at.CARRIER_PI, y + at.PRF * n, y + at.PFF * n
     # Γ stands in PSU of the parent's row, which nobody needs before the parent's own turn.
     gamma = p + at.PSU
@@ -380,7 +383,7 @@ def give_force(I, b, p, z, W):
     """z ← z + 𝒜 z_N for a joint on a deforming node of the parent, whose row is at p."""
     b, p = index(b), index(p)
     pb, _, _ = at.rows(I[b + at.PARENT])
-    k, n = index(I[b + at.CARRIER]), I[pb + at.NM]
+    k, n = index(I[b + at.CARRIER]), index(I[pb + at.NM])
     zf = index(I[pb + at.FLEX]) + at.ZF * n
     for j in range(n):
         W[zf + j] += dot(six(W, k + at.CARRIER_PI + 6 * j), z)

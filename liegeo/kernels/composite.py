@@ -22,8 +22,8 @@ def mass_matrix(I, F, q, W, out):
     out[:, :] = 0.0
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, f, w = at.rows(i)
-        jv, n = index(I[b + at.JV]), I[b + at.NM]
-        for k in range(I[b + at.NV]):
+        jv, n = index(I[b + at.JV]), index(I[b + at.NM])
+        for k in range(index(I[b + at.NV])):
             _rows(I, W, i, jv + k, inertia_apply(W, w + at.INE, six(W, w + at.SUB + 6 * k)), out)
             out[jv + k, jv + k] += F[f + at.ARMATURE + k]
         if n > 0:
@@ -51,7 +51,7 @@ def _rows(I, W, i, column, force, out):
     column = index(column)
     while True:
         b, _, w = at.rows(i)
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             row = index(I[b + at.JV]) + k
             out[row, column] = out[column, row] = dot(six(W, w + at.SUB + 6 * k), force)
         parent = I[b + at.PARENT]
@@ -63,7 +63,7 @@ def _rows(I, W, i, column, force, out):
         if I[b + at.PARENT_NODE] >= 0:
             force = wrench_inward(W, k, force_N)
         pb, _, _ = at.rows(parent)
-        n, ev = I[pb + at.NM], index(I[pb + at.EV])
+        n, ev = index(I[pb + at.NM]), index(I[pb + at.EV])
         pid = index(I[pb + at.FLEX]) + at.PID * n
         for j in range(n):
             t = 0.0 * force[0]

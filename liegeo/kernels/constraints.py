@@ -423,7 +423,7 @@ def frame_rate(I, F, r, q, v, a, W):
     b, _, w = at.rows(body)
     rate = twist_outward(W, x + at.X_BF, six(W, w + at.ACC))
     if node >= 0:
-        n, ev = I[b + at.NM], index(I[b + at.EV])
+        n, ev = index(I[b + at.NM]), index(I[b + at.EV])
         bending = sum_columns(W, x + at.PI_F, n, v, ev)
         rate = plus(rate, sum_columns(W, x + at.PI_F, n, a, ev))
         rate = plus(rate, bracket(six(W, x + at.V_F), bending))

@@ -51,7 +51,7 @@ def add_resistance(I, F, b, f, q, v, sign, out):
     """
     jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
     on_group = I[b + at.PASSIVE] == at.ON_GROUP
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         force = F[f + at.DAMPING + k] * v[jv + k]
         if not on_group and F[f + at.STIFFNESS + k] != 0.0:
             force += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
@@ -76,7 +76,7 @@ def _add_spring(I, F, b, f, q, sign, out):
     c0, c1, c2 = quadratic_apply(e[0], e[1], e[2], -0.5, g, m[0], m[1], m[2])
     force = (a0 + b0, a1 + b1, a2 + b2, c0, c1, c2)
     first = _first(I, b)
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         out[jv + k] += sign * force[first + k]
 
 
@@ -160,7 +160,7 @@ def place_frames(I, F, q, v, W):
                 W[x + at.V_F + j] = 0.0
             continue
         b, _, w = at.rows(body)
-        node, n = I[r + at.FRAME_NODE], I[b + at.NM]
+        node, n = I[r + at.FRAME_NODE], index(I[b + at.NM])
         if node < 0:
             for j in range(12):
                 W[x + at.X_BF + j] = F[f + j]
@@ -206,7 +206,7 @@ def push(I, r, wrench, W):
     b, _, w = at.rows(body)
     add(W, w + at.FOR, times(-1.0, wrench_inward(W, x + at.X_BF, wrench)))
     if I[r + at.FRAME_NODE] >= 0:
-        n = I[b + at.NM]
+        n = index(I[b + at.NM])
         zf = index(I[b + at.FLEX]) + at.ZF * n
         for k in range(n):
             W[zf + k] -= dot(six(W, x + at.PI_F + 6 * k), wrench)

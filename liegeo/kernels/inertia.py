@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.spatial import add, plus, put, put_rigid, rigid_apply, six, times
+from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six, sum_rows, times
 from liegeo.lie.so3 import cross
 
 
@@ -51,52 +51,36 @@ def _moment(F, f):
     return F[f + at.MOMENT], F[f + at.MOMENT + 1], F[f + at.MOMENT + 2]
 
 
-@kernel(forceinline=False)
+@kernel
 def _flexible_inertia(I, F, b, f, w, q, W):
     b, f, w = index(b), index(f), index(w)
-    n, eq, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.FLEX])
+    n, eq, x = index(I[b + at.NM]), index(I[b + at.EQ]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
     j1, cr0 = ct + at.M_J1 * n, index(I[b + at.MASSES])
     cr1, j2, me, _, _ = at.modal_matrices(I, b)
-    prf, j2_eta, pff = x + at.PRF * n, x + at.J2_ETA * n, x + at.PFF * n
+    prf, j2_eta, cr1_eta, pff = x + at.PRF * n, x + at.J2_ETA * n, x + at.CR1_ETA * n, x + at.PFF * n
     full = I[at.FULL] == 1
     for k in range(at.triangle(n)):
         W[pff + k] = F[me + k]
     for k in range(n):
-        for a in range(3):
-            W[prf + 6 * k + a] = F[cr0 + a * n + k]
-            W[prf + 6 * k + 3 + a] = F[ct + a * n + k]
+        c, e = F[cr0 + k], F[ct + k]
+        put(W, prf + 6 * k, (c, F[cr0 + n + k], F[cr0 + 2 * n + k], e, F[ct + n + k], F[ct + 2 * n + k]))
     zero = 0.0 * q[eq]
     c0, c1, c2 = zero + F[f + at.MOMENT], zero + F[f + at.MOMENT + 1], zero + F[f + at.MOMENT + 2]
-    # J(η) is put together in the six places of FOR, which the bias overwrites later.
-    J = w + at.FOR
-    for a in range(6):
-        W[J + a] = F[f + at.INERTIA + a]
+    J = plus((zero, zero, zero, zero, zero, zero), six(F, f + at.INERTIA))
     if full:
-        # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it.  C_r[k] gains A[l, k] η_l, and C_r[l] gains
-        # A[k, l] η_k = −A[l, k] η_k.
+        # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it
+        sum_rows(F, j2, 6 * n, n, q, eq, W, j2_eta)
+        sum_rows(F, cr1, 3 * n, n, q, eq, W, cr1_eta)
         for k in range(n):
-            e, r = q[eq + k], prf + 6 * k
+            e, r, t = q[eq + k], prf + 6 * k, cr1_eta + 3 * k
             c0 += F[ct + k] * e
             c1 += F[ct + n + k] * e
             c2 += F[ct + 2 * n + k] * e
-            s = times(e, six(F, j2 + 6 * k))
-            t0, t1, t2 = W[r], W[r + 1], W[r + 2]
-            for l in range(k):
-                d, J_kl = q[eq + l], six(F, j2 + 6 * l)
-                s = plus(s, times(d, J_kl))
-                add(W, j2_eta + 6 * l, times(e, J_kl))
-                a0, a1, a2 = F[cr1 + 3 * l], F[cr1 + 3 * l + 1], F[cr1 + 3 * l + 2]
-                t0, t1, t2 = t0 + a0 * d, t1 + a1 * d, t2 + a2 * d
-                W[prf + 6 * l] -= a0 * e
-                W[prf + 6 * l + 1] -= a1 * e
-                W[prf + 6 * l + 2] -= a2 * e
-            put(W, j2_eta + 6 * k, s)
-            W[r], W[r + 1], W[r + 2] = t0, t1, t2
-            j2 += 6 * (k + 1)
-            cr1 += 3 * k
-        for k in range(n):
-            add(W, J, times(q[eq + k], plus(six(W, j2_eta + 6 * k), six(F, j1 + 6 * k))))
+            W[r] += W[t]
+            W[r + 1] += W[t + 1]
+            W[r + 2] += W[t + 2]
+            J = plus(J, times(e, plus(six(W, j2_eta + 6 * k), six(F, j1 + 6 * k))))
     if full and I[b + at.STIFFENED] >= 0:
         # ½ Σ C_t1 η η is half of what C_t gains, times η
         ct1 = index(I[b + at.STIFFENED])
@@ -110,7 +94,9 @@ def _flexible_inertia(I, F, b, f, w, q, W):
             c0 += (W[prf + 6 * k + 3] - F[ct + k]) * e
             c1 += (W[prf + 6 * k + 4] - F[ct + n + k]) * e
             c2 += (W[prf + 6 * k + 5] - F[ct + 2 * n + k]) * e
-    put_rigid(W, w + at.INE, F[f + at.MASS], (c0, c1, c2), W, J)
+    # put_rigid wants J in an array: the six places of FOR, which the bias overwrites later
+    put(W, w + at.FOR, J)
+    put_rigid(W, w + at.INE, F[f + at.MASS], (c0, c1, c2), W, w + at.FOR)
 
 
 @kernel(forceinline=False)
@@ -141,14 +127,14 @@ def gyroscopic(V, H):
     return a0 + b0, a1 + b1, a2 + b2, c0, c1, c2
 
 
-@kernel(forceinline=False)
+@kernel
 def _flexible_bias(I, F, b, f, w, q, v, W):
     b, f, w = index(b), index(f), index(w)
-    n, eq, ev, x = I[b + at.NM], index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])
+    n, eq, ev, x = index(I[b + at.NM]), index(I[b + at.EQ]), index(I[b + at.EV]), index(I[b + at.FLEX])
     ct = index(I[b + at.MODAL])
     j1, k_diagonal, d_diagonal = ct + at.M_J1 * n, ct + at.M_DIAGONAL_K * n, ct + at.M_DIAGONAL_D * n
     cr1, _, _, stiffness, damping = at.modal_matrices(I, b)
-    zf, prf, j2_eta = x + at.ZF * n, x + at.PRF * n, x + at.J2_ETA * n
+    zf, prf, j2_eta, cr1_eta = x + at.ZF * n, x + at.PRF * n, x + at.J2_ETA * n, x + at.CR1_ETA * n
     full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
     w0, w1, w2, v0, v1, v2 = V
@@ -160,15 +146,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     t0, t1, t2 = z, z, z  # J̇ w
     x0, x1, x2 = cross(w0, w1, w2, v0, v1, v2)
     if full:
-        # w·Σ_l A[l, k] η̇_l at ZF, with A[k, l] = −A[l, k]
-        W[zf] = z
-        for k in range(1, n):
-            e, row, s = v[ev + k], cr1 + 3 * index(at.triangle(k - 1)), z
-            for l in range(k):
-                g = w0 * F[row + 3 * l] + w1 * F[row + 3 * l + 1] + w2 * F[row + 3 * l + 2]
-                s += g * v[ev + l]
-                W[zf + l] -= g * e
-            W[zf + k] = s
+        sum_rows(F, cr1, 3 * n, n, v, ev, W, cr1_eta)
     for k in range(n):
         e = v[ev + k]
         # ∂J/∂ηₖ; in a ruthless model at η = 0
@@ -190,7 +168,8 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
             t0 += e * y0
             t1 += e * y1
             t2 += e * y2
-            force += 2.0 * W[zf + k]
+            t = cr1_eta + 3 * k
+            force += 2.0 * (w0 * W[t] + w1 * W[t + 1] + w2 * W[t + 2])
         if diagonal:
             force += F[k_diagonal + k] * q[eq + k] + F[d_diagonal + k] * e
         else:

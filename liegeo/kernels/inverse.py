@@ -76,10 +76,10 @@ def body_acceleration(I, F, i, a, gravity, W):
     b, _, w = at.rows(i)
     A = plus(from_parent(I, F, b, w, a, gravity, W), six(W, w + at.BIAS))
     jv = index(I[b + at.JV])
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         A = plus(A, times(a[jv + k], six(W, w + at.SUB + 6 * k)))
     if I[b + at.OFFSET] == at.DEFORMING:
-        n, ev = I[b + at.NM], index(I[b + at.EV])
+        n, ev = index(I[b + at.NM]), index(I[b + at.EV])
         A = plus(A, times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, a, ev)))
     put(W, w + at.ACC, A)
 
@@ -103,7 +103,7 @@ def _move_body(I, i, a, W):
     b, _, w = at.rows(i)
     A = six(W, w + at.ACC)
     z = plus(six(W, w + at.FOR), inertia_apply(W, w + at.INE, A))
-    n = I[b + at.NM]
+    n = index(I[b + at.NM])
     if n > 0:
         x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
         zf, prf, row = x + at.ZF * n, x + at.PRF * n, x + at.PFF * n
@@ -124,14 +124,14 @@ def _collect(I, F, a, W, out):
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, f, w = at.rows(i)
         z = six(W, w + at.FOR)
-        n, x, ev = I[b + at.NM], index(I[b + at.FLEX]), index(I[b + at.EV])
+        n, x, ev = index(I[b + at.NM]), index(I[b + at.FLEX]), index(I[b + at.EV])
         for k in range(n):
             out[ev + k] = W[x + at.ZF * n + k]
         if I[b + at.OFFSET] == at.DEFORMING:
             for k in range(n):
                 out[ev + k] -= dot(six(W, x + at.PID * n + 6 * k), z)
         jv = index(I[b + at.JV])
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             out[jv + k] = dot(six(W, w + at.SUB + 6 * k), z) + F[f + at.ARMATURE + k] * a[jv + k]
         parent = I[b + at.PARENT]
         if parent >= 0:

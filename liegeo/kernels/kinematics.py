@@ -15,7 +15,7 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.joints import joint_pose, joint_subspace, subspace_rate, turn_about
-from liegeo.kernels.nodes import node_modes, node_pose, node_rate
+from liegeo.kernels.nodes import carrier, carrier_rate, node_modes, node_pose, node_rate
 from liegeo.kernels.spatial import bracket, compose, plus, put, six, sum_columns, times, twist_outward
 
 
@@ -34,7 +34,7 @@ def body_pose(I, F, i, q, reduced, W):
     """
     full = I[at.FULL] == 1
     b, f, w = at.rows(i)
-    kind, nv, offset = I[b + at.KIND], I[b + at.NV], I[b + at.OFFSET]
+    kind, nv, offset = I[b + at.KIND], index(I[b + at.NV]), I[b + at.OFFSET]
     s, jq = index(I[b + at.SCREWS]), index(I[b + at.JQ])
     if I[b + at.PARENT_NODE] >= 0 and not (reduced and I[at.rows(I[b + at.PARENT])[0] + at.REDUCED] >= 0):
         _carrier_pose(I, F, b, full, q, W)
@@ -65,25 +65,23 @@ def body_pose(I, F, i, q, reduced, W):
             W[w + at.SUB + k] = F[s + 6 * nv + k]
 
 
-@kernel(forceinline=False)
+@kernel
 def _carrier_pose(I, F, b, full, q, W):
     b = index(b)
     k = index(I[b + at.CARRIER])
     pb, _, _ = at.rows(I[b + at.PARENT])
     if not full:
-        for a in range(at.CARRIER_PI + 6 * I[pb + at.NM]):
+        for a in range(at.CARRIER_PI + 6 * index(I[pb + at.NM])):
             W[k + a] = F[index(I[b + at.CARRIER_F]) + a]
         return
-    eq = index(I[pb + at.EQ])
-    node_pose(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k)
-    node_modes(I, F, I[b + at.PARENT_NODE], full, q, eq, W, k, False, W, k + at.CARRIER_PI)
+    carrier(I, F, I[b + at.PARENT_NODE], q, I[pb + at.EQ], W, k)
 
 
 @kernel(forceinline=False)
 def _deformed_offset(I, F, b, f, full, q, W, w, d):
     """X_DB = (X_BN X_ND)⁻¹ at W[d], and Π_d; X_ND stands where others have X_DB."""
     b, f, w, d = index(b), index(f), index(w), index(d)
-    node, n = I[b + at.OWN_NODE], I[b + at.NM]
+    node, n = I[b + at.OWN_NODE], index(I[b + at.NM])
     a = w + at.PSU
     node_pose(I, F, node, full, q, I[b + at.EQ], W, a)
     pi = index(I[b + at.FLEX]) + at.PID * n
@@ -116,7 +114,7 @@ def body_velocity(I, F, i, q, v, W):
     """V_B and c of (1)–(4), after `body_pose` and those of the parent."""
     full = I[at.FULL] == 1
     b, _, w = at.rows(i)
-    parent, nv, jv = I[b + at.PARENT], I[b + at.NV], index(I[b + at.JV])
+    parent, nv, jv = I[b + at.PARENT], index(I[b + at.NV]), index(I[b + at.JV])
     zero = 0.0 * W[w + at.R_NB]
     V = (zero, zero, zero, zero, zero, zero)
     c = V
@@ -142,7 +140,7 @@ def body_velocity(I, F, i, q, v, W):
     put(W, w + at.BIAS, c)
 
 
-@kernel(forceinline=False)
+@kernel
 def _through_carrier(I, F, b, w, full, q, v, W):
     """Ad(X_BN) V_N and Ad(X_BN) c_N for a joint on a deforming node."""
     b, w = index(b), index(w)
@@ -151,7 +149,7 @@ def _through_carrier(I, F, b, w, full, q, v, W):
     c_N = times(0.0, V_N)
     if full:
         k, eq, ev = index(I[b + at.CARRIER]), I[pb + at.EQ], I[pb + at.EV]
-        c_N = plus(bracket(V_N, bending), node_rate(I, F, I[b + at.PARENT_NODE], q, eq, v, ev, W, k, False))
+        c_N = plus(bracket(V_N, bending), carrier_rate(I, F, I[b + at.PARENT_NODE], q, eq, v, ev, W, k))
     return twist_outward(W, w + at.R_NB, V_N), twist_outward(W, w + at.R_NB, c_N)
 
 
@@ -161,7 +159,7 @@ def through_node(I, F, b, pb, V, rates, W):
 
     η̇ stands in `rates`, or η̈.  A ruthless model has the constants in F, so that W need not hold them too.
     """
-    n, ev = I[pb + at.NM], index(I[pb + at.EV])
+    n, ev = index(I[pb + at.NM]), index(I[pb + at.EV])
     if I[at.FULL] == 1:
         k = index(I[b + at.CARRIER])
         bending = sum_columns(W, k + at.CARRIER_PI, n, rates, ev)
@@ -175,7 +173,7 @@ def through_node(I, F, b, pb, V, rates, W):
 def _through_own_node(I, F, b, w, full, q, v, W, V, c):
     """V and c with u and ad(V_B) u − Π̇_d η̇ added."""
     b, w = index(b), index(w)
-    n, ev = I[b + at.NM], index(I[b + at.EV])
+    n, ev = index(I[b + at.NM]), index(I[b + at.EV])
     u = times(-1.0, sum_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, v, ev))
     V = plus(V, u)
     if full:

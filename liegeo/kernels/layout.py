@@ -144,20 +144,22 @@ RES = 135  # 6  its residual
 WORK_SIZE = 141
 
 # ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
-# C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3n(n − 1)/2 | J_2 3n(n + 1)
-# J as xx yy zz xy xz yz.  What is symmetric in two modes, J_2 and M_e, stands as its lower triangle: [0, 0], [1, 0],
-# [1, 1], [2, 0] …  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part, as what is below the diagonal, three
-# numbers for k = 1, l = 0, then k = 2, l = 0 …
+# C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 6nn
+# J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part, and J_2[l, k]: a row for each l, in
+# it three or six numbers for each k.  They are whole, so that sums over l run along rows.  M_e, which is symmetric,
+# stands as its lower triangle: [0, 0], [1, 0], [1, 1], [2, 0] …
 M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
-# Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | Σ_l J_2 η_l 6n | P_ff n(n + 1)/2, its lower triangle
+# Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | Σ_l J_2 η_l 6n | Σ_l C_r1 η_l, then with η̇_l, 3n |
+# P_ff n(n + 1)/2, its lower triangle
 # Matrices 6 × n stand column by column: the six numbers of a mode together.
-PID, ZF, EPS, PRF, J2_ETA, PFF = 0, 6, 7, 8, 14, 20
+PID, ZF, EPS, PRF, J2_ETA, CR1_ETA, PFF = 0, 6, 7, 8, 14, 20, 23
 MU = GAIN = PRF
 
-# ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column
-CARRIER_R, CARRIER_P, CARRIER_PI = 0, 9, 12
+# ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column |
+# θ and coefficients that nodes.py finds for poses and keeps for rates, 7
+CARRIER_R, CARRIER_P, CARRIER_PI, CARRIER_KEPT = 0, 9, 12, 7
 
 
 @kernel
@@ -179,7 +181,7 @@ def modal_matrices(I, b):
     n = I[b + NM]
     c = index(I[b + MODAL]) + M_END * n
     k = index(I[b + MATRICES])
-    return index(c), index(c + 3 * triangle(n - 1)), index(I[b + MASSES]) + 3 * n, k, index(k + n * n)
+    return index(c), index(c + 3 * n * n), index(I[b + MASSES]) + 3 * n, k, index(k + n * n)
 
 
 @kernel

@@ -115,8 +115,8 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
     # J S⁻¹ r = e_kᵀ D⁻¹ ε; `out` holds D⁻¹ ε until the end
     for i in range(I[at.N_BODIES]):
         d, _, w = at.rows(i)
-        n, jv, ev = I[d + at.NM], index(I[d + at.JV]), index(I[d + at.EV])
-        for j in range(I[d + at.NV]):
+        n, jv, ev = index(I[d + at.NM]), index(I[d + at.JV]), index(I[d + at.EV])
+        for j in range(index(I[d + at.NV])):
             out[jv + j] = B[w + at.RES + j] * B[w + at.FAC + j]
         for j in range(n):
             out[ev + j] = B[index(I[d + at.FLEX]) + at.EPS * n + j]
@@ -156,9 +156,9 @@ def correction(I, F, what, scale, W, out):
     articulated.clear(I, W)
     for i in range(I[at.N_BODIES]):
         b, _, w = at.rows(i)
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             W[w + at.RES + k] = 0.0
-        for k in range(I[b + at.NM]):
+        for k in range(index(I[b + at.NM])):
             W[index(I[b + at.FLEX]) + at.EPS * I[b + at.NM] + k] = 0.0
     _add_rows(I, W, out)
     articulated.scatter(I, F, 0.0, False, W, out)
@@ -177,9 +177,9 @@ def _add_rows(I, W, out):
     for i in range(I[at.N_BODIES]):
         b, _, w = at.rows(i)
         jv = index(I[b + at.JV])
-        for j in range(I[b + at.NV]):
+        for j in range(index(I[b + at.NV])):
             W[w + at.RES + j] += out[jv + j]
-        n = I[b + at.NM]
+        n = index(I[b + at.NM])
         eps = index(I[b + at.FLEX]) + at.EPS * n
         for k in range(m if n > 0 else 0):
             factor, y = W[o + at.LAMBDA * m + k], g + nv * k + index(I[b + at.EV])
@@ -287,7 +287,7 @@ def _hold(I, r, wrench, n, e, x, W):
         force = six(W, wrench + 6 * k)
         put(W, x + 6 * k, times(-1.0, wrench_inward(W, frame + at.X_BF, force)))
         if I[r + at.FRAME_NODE] >= 0:
-            for j in range(I[b + at.NM]):
+            for j in range(index(I[b + at.NM])):
                 W[e + I[at.N_V] * k + index(I[b + at.EV]) + j] += dot(six(W, frame + at.PI_F + 6 * j), force)
     return body
 
@@ -308,7 +308,7 @@ def _inward(I, b, w, z, e, g, W):
     if I[b + at.NM] > 0:
         z = _gather_modes(I, b, z, e, g, W)
     jv = index(I[b + at.JV])
-    for k in range(I[b + at.NV]):
+    for k in range(index(I[b + at.NV])):
         residual = W[e + jv + k] - dot(six(W, w + at.SUB + 6 * k), z)
         scaled = residual * W[w + at.FAC + k]
         W[e + jv + k] = residual
@@ -320,7 +320,7 @@ def _inward(I, b, w, z, e, g, W):
     if I[b + at.PARENT_NODE] >= 0:
         carrier = index(I[b + at.CARRIER])
         pb, _, _ = at.rows(I[b + at.PARENT])
-        for j in range(I[pb + at.NM]):
+        for j in range(index(I[pb + at.NM])):
             W[e + index(I[pb + at.EV]) + j] -= dot(six(W, carrier + at.CARRIER_PI + 6 * j), z)
         z = wrench_inward(W, carrier, z)
     return z
@@ -350,7 +350,7 @@ def _begin(I, F, c, k, e, scratch, W):
             W[e + index(I[terms + 2 + 2 * j])] += F[f + 1 + j]
         for i in range(I[at.N_BODIES]):
             b, _, _ = at.rows(i)
-            for j in range(I[b + at.NV]):
+            for j in range(index(I[b + at.NV])):
                 if W[e + index(I[b + at.JV]) + j] != 0.0:
                     _mark(W, marks, i)
                     break
@@ -391,7 +391,7 @@ def _gather_row(I, e, g, W):
 def _gather_modes(I, b, z, e, g, W):
     """(2) of articulated.py: ε_f in the row at e, D_f⁻¹ ε_f in that at g; returns the new z."""
     b, e, g = index(b), index(e), index(g)
-    n, ev, y = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.FLEX])
+    n, ev, y = index(I[b + at.NM]), index(I[b + at.EV]), index(I[b + at.FLEX])
     if I[b + at.OFFSET] == at.DEFORMING:
         for k in range(n):
             W[e + ev + k] += dot(six(W, y + at.PID * n + 6 * k), z)

@@ -122,13 +122,14 @@ def _residual(inverse_dynamics, name):
         o, nv = index(I[at.N_WORK]), I[at.N_V]
         # Inverse dynamics takes accelerations where forward dynamics takes forces, the inputs behind them.
         copy = _parts(I)[0]
+        u, forces = W[o : o + nv], W[copy : copy + nv]
         for k in range(nv):
-            W[copy + k] = W[o + k]
-            W[o + k] = a[k]
+            forces[k] = u[k]
+            u[k] = a[k]
         inverse_dynamics(I, F, q, v, W[o:], W, out)
         for k in range(nv):
-            out[k] -= W[copy + k]
-            W[o + k] = W[copy + k]
+            out[k] -= forces[k]
+            u[k] = forces[k]
         clear_locked(I, out)
         return 0
 
@@ -141,7 +142,7 @@ def clear_locked(I, x):
     for i in range(I[at.N_BODIES]):
         b, _, _ = at.rows(i)
         if I[b + at.LOCKED] != 0:
-            for k in range(I[b + at.NV]):
+            for k in range(index(I[b + at.NV])):
                 if I[b + at.LOCKED] >> k & 1:
                     x[index(I[b + at.JV]) + k] = 0.0
 
@@ -155,8 +156,8 @@ def resistance(I, F, alpha, beta, x, out):
     """(αD + βK) x, D and K as articulated.py has them; locked speeds do not move."""
     for i in range(I[at.N_BODIES]):
         b, f, _ = at.rows(i)
-        jv, ev, n = index(I[b + at.JV]), index(I[b + at.EV]), I[b + at.NM]
-        for k in range(I[b + at.NV]):
+        jv, ev, n = index(I[b + at.JV]), index(I[b + at.EV]), index(I[b + at.NM])
+        for k in range(index(I[b + at.NV])):
             out[jv + k] = (alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]) * x[jv + k]
         if n == 0:
             continue
@@ -227,9 +228,9 @@ def configuration_rate(I, q, v, out):
             out[jq + 1] = c * v[jv + 1] - s * v[jv + 2]
             out[jq + 2] = s * v[jv + 1] + c * v[jv + 2]
         else:
-            for k in range(I[b + at.NV]):
+            for k in range(index(I[b + at.NV])):
                 out[jq + k] = v[jv + k]
-        for k in range(I[b + at.NM]):
+        for k in range(index(I[b + at.NM])):
             out[index(I[b + at.EQ]) + k] = v[index(I[b + at.EV]) + k]
 
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.spatial import rotate_back
+from liegeo.kernels.spatial import put, rotate_back
 from liegeo.lie.series import dexp_coefficients
-from liegeo.lie.so3 import cross, exp_entries, quadratic_apply, quadratic_d_apply
+from liegeo.lie.so3 import cross, exp_entries, quadratic_apply, quadratic_d_apply, rodrigues
 
 
 @kernel
@@ -59,48 +59,64 @@ def _sum_modes_of(F, g, n, l, y, j):
 @kernel
 def _data(I, node):
     """Offsets in F: pose, rotational modes, translational modes, G_r and G_t (negative if there is none); and n."""
-    f, n, g = index(I[node + at.NODE_F]), I[node + at.NODE_NM], I[node + at.NODE_SECOND]
+    f, n, g = index(I[node + at.NODE_F]), index(I[node + at.NODE_NM]), I[node + at.NODE_SECOND]
     r = f + at.NODE_MODES
     return f, r, r + 3 * n, g, g + 3 * n * n if g >= 0 else -1, n
+
+
+@kernel
+def _rotation(F, r, g_r, n, q, eq):
+    """θ."""
+    a, b, c = _sum_modes(F, r, n, q, eq)
+    d0, d1, d2 = _sum_second(F, g_r, n, q, eq, q, eq)
+    return a + 0.5 * d0, b + 0.5 * d1, c + 0.5 * d2
 
 
 @kernel(forceinline=False)
 def node_pose(I, F, node, full, q, eq, out, o):
     """Write X_BN at out[o]: rotation row by row, then position."""
     node, eq, o = index(node), index(eq), index(o)
-    f, r, t, g_r, g_t, n = _data(I, node)
-    for k in range(9):
-        out[o + k] = F[f + at.NODE_R + k]
-    for k in range(3):
-        out[o + 9 + k] = F[f + at.NODE_P + k]
+    f, r, _, g_r, _, n = _data(I, node)
     if not full:
+        for k in range(at.NODE_MODES):
+            out[o + k] = F[f + k]
         return
-    a, b, c = _sum_modes(F, r, n, q, eq)
-    d0, d1, d2 = _sum_second(F, g_r, n, q, eq, q, eq)
-    e00, e01, e02, e10, e11, e12, e20, e21, e22 = exp_entries(a + 0.5 * d0, b + 0.5 * d1, c + 0.5 * d2)
+    a, b, c = _rotation(F, r, g_r, n, q, eq)
+    _put_pose(I, F, node, exp_entries(a, b, c), q, eq, out, o)
+
+
+@kernel
+def _put_pose(I, F, node, R, q, eq, out, o):
+    """X_BN at out[o], with R = exp(θ̂)."""
+    f, _, t, _, g_t, n = _data(I, node)
     for k in range(3):
         x, y, z = F[f + at.NODE_R + k], F[f + at.NODE_R + 3 + k], F[f + at.NODE_R + 6 + k]
-        out[o + k] = e00 * x + e01 * y + e02 * z
-        out[o + 3 + k] = e10 * x + e11 * y + e12 * z
-        out[o + 6 + k] = e20 * x + e21 * y + e22 * z
+        out[o + k] = R[0] * x + R[1] * y + R[2] * z
+        out[o + 3 + k] = R[3] * x + R[4] * y + R[5] * z
+        out[o + 6 + k] = R[6] * x + R[7] * y + R[8] * z
     a, b, c = _sum_modes(F, t, n, q, eq)
     d0, d1, d2 = _sum_second(F, g_t, n, q, eq, q, eq)
-    out[o + 9] += a + 0.5 * d0
-    out[o + 10] += b + 0.5 * d1
-    out[o + 11] += c + 0.5 * d2
+    out[o + 9] = F[f + at.NODE_P] + a + 0.5 * d0
+    out[o + 10] = F[f + at.NODE_P + 1] + b + 0.5 * d1
+    out[o + 11] = F[f + at.NODE_P + 2] + c + 0.5 * d2
 
 
 @kernel(forceinline=False)
 def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
     """Write the columns of Π_N (1), or of Π_B (3) if `in_body`, at out[o]; the node's pose is at X[x]."""
     node, eq, x, o = index(node), index(eq), index(x), index(o)
+    _, r, _, g_r, _, n = _data(I, node)
+    zero = 0.0 * q[eq]
+    theta = _rotation(F, r, g_r, n, q, eq) if full else (zero, zero, zero)
+    df, dg, _, _, _, _ = dexp_coefficients(theta[0] * theta[0] + theta[1] * theta[1] + theta[2] * theta[2])
+    _put_modes(I, F, node, full, theta, df, dg, q, eq, X, x, in_body, out, o)
+
+
+@kernel
+def _put_modes(I, F, node, full, theta, df, dg, q, eq, X, x, in_body, out, o):
+    """The columns of Π_N or Π_B, with A = I + df θ̂ + dg θ̂²."""
     _, r, t, g_r, g_t, n = _data(I, node)
-    a, b, c = 0.0 * q[eq], 0.0 * q[eq], 0.0 * q[eq]
-    if full:
-        a, b, c = _sum_modes(F, r, n, q, eq)
-        d0, d1, d2 = _sum_second(F, g_r, n, q, eq, q, eq)
-        a, b, c = a + 0.5 * d0, b + 0.5 * d1, c + 0.5 * d2
-    df, dg, _, _, _, _ = dexp_coefficients(a * a + b * b + c * c)
+    a, b, c = theta
     for k in range(n):
         w0, w1, w2 = 0.0 * a + F[r + k], 0.0 * a + F[r + n + k], 0.0 * a + F[r + 2 * n + k]
         v0, v1, v2 = 0.0 * a + F[t + k], 0.0 * a + F[t + n + k], 0.0 * a + F[t + 2 * n + k]
@@ -113,33 +129,40 @@ def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
         i = o + 6 * k
         if in_body:
             c0, c1, c2 = cross(w0, w1, w2, X[x + 9], X[x + 10], X[x + 11])
-            out[i], out[i + 1], out[i + 2] = w0, w1, w2
-            out[i + 3], out[i + 4], out[i + 5] = v0 - c0, v1 - c1, v2 - c2
+            put(out, i, (w0, w1, w2, v0 - c0, v1 - c1, v2 - c2))
         else:
-            out[i], out[i + 1], out[i + 2] = rotate_back(X, x, w0, w1, w2)
-            out[i + 3], out[i + 4], out[i + 5] = rotate_back(X, x, v0, v1, v2)
+            w0, w1, w2 = rotate_back(X, x, w0, w1, w2)
+            v0, v1, v2 = rotate_back(X, x, v0, v1, v2)
+            put(out, i, (w0, w1, w2, v0, v1, v2))
 
 
 @kernel(forceinline=False)
 def node_rate(I, F, node, q, eq, v, ev, X, x, in_body):
     """(2), or (4) if `in_body`."""
     node, eq, ev, x = index(node), index(eq), index(ev), index(x)
+    _, r, _, g_r, _, n = _data(I, node)
+    a, b, c = _rotation(F, r, g_r, n, q, eq)
+    df, dg, df1, dg1, _, _ = dexp_coefficients(a * a + b * b + c * c)
+    return _rate(I, F, node, (a, b, c), (df, dg, df1, dg1), q, eq, v, ev, X, x, in_body)
+
+
+@kernel
+def _rate(I, F, node, theta, coefficients, q, eq, v, ev, X, x, in_body):
+    """The same, with coefficients of A and of its derivative."""
     _, r, t, g_r, g_t, n = _data(I, node)
-    a, b, c = _sum_modes(F, r, n, q, eq)
+    a, b, c = theta
+    df, dg, df1, dg1 = coefficients
     d0, d1, d2 = _sum_modes(F, r, n, v, ev)
     p0, p1, p2 = _sum_modes(F, t, n, v, ev)
     zero = 0.0 * v[ev]
     h0, h1, h2, k0, k1, k2 = zero, zero, zero, zero, zero, zero  # g_r and g_t
     if g_r >= 0:
-        e0, e1, e2 = _sum_second(F, g_r, n, q, eq, q, eq)
-        a, b, c = a + 0.5 * e0, b + 0.5 * e1, c + 0.5 * e2
         e0, e1, e2 = _sum_second(F, g_r, n, v, ev, q, eq)
         d0, d1, d2 = d0 + e0, d1 + e1, d2 + e2
         e0, e1, e2 = _sum_second(F, g_t, n, v, ev, q, eq)
         p0, p1, p2 = p0 + e0, p1 + e1, p2 + e2
         h0, h1, h2 = _sum_second(F, g_r, n, v, ev, v, ev)
         k0, k1, k2 = _sum_second(F, g_t, n, v, ev, v, ev)
-    df, dg, df1, dg1, _, _ = dexp_coefficients(a * a + b * b + c * c)
     s0, s1, s2 = quadratic_apply(a, b, c, df, dg, d0, d1, d2)
     w0, w1, w2 = quadratic_d_apply(a, b, c, d0, d1, d2, df, dg, df1, dg1, d0, d1, d2)
     h0, h1, h2 = quadratic_apply(a, b, c, df, dg, h0, h1, h2)
@@ -152,3 +175,28 @@ def node_rate(I, F, node, q, eq, v, ev, X, x, in_body):
     w0, w1, w2 = rotate_back(X, x, w0, w1, w2)
     v0, v1, v2 = rotate_back(X, x, v0, v1, v2)
     return w0, w1, w2, v0, v1, v2
+
+
+@kernel
+def carrier(I, F, node, q, eq, W, o):
+    """X_BN, θ, what `carrier_rate` needs, and Π_N of a node that carries a joint, at W[o] as in layout.py."""
+    node, eq, o = index(node), index(eq), index(o)
+    _, r, _, g_r, _, n = _data(I, node)
+    a, b, c = _rotation(F, r, g_r, n, q, eq)
+    x = a * a + b * b + c * c
+    df, dg, df1, dg1, _, _ = dexp_coefficients(x)
+    # exp(θ̂) = I + c₁ θ̂ + c₂ θ̂², where c₂ is df, and c₁ = 1 − x c₃, where c₃ is dg
+    _put_pose(I, F, node, rodrigues(a, b, c, 1.0 - x * dg, df), q, eq, W, o)
+    _put_modes(I, F, node, True, (a, b, c), df, dg, q, eq, W, o, False, W, o + at.CARRIER_PI)
+    i = o + at.CARRIER_PI + 6 * n
+    put(W, i, (a, b, c, df, dg, df1))
+    W[i + 6] = dg1
+
+
+@kernel
+def carrier_rate(I, F, node, q, eq, v, ev, W, o):
+    """(2) after `carrier`."""
+    node, eq, ev, o = index(node), index(eq), index(ev), index(o)
+    i = o + at.CARRIER_PI + 6 * index(I[node + at.NODE_NM])
+    theta, coefficients = (W[i], W[i + 1], W[i + 2]), (W[i + 3], W[i + 4], W[i + 5], W[i + 6])
+    return _rate(I, F, node, theta, coefficients, q, eq, v, ev, W, o, False)

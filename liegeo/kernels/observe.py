@@ -34,13 +34,13 @@ def jacobian(I, W, body, X, Pi, scratch, out):
         scratch[k] = X[k]
     i = body
     b, _, _ = at.rows(body)
-    for j in range(I[b + at.NM]):
+    for j in range(index(I[b + at.NM])):
         for r in range(6):
             out[r, index(I[b + at.EV]) + j] = Pi[6 * j + r]
     while i >= 0:
         b, _, w = at.rows(i)
-        _put_columns(W, w + at.SUB, I[b + at.NV], scratch, out, index(I[b + at.JV]), 1.0)
-        n = I[b + at.NM]
+        _put_columns(W, w + at.SUB, index(I[b + at.NV]), scratch, out, index(I[b + at.JV]), 1.0)
+        n = index(I[b + at.NM])
         if I[b + at.OFFSET] == at.DEFORMING:
             _put_columns(W, index(I[b + at.FLEX]) + at.PID * n, n, scratch, out, index(I[b + at.EV]), -1.0)
         parent = I[b + at.PARENT]
@@ -53,7 +53,7 @@ def jacobian(I, W, body, X, Pi, scratch, out):
         if I[b + at.PARENT_NODE] >= 0:
             pb, _, _ = at.rows(parent)
             c = index(I[b + at.CARRIER])
-            _put_columns(W, c + at.CARRIER_PI, I[pb + at.NM], scratch, out, index(I[pb + at.EV]), 1.0)
+            _put_columns(W, c + at.CARRIER_PI, index(I[pb + at.NM]), scratch, out, index(I[pb + at.EV]), 1.0)
             compose(W, c, scratch, 0, scratch, 12)
             for k in range(12):
                 scratch[k] = scratch[12 + k]
@@ -84,7 +84,7 @@ def energies(I, F, q, v, W, world, out):
         out[2] = element_energy(I, F, W)
     for i in range(I[at.N_BODIES]):
         b, f, w = at.rows(i)
-        n, ev, eq = I[b + at.NM], index(I[b + at.EV]), index(I[b + at.EQ])
+        n, ev, eq = index(I[b + at.NM]), index(I[b + at.EV]), index(I[b + at.EQ])
         jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
         V = six(W, w + at.VEL)
         H = inertia_apply(W, w + at.INE, V)
@@ -102,7 +102,7 @@ def energies(I, F, q, v, W, world, out):
                 row += k + 1
                 for l in range(n):
                     out[2] += 0.5 * q[eq + k] * F[stiffness + n * k + l] * q[eq + l]
-        for k in range(I[b + at.NV]):
+        for k in range(index(I[b + at.NV])):
             out[0] += 0.5 * F[f + at.ARMATURE + k] * v[jv + k] * v[jv + k]
             if F[f + at.STIFFNESS + k] != 0.0 and I[b + at.PASSIVE] != at.ON_GROUP:
                 e = q[jq + k] - F[f + at.REST + k]

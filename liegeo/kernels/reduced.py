@@ -35,7 +35,7 @@ _COLUMN = (0, 1, 2, 1, 2, 2, 3, 4, 5, 3, 4, 5, 3, 4, 5, 3, 4, 5, 4, 5, 5)
 @kernel
 def _constants(I, b):
     """Offsets in F of Λ (lower half, row by row), Λμ₀ᵀ (six a mode), Υ (n × k), C (k × k), E (6 × k), μ₀Λμ₀ᵀ (21)."""
-    n, k, o = I[b + at.NM], 6 * I[b + at.N_SLOTS], index(I[b + at.REDUCED])
+    n, k, o = index(I[b + at.NM]), 6 * index(I[b + at.N_SLOTS]), index(I[b + at.REDUCED])
     gain = index(o + n * (n + 1) // 2)
     ups = gain + 6 * n
     root = ups + n * k
@@ -47,7 +47,7 @@ def _constants(I, b):
 def _scratch(I, b):
     """Offsets in W of ψ (k numbers), before that f, and of X (k × k), before that Γ; k = 6m."""
     o = index(I[b + at.REDUCED_W])
-    return o, o + 6 * I[b + at.N_SLOTS]
+    return o, o + 6 * index(I[b + at.N_SLOTS])
 
 
 def scratch_size(n_slots: int) -> int:
@@ -63,7 +63,7 @@ def shared_size(n_slots: int) -> int:
 @kernel
 def receive_inertia(I, b, w, pb, W):
     """Γ of the child with rows b, w into its rows of the block-diagonal matrix."""
-    k, c, t = 6 * I[pb + at.N_SLOTS], 6 * I[b + at.SLOT], index(I[at.SHARED])
+    k, c, t = 6 * index(I[pb + at.N_SLOTS]), 6 * I[b + at.SLOT], index(I[at.SHARED])
     x = _scratch(I, pb)[1] + k * c
     for a in range(21):
         W[t + a] = 0.0
@@ -170,7 +170,7 @@ def gather_reduced(I, F, b, z, load, W):
 
 @kernel
 def _gather(I, F, b, z, load, k, W):
-    n, ev = I[b + at.NM], index(I[b + at.EV])
+    n, ev = index(I[b + at.NM]), index(I[b + at.EV])
     y = index(I[b + at.FLEX])
     zf, lam, pid = y + at.ZF * n, y + at.EPS * n, y + at.PID * n
     la, gain, ups, root, e, _ = _constants(I, b)
@@ -234,7 +234,7 @@ def scatter_reduced(I, F, b, A, W, out):
 
 @kernel
 def _scatter(I, F, b, A, k, W, out):
-    n, ev = I[b + at.NM], index(I[b + at.EV])
+    n, ev = index(I[b + at.NM]), index(I[b + at.EV])
     lam = index(I[b + at.FLEX]) + at.EPS * n
     _, gain, ups, _, e, _ = _constants(I, b)
     psi, x = _scratch(I, b)

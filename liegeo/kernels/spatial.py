@@ -86,6 +86,22 @@ def sum_columns(W, o, n, x, i):
 
 
 @kernel
+def sum_rows(F, o, m, n, x, i, out, k):
+    """out[k + a] = Σ_l x[i + l] F[o + m l + a] for a < m: the n rows of m numbers at F[o], times x.
+
+    Along the rows, so that the compiler makes several numbers at once; two rows together, to write half as often.
+    """
+    rows, y = F[o : o + m * n], out[k : k + m]
+    for a in range(m):
+        y[a] = x[i] * rows[a] if n % 2 == 1 else 0.0
+    for l in range(n % 2, n, 2):
+        c, d = x[i + l], x[i + l + 1]
+        first, second = rows[m * l : m * l + m], rows[m * l + m : m * l + 2 * m]
+        for a in range(m):
+            y[a] += c * first[a] + d * second[a]
+
+
+@kernel
 def twist_outward(X, o, V):
     """V_B of (1); the pose is at X[o]."""
     w0, w1, w2, v0, v1, v2 = V

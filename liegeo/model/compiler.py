@@ -201,7 +201,7 @@ class Compiler:
                 row[at.CARRIER_F] = self._put_shared(
                     [*_flat_pose(np.asarray(outer.pose)), *_modes_in_node(outer).T.ravel()]
                 )
-            row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1])
+            row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1] + at.CARRIER_KEPT)
         n = body.n_modes
         row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
         if isinstance(body, FlexibleBody) and n:
@@ -515,9 +515,7 @@ def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
     if full:
         C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
         antisymmetric = 0.5 * (C_r1 - C_r1.transpose(0, 2, 1))
-        below = [x for k in range(body.n_modes) for x in antisymmetric[:, :k, k].T.ravel()]
-        half = [x for k, row in enumerate(J_2) for J in row[: k + 1] for x in _six(J)]
-        parts += [below, half]
+        parts += [antisymmetric.transpose(1, 2, 0), [x for row in J_2 for J in row for x in _six(J)]]
     return [float(x) for part in parts for x in np.asarray(part).ravel()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -206,12 +207,18 @@ class Model:
         """A state from full vectors, or from values by name; what is not named is at rest in the zero position."""
         return State(self._configuration(q), self.speeds("v", v), float(t))
 
+    @functools.cached_property
+    def _zero(self) -> Array:
+        return np.zeros(0) if self.group is None else self.group.identity()
+
     def _configuration(self, given: Any) -> Array:
         if self.group is None:
             return np.zeros(0)
-        if given is None or isinstance(given, Mapping):
-            q = self.group.identity()
-            for name, value in (given or {}).items():
+        if given is None:
+            return self._zero.copy()
+        if isinstance(given, Mapping):
+            q = self._zero.copy()
+            for name, value in given.items():
                 place = self._slice("q", self.group.q, name)
                 q[place] = self._values("q", name, value, place)
         else:

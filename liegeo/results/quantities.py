@@ -29,6 +29,8 @@ _R, _P, _W, _V, _RATE = slice(0, 9), slice(9, 12), slice(12, 15), slice(15, 18),
 _MOTION, _WITH_RATE = 18, 24
 # Parts of frames that need accelerations.
 _NEED_RATE = ("acceleration", "angular_acceleration")
+# Axes behind each axis, and before it.
+_NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 # Columns of kernels.observe.energies.
 _BALANCE = {
     "energy.kinetic": slice(0, 1),
@@ -174,7 +176,7 @@ class Observer:
         if part in ("deflection", "tilt"):
             return self._bending(place, part, motion)
         rate = motion[:, _RATE]
-        return _turn(R_WF, rate[:, :3] if part == "angular_acceleration" else rate[:, 3:] + np.cross(w, v))
+        return _turn(R_WF, rate[:, :3] if part == "angular_acceleration" else rate[:, 3:] + _cross(w, v))
 
     def _bending(self, place: str, part: str, motion: Array) -> Array:
         """How far a node is from where it is undeformed: displacement, or rotation vector, in its body's axes."""
@@ -214,7 +216,7 @@ class Observer:
         out[:, 12:18] = _outward(R_BF, p_BF, body[:, 12:18]) + bending
         if rates:
             w, v = out[:, _W], out[:, _V]
-            brackets = [np.cross(w, bending[:, :3]), np.cross(v, bending[:, :3]) + np.cross(w, bending[:, 3:])]
+            brackets = [_cross(w, bending[:, :3]), _cross(v, bending[:, :3]) + _cross(w, bending[:, 3:])]
             out[:, _RATE] = _outward(R_BF, p_BF, body[:, _RATE]) + modal_rate + np.concatenate(brackets, axis=1)
         self._frames[place] = out
         return out
@@ -243,7 +245,12 @@ def _turn(R: Array, p: Array) -> Array:
 def _outward(R_BF: Array, p_BF: Array, V: Array) -> Array:
     """Ad(X_BF)⁻¹ V, sample by sample."""
     R_FB = R_BF.transpose(0, 2, 1)
-    return np.concatenate([_turn(R_FB, V[:, :3]), _turn(R_FB, V[:, 3:] + np.cross(V[:, :3], p_BF))], axis=1)
+    return np.concatenate([_turn(R_FB, V[:, :3]), _turn(R_FB, V[:, 3:] + _cross(V[:, :3], p_BF))], axis=1)
+
+
+def _cross(a: Array, b: Array) -> Array:
+    """a × b, sample by sample; NumPy's own takes ten times as long for few samples."""
+    return a[:, _NEXT] * b[:, _LAST] - a[:, _LAST] * b[:, _NEXT]
 
 
 def _without_jumps(quaternions: Array) -> Array:

@@ -128,9 +128,10 @@ def test_a_matrix_that_is_stale_is_made_anew():
     assert rough[0] == pytest.approx(fine[0], abs=5e-4)
 
 
-def test_equations_without_a_solution_are_an_error():
+@pytest.mark.parametrize("others", [(), ((1.0, 0.0, 0.0),)], ids=["alone", "before others"])
+def test_equations_without_a_solution_are_an_error(others):
     """A force that is not a number."""
-    problem = oscillators((np.nan, 0.0, 0.0))
+    problem = oscillators((np.nan, 0.0, 0.0), *others)
     with pytest.raises(IntegrationError, match=r"generalised-alpha-0\.8: the solution is not finite"):
         li.solve(problem, li.GeneralisedAlpha, 10)
 
