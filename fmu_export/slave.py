@@ -15,9 +15,14 @@ by name, and that is all.  What is known of the library (0.7.0) and shapes what 
 
 from __future__ import annotations
 
+import _ctypes
+import contextlib
+import ctypes
 import functools
 import json
 import math
+import os
+import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -95,6 +100,7 @@ class Unit:
         self.places = [int(self.variables[k].key[0]) for k in self.inputs]
         self.columns = [(self.variables[k].key[0], int(self.variables[k].key[1])) for k in self.outputs]
         self.factors = np.array([self.variables[k].factor for k in self.outputs])
+        self.scaled = bool((self.factors != 1.0).any())
         self._built: dict[tuple[tuple[str, float], ...], Mechanism] = {}
 
     def mechanism(self, given: Mapping[str, float], resources: Path) -> Mechanism:
@@ -143,6 +149,7 @@ class Slave(Fmi2Slave):
         self._wrong: dict[int, float] = {}
         self._mode = INSTANTIATED
         self._resources = Path(given["resources"])
+        _let_go(self._resources)
         if self.guid not in _UNITS:
             _UNITS[self.guid] = Unit(self._resources)
         self.unit = _UNITS[self.guid]
@@ -302,7 +309,7 @@ class Slave(Fmi2Slave):
                 out[variable.key if role == INITIAL else variable.key[0]] = value
         return out
 
-    def _make(self) -> Machine:
+    def _make(self, y: Any = None) -> Machine:
         unit = self.unit
         inputs = [self._now[k] * unit.variables[k].factor for k in unit.inputs]
         return Machine(
@@ -315,6 +322,7 @@ class Slave(Fmi2Slave):
             gravity=self._of_role(GRAVITY),
             start=self._start,
             stop=self._stop,
+            y=y,
         )
 
     def _initialised(self) -> Machine:
@@ -345,10 +353,13 @@ class Slave(Fmi2Slave):
     def _refresh(self, computed: bool) -> None:
         """The values of outputs, those that take time only if they are asked for."""
         machine = self._initialised() if self._mode in (INSTANTIATED, INITIALISING) else self._machine_now()
-        values = (machine.values(computed) / self.unit.factors).tolist()
-        now = self._now
-        for reference, value in zip(self.unit.outputs, values, strict=True):
-            now[reference] = value
+        values = machine.values(computed)
+        if self.unit.scaled:
+            values = values / self.unit.factors
+        if self.unit.outputs:
+            # they follow each other
+            first = self.unit.outputs[0]
+            self._now[first : first + len(self.unit.outputs)] = values.tolist()
         self._current, self._complete = True, computed
 
     # ---- reading
@@ -427,7 +438,8 @@ class Slave(Fmi2Slave):
         if plan is not False and self._mode == STEPPING and not self._wrong:
             total = sum(values)
             if total - total == 0.0:
-                self._machine_now().w[plan[0]] = np.array(values) * plan[1]
+                rows, factors = plan
+                self._machine_now().w[rows] = values if factors is None else np.array(values) * factors
                 now = self._now
                 for reference, value in zip(references, values, strict=True):
                     now[reference] = value
@@ -437,12 +449,18 @@ class Slave(Fmi2Slave):
             self._write(reference, value, REAL)
 
     def _plan_write(self, references: tuple[int, ...]) -> Any:
-        """Of references that are all inputs: where they stand among the inputs, and their factors.  Otherwise False."""
+        """Of references that are all inputs: where they stand among the inputs, and their factors, if they have any.
+
+        Otherwise False.
+        """
         where = {reference: k for k, reference in enumerate(self.unit.inputs)}
         plan: Any = False
         if references and all(reference in where for reference in references):
-            rows = np.array([where[reference] for reference in references])
-            plan = rows, np.array([self.unit.variables[reference].factor for reference in references])
+            rows: Any = np.array([where[reference] for reference in references])
+            if rows.tolist() == list(range(len(self.unit.inputs))):
+                rows = slice(None)
+            factors = np.array([self.unit.variables[reference].factor for reference in references])
+            plan = rows, factors if (factors != 1.0).any() else None
         if len(self._writes) < 1000:
             self._writes[references] = plan
         return plan
@@ -538,8 +556,9 @@ class Slave(Fmi2Slave):
             self._machine = None
         else:
             if not same:
-                self._machine = None
-            self._initialised().restore(state["machine"])
+                self._machine = self._make(np.array(state["machine"]["y"]))
+                self._show_parameters()
+            self._machine_now().restore(state["machine"])
         self._wrong, self._refused = dict(state["wrong_inputs"]), ""
         self._mode = state["mode"]
         self._current = self._complete = False
@@ -552,6 +571,24 @@ class Slave(Fmi2Slave):
     @staticmethod
     def _fmu_state_from_bytes(data: bytes) -> dict[str, Any]:
         return state_from_bytes(data)
+
+
+def _let_go(resources: Path) -> None:
+    """Have pythonfmu's library release the object that keeps Python running, while it is alive.
+
+    On Linux the library would do so after its static objects are destroyed: a use after free, where the library is
+    unloaded or the process ends, of which some processes die.  Released now, there is nothing left to release.  In a
+    host that is no Python that object owns the interpreter, and must stay; such a host did not start with a command
+    line of Python.
+    """
+    if not sys.platform.startswith("linux") or not sys.orig_argv:
+        return
+    for file in (resources.parent / "binaries" / "linux64").glob("*.so"):
+        with contextlib.suppress(OSError, AttributeError):
+            # the one that is loaded, or none
+            library = ctypes.CDLL(str(file), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+            library.finalizePythonInterpreter()
+            _ctypes.dlclose(library._handle)
 
 
 def _as_written(variable: Variable) -> Any:
