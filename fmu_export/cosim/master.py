@@ -78,9 +78,9 @@ class Master:
         self.ports: list[Ports] = []
         self.point = self.wiring.new_point(experiment.start)
         self.t = experiment.start
+        self._ahead: Array | None = None
         self._saved: dict[int, Any] = {}
         self._stepped: list[int] = []
-        self._tick = 0
         self.steps = self.rejected = self.calls = self.iterations = 0
         self.residual = self.estimate = self.spent = 0.0
         self.events: list[Event] = []
@@ -134,6 +134,7 @@ class Master:
         """Outputs of all units that are at this time, in the order of dependencies, then their inputs."""
         point = self.point
         here = [k for k in range(len(self.ports)) if point.times[k] == self.t]
+        self._ahead = self._extrapolated(self.wiring.slopes(point)) if self.linear else None
         for k in here:
             self.ports[k].read(point.y, point.discrete)
         for group in groups:
@@ -147,10 +148,20 @@ class Master:
                     self._evaluate(k)
         if groups:
             for k in here:
-                self.ports[k].write(self.wiring.into(k, point.y), point.discrete)
+                self.ports[k].write(self._into(k), point.discrete)
+
+    def _extrapolated(self, slopes: Array) -> Array | None:
+        """What outputs of units that wait for the end of a longer step have gained since their own time."""
+        waited = self.t - self.point.times
+        return slopes * waited[self.wiring.owner] if np.any(waited) else None
+
+    def _into(self, k: int) -> Array:
+        """The inputs of a unit at this time."""
+        y = self.point.y
+        return self.wiring.into(k, y if self._ahead is None else y + self._ahead)
 
     def _evaluate(self, k: int) -> None:
-        self.ports[k].write(self.wiring.into(k, self.point.y), self.point.discrete)
+        self.ports[k].write(self._into(k), self.point.discrete)
         self.ports[k].read(self.point.y, self.point.discrete)
 
     def _close(self, group: Group, members: list[int], where: str) -> None:
@@ -172,12 +183,10 @@ class Master:
         """Lines that the inputs follow from here on, of units that begin a step of their own here."""
         point, wiring = self.point, self.wiring
         slopes = wiring.slopes(point) if self.linear else None
-        y = point.y
-        if slopes is not None and np.any(point.times != self.t):
-            y = y + slopes * (self.t - point.times)[wiring.owner]
+        self._ahead = self._extrapolated(slopes) if slopes is not None else None
         for k in range(len(self.ports)):
             if point.times[k] == self.t:
-                point.u0[k] = wiring.into(k, y)
+                point.u0[k] = self._into(k)
                 if slopes is not None:
                     point.rate[k] = wiring.factor[k] * slopes[wiring.index[k]]
 
@@ -454,7 +463,8 @@ class Master:
         length = self.plan.end - self.plan.start
         with Progress(length, self.system.name, progress) as bar, _CtrlC() as ctrl_c:
             try:
-                with self.open():
+                # what is not finite is refused by units, or shows in the results
+                with np.errstate(over="ignore", invalid="ignore"), self.open():
                     self._record()
                     for t in self._go():
                         self._record()
