@@ -253,9 +253,7 @@ class Master:
                 new[k] = True
                 if target is None:
                     point.discrete = discrete
-        if not self.sequential:
-            for k in due:
-                self.ports[k].read(y, discrete)
+        # with Jacobi, outputs are read where they settle
         h_before = point.times.copy()
         for k in due:
             part = wiring.slice(k)

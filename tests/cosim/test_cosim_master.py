@@ -139,7 +139,7 @@ def test_recorded_accelerations_belong_to_their_time(loop):
 def test_automatic_order_puts_what_feeds_through_last(loop, lags):
     assert unit_order(loop) == ("plant", "control")
     order = unit_order(lags)
-    assert order.index("mix") == order.index("b") + 1 or order[0] == "mix" and order[-1] == "b"
+    assert order.index("mix") == order.index("b") + 1 or (order[0] == "mix" and order[-1] == "b")
 
 
 def test_linear_loop_closes_at_its_fixed_point(system):
@@ -318,7 +318,9 @@ def test_discard_with_units_that_cannot_go_back(system):
     made = system({"lag": ("lag_stateless", {}), "clock": ("clock", {})}, ["clock.wave -> lag.u"])
     assert made.simulate(1.0, 0.1).info.finished
     made = system({"clock": ("clock_stateless", {})})
-    with pytest.raises(SimulationError, match="reached 0.25 s, but clock cannot go back to an earlier state") as caught:
+    with pytest.raises(
+        SimulationError, match=r"reached 0.25 s, but clock cannot go back to an earlier state"
+    ) as caught:
         made.simulate(1.0, 0.1)
     assert caught.value.result.t[-1] == pytest.approx(0.2)
     made = system({"clock": ("clock", {})})
@@ -331,7 +333,9 @@ def test_discard_with_units_that_cannot_go_back(system):
 
 def test_unit_that_is_stuck_is_named(system):
     made = system({"clock": ("clock", {"stuck": 0.33})})
-    with pytest.raises(SimulationError, match=r"unit 'clock' discarded .*; it takes no step from there, however small") as e:
+    with pytest.raises(
+        SimulationError, match=r"unit 'clock' discarded .*; it takes no step from there, however small"
+    ) as e:
         made.simulate(1.0, 0.1)
     assert abs(e.value.result.t[-1] - 0.33) < 1e-6
 
@@ -407,7 +411,9 @@ def test_units_are_converted(system):
     made = system({"plant": ("mass", {"x0": "100 mm"}), "control": ("pd_mm", start)}, WIRES)
     plain = system({"plant": ("mass", {"x0": 0.1}), "control": ("pd", {"r": 0.5})}, WIRES)
     np.testing.assert_allclose(made.simulate(1.0, 0.01)["plant.x"], plain.simulate(1.0, 0.01)["plant.x"], rtol=1e-12)
-    made = system({"a": ("lag_deg", {"u": "90 deg"}), "b": ("gain_rad", {}), "c": ("lag_deg", {})}, ["a.y -> b.u", "b.y -> c.u"])
+    made = system(
+        {"a": ("lag_deg", {"u": "90 deg"}), "b": ("gain_rad", {}), "c": ("lag_deg", {})}, ["a.y -> b.u", "b.y -> c.u"]
+    )
     found = made.simulate(1.0, 0.1)
     np.testing.assert_allclose(found["b.y"], np.deg2rad(found["a.y"]), rtol=1e-15)
     assert found.units["b.y"] == "rad"
@@ -538,9 +544,11 @@ def test_start_values_can_be_set(loop):
 
 
 def test_options_are_checked(loop):
-    with pytest.raises(InputError, match="there is no option 'algoritm'. Did you mean 'algorithm'"):
+    with pytest.raises(InputError, match=r"there is no option 'algoritm'. Did you mean 'algorithm'"):
         loop.simulate(algoritm="jacobi")
-    with pytest.raises(InputError, match=r"end is -1 s, must be after the start at 0 s\.\n  algorithm is 'euler', expected"):
+    with pytest.raises(
+        InputError, match=r"end is -1 s, must be after the start at 0 s\.\n  algorithm is 'euler', expected"
+    ):
         loop.changed(experiment=Experiment()).simulate(-1.0, algorithm="euler")
     with pytest.raises(InputError, match=r"step is -0\.1, must be > 0"):
         loop.simulate(1.0, -0.1)
