@@ -119,7 +119,7 @@ experiment:
         "system.yaml:10:5: connections[0] 'plant.x -> control.v' connects 'm' to 'm/s', which are of different",
         "'plant.x -> control.z' names 'control.z', which is no variable of unit 'control'. There are: r, y, v.",
         "'plan.x -> control.y' names 'plan.x', but there is no unit 'plan'. Did you mean 'plant'?",
-        "system.yaml:14:5: connections[4] 'control.u -> plant.force' drives an input that 'control.u -> plant.force' dri",
+        "system.yaml:14:5: connections[4] 'control.u -> plant.force' drives an input that",
         "names 'control.y', which is of causality input, expected an output.",
         "connections[6] 'plant.x' is no connection, expected unit.output -> unit.input.",
         "connections[7] has no 'from', expected from and to.",

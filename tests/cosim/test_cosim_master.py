@@ -1,4 +1,4 @@
-"""The master against closed forms: orders of the algorithms, loops, error control, going back, rates, events, freeing."""
+"""The master against closed forms: orders of the algorithms, loops, error control, going back, rates, events."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 
 import cunits
 import numpy as np
@@ -568,10 +569,10 @@ def test_library_for_another_system(built, tmp_path):
     file = tmp_path / "bare.fmu"
     with zipfile.ZipFile(built("lag")) as archive, zipfile.ZipFile(file, "w") as out:
         out.writestr("modelDescription.xml", archive.read("modelDescription.xml"))
-    here = os.getcwd()
+    here = Path.cwd()
     with pytest.raises(SimulationError, match=r"unit 'a': 'bare\.fmu' cannot be loaded: Cannot find shared library"):
         System({"a": Unit(file)}).simulate(1.0, 0.1)
-    assert os.getcwd() == here
+    assert Path.cwd() == here
 
 
 def test_all_fixtures_are_valid_fmus(built):

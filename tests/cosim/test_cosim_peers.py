@@ -1,9 +1,9 @@
 """The same SSP file under other masters: libcosim (OSP), Ecos and fmpy's simulate_ssp.
 
-All three are Jacobi masters with held inputs that read outputs right after a step: our `feedthrough=False`.  They differ
-in what they do before the first step: libcosim initialises as we do; Ecos exchanges values once, so a controller
-without memory starts from the start value of its input; fmpy exchanges nothing, ignores parameters, and sets all inputs
-to zero.
+All three are Jacobi masters with held inputs that read outputs right after a step: our `feedthrough=False`.  They
+differ in what they do before the first step: libcosim initialises as we do; Ecos exchanges values once, so a
+controller without memory starts from the start value of its input; fmpy exchanges nothing, ignores parameters, and sets
+all inputs to zero.
 """
 
 from __future__ import annotations

@@ -121,7 +121,9 @@ FOREIGN = (
               <ssv:Parameter name="time_constant"><ssv:Real value="250" unit="ms"/></ssv:Parameter>
             </ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues>
             <ssd:ParameterMapping><ssm:ParameterMapping version="1.0">
-              <ssm:MappingEntry source="time_constant" target="T"><ssc:LinearTransformation factor="2"/></ssm:MappingEntry>
+              <ssm:MappingEntry source="time_constant" target="T">
+                <ssc:LinearTransformation factor="2"/>
+              </ssm:MappingEntry>
             </ssm:ParameterMapping></ssd:ParameterMapping>
           </ssd:ParameterBinding></ssd:ParameterBindings>
         </ssd:Component>
@@ -182,22 +184,50 @@ def test_archive_of_others(archive):
     ("old", "new", "said"),
     [
         ("resources/lag_deg.fmu", "../lag_deg.fmu", "'source' is '../lag_deg.fmu', which is not in the archive"),
-        ("resources/lag_deg.fmu", "file:///lag_deg.fmu", "'source' is 'file:///lag_deg.fmu', which is not in the archive"),
-        ("resources/lag_deg.fmu", "resources/no.fmu", "'source' is 'resources/no.fmu', which the archive does not have"),
+        (
+            "resources/lag_deg.fmu",
+            "file:///lag_deg.fmu",
+            "'source' is 'file:///lag_deg.fmu', which is not in the archive",
+        ),
+        (
+            "resources/lag_deg.fmu",
+            "resources/no.fmu",
+            "'source' is 'resources/no.fmu', which the archive does not have",
+        ),
         ("resources/lag_deg.fmu", "resources/no.ssp", "expected an FMU"),
         ("resources/lag_deg.fmu", "resources/lag_m.fmu", "connects 'm' to 'rad' .* of different dimensions"),
-        ("resources/values.ssv", "resources/none.ssv", "'resources/none.ssv' is not in the archive, expected a ParameterSet"),
-        ('<ssd:ParameterBinding source="resources/values.ssv"/>', "<ssd:ParameterBinding/>", "has neither values nor a source"),
+        (
+            "resources/values.ssv",
+            "resources/none.ssv",
+            "'resources/none.ssv' is not in the archive, expected a ParameterSet",
+        ),
+        (
+            '<ssd:ParameterBinding source="resources/values.ssv"/>',
+            "<ssd:ParameterBinding/>",
+            "has neither values nor a source",
+        ),
         ('value="250" unit="ms"', 'value="x" unit="ms"', "the parameter 'time_constant' is 'x', expected a Real"),
         ('unit="ms"', 'unit="kg"', "the parameter 'inner.sink.T' connects 'kg' to 's'"),
-        ('<ssc:LinearTransformation factor="3"/>', "<ssc:BooleanMappingTransformation/>", "has a BooleanMappingTransformation"),
-        ('<ssc:LinearTransformation factor="2"/>', "<ssc:BooleanMappingTransformation/>", "'time_constant' is not linear"),
-        ("ssd:System name=\"inner\"", "ssd:SignalDictionaryReference name=\"inner\"", "is a SignalDictionaryReference, which is not"),
+        (
+            '<ssc:LinearTransformation factor="3"/>',
+            "<ssc:BooleanMappingTransformation/>",
+            "has a BooleanMappingTransformation",
+        ),
+        (
+            '<ssc:LinearTransformation factor="2"/>',
+            "<ssc:BooleanMappingTransformation/>",
+            "'time_constant' is not linear",
+        ),
+        (
+            'ssd:System name="inner"',
+            'ssd:SignalDictionaryReference name="inner"',
+            "is a SignalDictionaryReference, which is not",
+        ),
         ("</ssd:SystemStructureDescription>", "", "SystemStructure.ssd is not XML"),
         ("ssd:SystemStructureDescription", "ssd:Other", "expected ssd:SystemStructureDescription of SSP 1.0"),
         ("ssd:System ", "ssd:Sistem ", "has no System|not XML"),
     ],
-)  # fmt: skip
+)
 def test_wrong_archives(archive, old, new, said):
     text = FOREIGN
     if "SignalDictionary" in new:
