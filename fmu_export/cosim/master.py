@@ -10,7 +10,7 @@ A macro step from t to t + h, with outputs y known at t:
 - Then, at t + h, outputs that depend on inputs at once are evaluated in the order of their dependencies, loops closed
   (`feedthrough`); without that, outputs are what a unit says after its step with the inputs of its beginning.
 
-Orders in h, for units that are exact: 1 with hold, 2 with linear inputs or iterations [AG01], [ACS13].
+Orders in h, for units that are exact: 1 with hold, 2 with linear inputs or iterations [ACS13].
 
 Richardson: a step h and two steps h/2 from the same state differ by (1 − 2⁻ᵖ) of the error of the former, so the
 error of the two is about their difference divided by 2ᵖ − 1.  The two are kept.
@@ -302,6 +302,9 @@ class Master:
     def _return_aside(self, kept: tuple[Point, float, list[Any]]) -> None:
         point, self.t, states = kept
         self.point = point.copy()
+        # what happened after it has not
+        self.events = [event for event in self.events if event.time <= self.t]
+        self.message = ""
         for port, state in zip(self.ports, states, strict=True):
             port.slave.restore(state)
 
@@ -388,16 +391,20 @@ class Master:
         whole = self.point.y.copy()
         if self.message:
             return reached, 0.0
+        # the halves end where the whole was discarded, and meet nothing there
+        met = [event for event in self.events if event.time == reached]
         self._return_aside(kept)
         start = self.t
         middle = start + 0.5 * (reached - start)
         if self._reach(middle) < middle or self._reach(reached) < reached:
             # a unit that discards half a step and not the whole: what is reached counts, and no estimate
             return self.t, 1.0
+        self.events += met
         order = 1 if fresh and not self.plan.iterations else self._accuracy()
         size = self.wiring.nominal + np.abs(self.point.y)
         error = float(np.max(np.abs(self.point.y - whole) / size, initial=0.0)) / (2.0**order - 1.0)
-        self.estimate = error
+        # an estimate that is no number is no small one
+        self.estimate = error = error if math.isfinite(error) else math.inf
         return reached, error / self.plan.tolerance * (self.plan.end - self.plan.start) / (reached - start)
 
     def _accuracy(self) -> int:
@@ -546,12 +553,13 @@ class Master:
         cut = wanted - start < size * (1.0 - SMALLEST)
         try:
             while True:
-                h = wanted - start
                 reached, error = self._controlled(wanted, kept)
+                h = reached - start
                 factor = _GROW if error == 0.0 else min(_GROW, max(_SHRINK, _SAFETY * error ** (-1.0 / order)))
-                if error <= 1.0 or reached < wanted:
+                if error <= 1.0:
                     self.spent += self.estimate
-                    return float(min(largest, max(least, h * factor, size if cut and error <= 1.0 else 0.0)))
+                    shortened = cut or reached < wanted
+                    return float(min(largest, max(least, h * factor, size if shortened else 0.0)))
                 self.rejected += 1
                 if h * factor < least:
                     raise _StuckError(

@@ -213,6 +213,17 @@ def test_steps_grow_where_nothing_happens(loop):
     assert abs(found.t[-1] - 40.0) < 1e-12
 
 
+def test_events_of_steps_that_were_taken_back_are_not_told(system):
+    made = system({"clock": ("clock", {}), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
+    found = made.simulate(1.0, 0.4, tolerance=1e-2)
+    assert [event.time for event in found.info.events] == pytest.approx([0.25, 0.5, 0.75])
+    y = 0.0
+    for k in range(4):
+        y = (-1.0) ** k + (y - (-1.0) ** k) * np.exp(-0.5)
+    # the lag is exact for inputs that are held
+    np.testing.assert_allclose(found["lag.y"][-1], y, rtol=0, atol=1e-13)
+
+
 def test_largest_step_is_kept_and_smallest_one_named(loop):
     assert np.max(np.diff(loop.simulate(2.0, 0.01, tolerance=0.5, max_step=0.05).t)) <= 0.05 + 1e-12
     with pytest.raises(SimulationError, match=r"shorter ones are below min_step = 0\.01 s"):
@@ -400,6 +411,8 @@ def test_units_of_fixed_step_get_nothing_else(system):
     made = system({"plant": ("mass_fixed", {"x0": 0.1})})
     with pytest.raises(InputError, match="steps of different size, but plant cannot take them"):
         made.simulate(1.0, 0.1, instants=[0.33])
+    with pytest.raises(InputError, match=r"end is 10\.5 steps after the start, but plant take whole steps only"):
+        made.simulate(1.05, 0.1)
     assert made.simulate(1.0, 0.1).info.finished
 
 

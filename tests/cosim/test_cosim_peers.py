@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from arms import TIP, arm_system
 from scipy.linalg import expm
 
 from fmu_export.cosim import System, Unit, save_system
@@ -103,3 +104,15 @@ def test_fmpy_differs_by_its_first_step(written, tmp_path):
     whole = expm(0.01 * np.array([[0.0, 1.0, 0.0], [-4.0, -0.5, 1.0], [0.0, 0.0, 0.0]]))
     missing = [(np.linalg.matrix_power(whole[:2, :2], k) @ whole[:2, 2])[0] for k in range(100)]
     np.testing.assert_allclose(ours - theirs, missing, rtol=0, atol=1e-12)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("who", "module", "gap"), [("libcosim", "libcosimpy", 1e-10), ("ecos", "ecospy", 5e-4)])
+def test_flexible_arm_under_other_masters(tmp_path, who, module, gap):
+    """Our unit, built with pythonfmu, and controllers in C; Ecos differs by its first step, see above."""
+    made = arm_system(tmp_path, "pd")
+    file = made, save_system(made, tmp_path / "arm.ssp")
+    theirs = run_peer(who, module, file, 0.0025, 40, "arm", TIP, tmp_path)
+    ours = made.simulate(0.1, 0.0025, feedthrough=False)[f"arm.{TIP}"][1:]
+    assert np.ptp(ours) > 1e-3
+    np.testing.assert_allclose(theirs, ours, rtol=0, atol=gap)
