@@ -1,6 +1,6 @@
 """Algebraic loops: outputs z that depend at once on themselves, closed so that z = g(z).
 
-First fixed-point iteration, relaxed as Aitken's method in the form of Irons and Tuck suggests; where that does not
+First fixed-point iteration, relaxed by Aitken's method for vectors [IT69]; where that does not
 converge, Newton's method with Broyden's updates (MINPACK's hybrd) on the real variables of the loop.
 """
 

@@ -10,7 +10,7 @@ A macro step from t to t + h, with outputs y known at t:
 - Then, at t + h, outputs that depend on inputs at once are evaluated in the order of their dependencies, loops closed
   (`feedthrough`); without that, outputs are what a unit says after its step with the inputs of its beginning.
 
-Orders in h, for units that are exact: 1 with hold, 2 with linear inputs or iterations [AG01], [ACS13].
+Orders in h, for units that are exact: 1 with hold, 2 with linear inputs or iterations [ACS13].
 
 Richardson: a step h and two steps h/2 from the same state differ by (1 − 2⁻ᵖ) of the error of the former, so the
 error of the two is about their difference divided by 2ᵖ − 1.  The two are kept.
@@ -78,9 +78,9 @@ class Master:
         self.ports: list[Ports] = []
         self.point = self.wiring.new_point(experiment.start)
         self.t = experiment.start
+        self._ahead: Array | None = None
         self._saved: dict[int, Any] = {}
         self._stepped: list[int] = []
-        self._tick = 0
         self.steps = self.rejected = self.calls = self.iterations = 0
         self.residual = self.estimate = self.spent = 0.0
         self.events: list[Event] = []
@@ -134,6 +134,7 @@ class Master:
         """Outputs of all units that are at this time, in the order of dependencies, then their inputs."""
         point = self.point
         here = [k for k in range(len(self.ports)) if point.times[k] == self.t]
+        self._ahead = self._extrapolated(self.wiring.slopes(point)) if self.linear else None
         for k in here:
             self.ports[k].read(point.y, point.discrete)
         for group in groups:
@@ -147,10 +148,20 @@ class Master:
                     self._evaluate(k)
         if groups:
             for k in here:
-                self.ports[k].write(self.wiring.into(k, point.y), point.discrete)
+                self.ports[k].write(self._into(k), point.discrete)
+
+    def _extrapolated(self, slopes: Array) -> Array | None:
+        """What outputs of units that wait for the end of a longer step have gained since their own time."""
+        waited = self.t - self.point.times
+        return slopes * waited[self.wiring.owner] if np.any(waited) else None
+
+    def _into(self, k: int) -> Array:
+        """The inputs of a unit at this time."""
+        y = self.point.y
+        return self.wiring.into(k, y if self._ahead is None else y + self._ahead)
 
     def _evaluate(self, k: int) -> None:
-        self.ports[k].write(self.wiring.into(k, self.point.y), self.point.discrete)
+        self.ports[k].write(self._into(k), self.point.discrete)
         self.ports[k].read(self.point.y, self.point.discrete)
 
     def _close(self, group: Group, members: list[int], where: str) -> None:
@@ -172,12 +183,10 @@ class Master:
         """Lines that the inputs follow from here on, of units that begin a step of their own here."""
         point, wiring = self.point, self.wiring
         slopes = wiring.slopes(point) if self.linear else None
-        y = point.y
-        if slopes is not None and np.any(point.times != self.t):
-            y = y + slopes * (self.t - point.times)[wiring.owner]
+        self._ahead = self._extrapolated(slopes) if slopes is not None else None
         for k in range(len(self.ports)):
             if point.times[k] == self.t:
-                point.u0[k] = wiring.into(k, y)
+                point.u0[k] = self._into(k)
                 if slopes is not None:
                     point.rate[k] = wiring.factor[k] * slopes[wiring.index[k]]
 
@@ -244,9 +253,7 @@ class Master:
                 new[k] = True
                 if target is None:
                     point.discrete = discrete
-        if not self.sequential:
-            for k in due:
-                self.ports[k].read(y, discrete)
+        # with Jacobi, outputs are read where they settle
         h_before = point.times.copy()
         for k in due:
             part = wiring.slice(k)
@@ -295,6 +302,9 @@ class Master:
     def _return_aside(self, kept: tuple[Point, float, list[Any]]) -> None:
         point, self.t, states = kept
         self.point = point.copy()
+        # what happened after it has not
+        self.events = [event for event in self.events if event.time <= self.t]
+        self.message = ""
         for port, state in zip(self.ports, states, strict=True):
             port.slave.restore(state)
 
@@ -381,16 +391,20 @@ class Master:
         whole = self.point.y.copy()
         if self.message:
             return reached, 0.0
+        # the halves end where the whole was discarded, and meet nothing there
+        met = [event for event in self.events if event.time == reached]
         self._return_aside(kept)
         start = self.t
         middle = start + 0.5 * (reached - start)
         if self._reach(middle) < middle or self._reach(reached) < reached:
             # a unit that discards half a step and not the whole: what is reached counts, and no estimate
             return self.t, 1.0
+        self.events += met
         order = 1 if fresh and not self.plan.iterations else self._accuracy()
         size = self.wiring.nominal + np.abs(self.point.y)
         error = float(np.max(np.abs(self.point.y - whole) / size, initial=0.0)) / (2.0**order - 1.0)
-        self.estimate = error
+        # an estimate that is no number is no small one
+        self.estimate = error = error if math.isfinite(error) else math.inf
         return reached, error / self.plan.tolerance * (self.plan.end - self.plan.start) / (reached - start)
 
     def _accuracy(self) -> int:
@@ -454,7 +468,8 @@ class Master:
         length = self.plan.end - self.plan.start
         with Progress(length, self.system.name, progress) as bar, _CtrlC() as ctrl_c:
             try:
-                with self.open():
+                # what is not finite is refused by units, or shows in the results
+                with np.errstate(over="ignore", invalid="ignore"), self.open():
                     self._record()
                     for t in self._go():
                         self._record()
@@ -538,12 +553,13 @@ class Master:
         cut = wanted - start < size * (1.0 - SMALLEST)
         try:
             while True:
-                h = wanted - start
                 reached, error = self._controlled(wanted, kept)
+                h = reached - start
                 factor = _GROW if error == 0.0 else min(_GROW, max(_SHRINK, _SAFETY * error ** (-1.0 / order)))
-                if error <= 1.0 or reached < wanted:
+                if error <= 1.0:
                     self.spent += self.estimate
-                    return float(min(largest, max(least, h * factor, size if cut and error <= 1.0 else 0.0)))
+                    shortened = cut or reached < wanted
+                    return float(min(largest, max(least, h * factor, size if shortened else 0.0)))
                 self.rejected += 1
                 if h * factor < least:
                     raise _StuckError(

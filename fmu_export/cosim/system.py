@@ -368,6 +368,15 @@ class System:
                     f"needs steps of different size, but {', '.join(stiff)} cannot take them "
                     "(canHandleVariableCommunicationStepSize is false)",
                 )
+        if stiff and experiment.step and math.isfinite(experiment.end - experiment.start):
+            count = (experiment.end - experiment.start) / experiment.step
+            worst = max(self.units[name].every for name in stiff)
+            if abs(count / worst - round(count / worst)) > 1e-6:
+                yield (
+                    (*prefix, "end"),
+                    f"is {count:.6g} steps after the start, but {', '.join(stiff)} take whole steps only "
+                    f"(canHandleVariableCommunicationStepSize is false); expected a multiple of {worst}",
+                )
         for crossing in experiment.crossings:
             yield from self._check_crossing(crossing, prefix)
 
@@ -394,7 +403,7 @@ class System:
         step: float | None = None,
         *,
         set: Mapping[str, Any] | None = None,  # noqa: A002
-        progress: bool | None = False,
+        progress: bool | None = None,
         debug: bool = False,
         rollback: bool = True,
         **options: Any,
@@ -402,7 +411,7 @@ class System:
         """Run it: the default experiment, and whatever is given instead.
 
         `options` are the other fields of Experiment; `set` gives start values as {"unit.variable": value}.
-        `progress` shows a bar (None: on a terminal).  `debug` lets units log everything.  Without `rollback`
+        `progress` shows a bar (None: if there is a terminal).  `debug` lets units log everything.  Without `rollback`
         no states are kept for steps that a unit may discard.  SimulationError if it fails, with the result so far.
         """
         from fmu_export.cosim.master import Master

@@ -1,0 +1,57 @@
+"""Runs an SSP file under another master and writes the numbers of one output: a process of its own for each.
+
+python peer_run.py libcosim|ecos|fmpy FILE.ssp STEP COUNT UNIT VARIABLE REFERENCE OUT.npy
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import zipfile
+
+import numpy as np
+
+
+def libcosim(file: str, h: float, n: int, unit: str, variable: str, reference: int) -> list[float]:
+    """Values at h, 2h, …; the first value is not observed."""
+    from libcosimpy.CosimExecution import CosimExecution
+    from libcosimpy.CosimObserver import CosimObserver
+
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(file) as archive:
+            archive.extractall(folder)
+        execution = CosimExecution.from_ssp_file(folder, step_size=round(h * 1e9))
+        observer = CosimObserver.create_last_value()
+        execution.add_observer(observer)
+        slave = execution.slave_index_from_instance_name(unit)
+        out = []
+        for _ in range(n):
+            execution.step()
+            out.append(observer.last_real_values(slave, [reference])[0])
+        return out
+
+
+def ecos(file: str, h: float, n: int, unit: str, variable: str, reference: int) -> list[float]:
+    from ecospy import EcosSimulation
+
+    with EcosSimulation(step_size=h, ssp_path=file) as simulation:
+        simulation.init(parameter_set="initialValues")
+        out = []
+        for _ in range(n):
+            simulation.step()
+            out.append(simulation.get_real(f"{unit}::{variable}"))
+        simulation.terminate()
+        return out
+
+
+def fmpy(file: str, h: float, n: int, unit: str, variable: str, reference: int) -> list[float]:
+    """Rows carry the time at the beginning of their step and values from its end."""
+    from fmpy.ssp.simulation import simulate_ssp
+
+    return list(simulate_ssp(file, stop_time=(n - 0.5) * h, step_size=h)[f"{unit}.{variable}"])
+
+
+if __name__ == "__main__":
+    who, file, h, n, unit, variable, reference, out = sys.argv[1:]
+    values = globals()[who](file, float(h), int(n), unit, variable, int(reference))
+    np.save(out, np.array(values))

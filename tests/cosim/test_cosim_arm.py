@@ -1,0 +1,65 @@
+"""A flexible arm of ours under controllers of other tools: the loop of units against the same loop in one process."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arms import TIP, arm_system, has_unifmu, one_process
+
+from fmu_export.cosim import load_system, save_system
+
+END = 0.2
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("arm")
+    return lambda *kinds: arm_system(folder, *kinds)
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """The tip in one process, 10 ms apart."""
+    return one_process(END)[TIP]
+
+
+def error(system, h, exact, **options):
+    found = system.simulate(END, h, **options)
+    return float(np.max(np.abs(found[f"arm.{TIP}"][:: round(0.01 / h)] - exact)))
+
+
+@pytest.mark.parametrize(("options", "order"), [({}, 1), ({"extrapolation": "linear"}, 2), ({"iterations": 2}, 2)])
+def test_arm_under_controllers_in_c_converges_to_one_process(shop, alone, options, order):
+    coarse, fine = (error(shop("pd"), h, alone, **options) for h in (0.005, 0.0025))
+    assert abs(np.log2(coarse / fine) - order) < 0.35
+    assert fine < 2e-4
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not has_unifmu(), reason="unifmu is not installed: pip install 'liegeo[cosim-peers]'")
+def test_arm_under_controllers_of_three_tools(shop, alone):
+    """One joint each: C, pythonfmu, unifmu, which computes in its step and is one step late; errors fall with h."""
+    system = shop("pd", "script_pd", "unifmu_pd")
+    coarse, fine = (error(system, h, alone) for h in (0.005, 0.0025))
+    assert 1.6 < coarse / fine < 2.5
+    assert fine < 5e-4
+
+
+def test_arm_under_a_script_is_the_arm_under_c(shop):
+    one, other = (shop(kind).simulate(0.1, 0.005)[f"arm.{TIP}"] for kind in ("pd", "script_pd"))
+    np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+def test_arm_with_error_control(shop, alone):
+    found = shop("pd").simulate(0.1, 0.002, tolerance=1e-3, extrapolation="linear", instants=[0.05])
+    here = np.interp(np.arange(11) * 0.01, found.t, found[f"arm.{TIP}"])
+    assert found.info.error < 1e-3
+    assert abs(here[-1] - alone[10]) < 1e-3
+    assert 10 < found.info.steps < 400
+
+
+def test_arm_goes_through_ssp(shop, tmp_path):
+    system = shop("pd")
+    again = load_system(save_system(system, tmp_path / "arm.ssp"))
+    assert again.starts == system.starts
+    np.testing.assert_array_equal(again.simulate(0.05, 0.005).table, system.simulate(0.05, 0.005).table)

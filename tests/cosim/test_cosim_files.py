@@ -1,0 +1,268 @@
+"""System files: what they say, all that is wrong with one told together, and what is written back."""
+
+from __future__ import annotations
+
+import zipfile
+
+import numpy as np
+import pytest
+
+from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit, load_system, save_system
+from fmu_export.cosim.quantities import conversion, from_base, from_name
+from liegeo.errors import InputError, ModelError, ModelFileError
+
+TEXT = """\
+cosim: 1
+name: loop
+description: a mass under a controller in millimetres
+units:
+  plant:
+    fmu: mass.fmu
+    start: {x0: 100 mm, m: 1}
+  control:
+    fmu: pd_mm.fmu
+    start: {r: 0.5 m, kp: 0.008}
+    every: 2
+connections:
+  - plant.x -> control.y
+  - plant.v->control.v
+  - {from: control.u, to: plant.force, factor: 1, offset: 0.25}
+outputs: [plant.*, control.u]
+experiment:
+  end: 2 s
+  step: 10 ms
+  algorithm: gauss-seidel
+  order: [control, plant]
+  extrapolation: linear
+  feedthrough: false
+  events: [0.5 s, 1.25]
+"""
+
+
+def problems(path):
+    with pytest.raises(ModelFileError) as caught:
+        load_system(path)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def test_file_says_what_it_says(folder):
+    system = load_system(folder(TEXT, "mass", "pd_mm"))
+    assert (system.name, list(system.units)) == ("loop", ["plant", "control"])
+    assert system.starts == {"plant": {"x0": 0.1, "m": 1.0}, "control": {"r": 500.0, "kp": 0.008}}
+    assert system.units["control"].every == 2
+    assert [link.linear for link in system.links] == [Linear(1000.0), Linear(), Linear(1.0, 0.25)]
+    want = Experiment(0.0, 2.0, 0.01, "gauss-seidel", ("control", "plant"), "linear", 0, False, instants=(0.5, 1.25))
+    assert system.experiment == want
+    assert system.simulate(0.1).names == ("time", "plant.x", "plant.v", "plant.a", "control.u")
+
+
+def test_file_is_written_back(folder, tmp_path):
+    system = load_system(folder(TEXT, "mass", "pd_mm"))
+    again = load_system(save_system(system, tmp_path / "again.yaml"))
+    for key in ("units", "connections", "outputs", "experiment", "name", "description"):
+        assert getattr(again, key) == getattr(system, key), key
+    watched = system.changed(
+        units={name: Unit(unit.fmu, unit.start) for name, unit in system.units.items()},
+        experiment=Experiment(end=1.0, tolerance=1e-3, crossings=(Crossing("plant.x", "20 cm", "up", True),)),
+    )
+    again = load_system(save_system(watched, tmp_path / "watched.yml"))
+    assert again.experiment == watched.experiment
+    np.testing.assert_array_equal(again.simulate(step=0.1).table, watched.simulate(step=0.1).table)
+    (tmp_path / "inner").mkdir()
+    with pytest.raises(InputError, match=r"unit 'plant' is mass\.fmu in another folder .* or write an \.ssp"):
+        save_system(system, tmp_path / "inner" / "away.yaml")
+    with pytest.raises(InputError, match=r"save_system: 'a\.txt' ends in '\.txt', expected one of"):
+        save_system(system, tmp_path / "a.txt")
+
+
+def test_all_problems_are_told_with_their_lines(folder):
+    text = """\
+cosim: 2
+unit: {}
+units:
+  plant: {fmu: mass.fmu, start: {x0: 3 kg, y0: 1, x: 2}}
+  control: {fmu: pd.fmu, every: 0}
+  other: {fmu: ../mass.fmu}
+  third: {fmu: mas.fmu}
+  fourth: {start: {}}
+connections:
+  - plant.x -> control.v
+  - plant.x -> control.z
+  - plan.x -> control.y
+  - control.u -> plant.force
+  - control.u -> plant.force
+  - control.y -> plant.force
+  - plant.x
+  - {to: plant.force}
+  - 3
+outputs: [plant.x, nothing.*]
+experiment:
+  end: 2 kg
+  step: -1 ms
+  algorithm: euler
+  order: [plant]
+  iterations: two
+  feedthrough: 1
+  events: [{crosses: 1}, {when: plant.q}, {when: plant.x, direction: left}, {when: plant.x, stop: 1}]
+"""
+    found = problems(folder(text, "mass", "pd"))
+    for line in (
+        "system.yaml:1:1: cosim is 2, expected 1, the version of the format.",
+        "system.yaml:2:1: unit is no key here. Did you mean 'units'?",
+        "units.plant.start.x0 is '3 kg', which is a mass, expected something in 'm'.",
+        "units.plant.start.y0 is no variable of 'mass.fmu'. There are: m, d",
+        "units.plant.start.x is computed by the unit (output), expected a parameter",
+        "units.control.every is 0, expected a number of macro steps",
+        "system.yaml:6:11: units.other.fmu is '../mass.fmu', expected a file in the folder",
+        "units.third.fmu is 'mas.fmu', which is not a file in the folder of the model. Did you mean 'mass.fmu'?",
+        "system.yaml:8:3: units.fourth.fmu is missing, expected the name of a file.",
+        "system.yaml:10:5: connections[0] 'plant.x -> control.v' connects 'm' to 'm/s', which are of different",
+        "'plant.x -> control.z' names 'control.z', which is no variable of unit 'control'. There are: r, y, v.",
+        "'plan.x -> control.y' names 'plan.x', but there is no unit 'plan'. Did you mean 'plant'?",
+        "system.yaml:14:5: connections[4] 'control.u -> plant.force' drives an input that",
+        "names 'control.y', which is of causality input, expected an output.",
+        "connections[6] 'plant.x' is no connection, expected unit.output -> unit.input.",
+        "connections[7] has no 'from', expected from and to.",
+        "connections[8] is 3, expected unit.output -> unit.input.",
+        "experiment.end is '2 kg', which is a mass, expected a time in s.",
+        "experiment.step is -0.001, must be > 0.",
+        "experiment.algorithm is 'euler', expected jacobi or gauss-seidel.",
+        "experiment.iterations is 'two', expected how often a step is repeated",
+        "experiment.feedthrough is 1, expected true or false.",
+        "experiment.events[0] has no 'when', expected unit.variable",
+        "experiment.events[2].direction is 'left', expected both, up, down.",
+        "experiment.events[3].stop is 1, expected true or false.",
+    ):
+        assert any(line in entry for entry in found), (line, found)
+    assert found == sorted(found, key=lambda entry: int(entry.split(":")[1]))
+
+
+def test_patterns_and_crossings_are_checked(folder):
+    text = "cosim: 1\nunits: {a: lag.fmu}\noutputs: [b.*]\nexperiment: {events: [{when: a.q}]}\n"
+    found = problems(folder(text, "lag"))
+    assert any("outputs[0] 'b.*' matches no variable" in entry for entry in found)
+    assert any("experiment.events names 'a.q', but there is no variable 'q' in unit 'a'" in entry for entry in found)
+    text = "cosim: 1\nunits: {a: clock.fmu}\nexperiment: {events: [{when: a.ticks}, x]}\n"
+    found = problems(folder(text, "clock"))
+    assert any("names 'a.ticks', which is of type Integer, expected Real" in entry for entry in found)
+    assert any("experiment.events[1] is 'x', expected a time in s" in entry for entry in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("cosim: 1\n", "units has no units, expected at least one FMU"),
+        ("- 1\n", "is [1], expected a mapping"),
+        ("cosim: 1\nunits: []\nconnections: {}\n", "connections is an empty mapping, expected a list"),
+        ("cosim: 1\nname: 3\nunits: {a: lag.fmu}\n", "name is 3, expected text"),
+        ("cosim: 1\nunits: {'a b': lag.fmu}\n", "is called 'a b', expected a name without blanks"),
+        ("cosim: 1\nunits: {a: text.fmu}\n", "'text.fmu' is no FMU: "),
+        ("cosim: !!python/object 1\n", "nothing in a model file is executed"),
+    ],
+)
+def test_file_that_is_none(folder, tmp_path, text, said):
+    (tmp_path / "text.fmu").write_text("no zip")
+    found = problems(folder(text, "lag"))
+    assert any(said in entry for entry in found), found
+
+
+def test_wrong_suffix(tmp_path):
+    with pytest.raises(InputError, match=r"load_system: 'a\.json' ends in '\.json', expected one of \.yaml"):
+        load_system(tmp_path / "a.json")
+    with pytest.raises(ModelFileError, match="cannot be read: No such file"):
+        load_system(tmp_path / "none.yaml")
+
+
+def test_system_in_python_tells_all_problems(built):
+    with pytest.raises(
+        ModelError, match=r"system 'x': 2 problems:\nunits\.a\.fmu 'no\.fmu' cannot be read: No such file"
+    ) as e:
+        System({"a": Unit("no.fmu"), "b": Unit(built("lag"), {"T": "fast"})}, name="x")
+    assert "units.b.start.T is 'fast', expected a finite number in s, or with a unit." in str(e.value)
+    with pytest.raises(InputError, match="'a => b' is no connection"):
+        System({"a": Unit(built("lag"))}, ["a => b"])
+
+
+def test_types_must_be_alike(built):
+    units = {"clock": Unit(built("clock")), "lag": Unit(built("lag")), "sink": Unit(built("sink"))}
+    with pytest.raises(ModelError, match=r"'lag.y -> sink.n' connects a Real to a Integer; types must be alike"):
+        System(units, ["lag.y -> sink.n"])
+    with pytest.raises(ModelError, match="has a factor, but connects variables of type Integer, expected Real"):
+        System(units, [Connection("clock.ticks", "sink.n", Linear(2.0))])
+    with pytest.raises(ModelError, match=r"'a', expected unit.variable"):
+        System(units, [Connection("a", "sink.n")])
+    for start, said in (({"n": 1.5}, "is 1.5, expected a whole number"), ({"flag": 1}, "is 1, expected true or false"),
+                        ({"text": 1}, "is 1, expected text")):  # fmt: skip
+        with pytest.raises(ModelError, match=said):
+            System({"sink": Unit(built("sink"), start)})
+    assert (
+        System({"s": Unit(built("sink"), {"n": 2, "flag": True, "text": "a"})}).simulate(0.1, 0.1)["s.sum"][0] == 102.0
+    )
+
+
+def test_units_of_one_kind_in_one_process(built):
+    with pytest.raises(ModelError, match=r"'mass_once\.fmu' can be instantiated only once in a process, and 'a' is it"):
+        System({"a": Unit(built("mass_once")), "b": Unit(built("mass_once"))})
+    assert System({"a": Unit(built("mass")), "b": Unit(built("mass"))}).simulate(0.1, 0.1).info.finished
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('fmiVersion="2.0"', 'fmiVersion="3.0"', "'odd.fmu' is (of FMI 3.0, expected 2.0|no FMU)"),
+        ("<CoSimulation ", "<ModelExchange ", "'odd.fmu' is for model exchange only, expected co-simulation"),
+    ],
+)
+def test_fmus_of_other_kinds(built, tmp_path, old, new, said):
+    with zipfile.ZipFile(built("lag")) as archive:
+        text = archive.read("modelDescription.xml").decode()
+    if "ModelExchange" in new:
+        text = text.replace('canHandleVariableCommunicationStepSize="true" canInterpolateInputs="true"', "")
+    with zipfile.ZipFile(tmp_path / "odd.fmu", "w") as archive:
+        archive.writestr("modelDescription.xml", text.replace(old, new))
+    with pytest.raises(ModelError, match=said):
+        System({"a": Unit(tmp_path / "odd.fmu")})
+
+
+def test_unknown_units_connect_to_themselves_only(built):
+    units = {
+        "a": Unit(built("gain_odd")),
+        "b": Unit(built("gain_odd")),
+        "c": Unit(built("lag_m")),
+        "d": Unit(built("lag")),
+    }
+    assert System(units, ["a.y -> b.u", "b.y -> d.u"]).links[0].linear == Linear()
+    with pytest.raises(
+        ModelError, match=r"unit 'furlong_per_gizmo' has no BaseUnit in its modelDescription.xml; define it"
+    ):
+        System(units, ["a.y -> c.u"])
+    with pytest.raises(
+        ModelError, match="has a unit, but that of the variable is 'furlong_per_gizmo', which is not defined"
+    ):
+        System({"a": Unit(built("gain_odd"), {"u": "1 m"})})
+    with pytest.raises(ModelError, match="has a unit, but the variable has none; give a plain number"):
+        System({"a": Unit(built("lag"), {"u": "1 m"})})
+
+
+def test_conversions():
+    class Base:
+        def __init__(self, **powers):
+            self.__dict__.update(dict.fromkeys(("kg", "m", "s", "A", "K", "mol", "cd", "rad"), 0))
+            self.factor, self.offset = 1.0, 0.0
+            self.__dict__.update(powers)
+
+    celsius = from_base("degC", Base(K=1, offset=273.15))
+    kelvin = from_base("K", Base(K=1))
+    assert conversion(celsius, kelvin)(20.0) == pytest.approx(293.15)
+    assert conversion(kelvin, celsius)(293.15) == pytest.approx(20.0)
+    fahrenheit = from_base("degF", Base(K=1, factor=5.0 / 9.0, offset=273.15 - 32.0 * 5.0 / 9.0))
+    assert conversion(fahrenheit, celsius)(212.0) == pytest.approx(100.0)
+    assert conversion(from_name("mm"), from_name("m")) == Linear(0.001)
+    assert conversion(from_name("N.m"), from_name("N*m")) == Linear()
+    assert conversion(from_name("m/s2"), from_name("m/s^2")) == Linear()
+    assert conversion(from_name("rad/s"), from_name("1/s")) == Linear()
+    assert conversion(from_name("rpm"), from_name("rad/s")).factor == pytest.approx(np.pi / 30.0)
+    assert conversion(None, from_name("m")) == Linear()
+    with pytest.raises(InputError, match=r"connects 'Hz' .* to 'rad/s' .* mixes up turns and radians"):
+        conversion(from_name("Hz"), from_name("rad/s"))
+    assert Linear(2.0, 1.0).then(Linear(3.0, 4.0)) == Linear(6.0, 7.0)
