@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -705,6 +707,30 @@ print(ends[0].hex())
 """
     first = in_a_process(script, pendulum, HERE.parents[1]).stdout.strip()
     assert float.fromhex(first) == fmu_export.run(pendulum, 0.3)["hinge.angle"][-1]
+
+
+def test_a_host_that_is_no_python(pendulum, folder):
+    """In C, with libpython loaded before, as docs/fmu.md says; the library loaded and unloaded twice."""
+    library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "none")
+    compiler = shutil.which("cc")
+    if not sys.platform.startswith("linux") or compiler is None or not library.is_file() or library.suffix == ".a":
+        pytest.skip("no C compiler, or a Python without its shared library")
+    headers = Path(fmpy.__file__).parent / "c-code"
+    host = folder / "host"
+    subprocess.run([compiler, f"-I{headers}", "-o", str(host), str(HERE / "host.c"), "-ldl"], check=True)
+    with Unpacked(pendulum) as unpacked:
+        environment = {
+            **os.environ,
+            "LD_PRELOAD": str(library),
+            "PYTHONHOME": sys.base_prefix,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path.endswith("site-packages")),
+        }
+        done = subprocess.run(
+            [str(host), str(unpacked.folder), "pendulum"], env=environment, capture_output=True, text=True
+        )
+    assert done.returncode == 0, done.stderr
+    expected = fmu_export.run(pendulum, 1.0, interval=0.01, inputs={"motor.input": 0.5})["hinge.angle"][-1]
+    assert [float(line) for line in done.stdout.split()] == [pytest.approx(expected, abs=1e-13)] * 2
 
 
 # ---- controllers from other tools
