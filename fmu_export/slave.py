@@ -24,7 +24,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -377,11 +377,7 @@ class Slave(Fmi2Slave):
         elif not self._current:
             self._try_refresh(False)
         now = self._now
-        try:
-            return [now[k] for k in references]
-        except IndexError:
-            pass
-        return self._unknown(references)
+        return [now[k] for k in references]
 
     def _try_refresh(self, computed: bool) -> None:
         try:
@@ -403,9 +399,6 @@ class Slave(Fmi2Slave):
         if len(self._reads) < 1000:
             self._reads[references] = found
         return found
-
-    def _unknown(self, references: Sequence[int]) -> list[float]:
-        raise InputError(f"there are {len(self.unit.variables)} variables, asked for {list(references)}.")
 
     @_guarded(lambda references: [0] * len(references))
     def get_integer(self, references: list[int]) -> list[int]:
