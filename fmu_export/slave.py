@@ -24,7 +24,7 @@ import math
 import os
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -115,6 +115,8 @@ class Unit:
 
 # By GUID, which stands for the content: hosts unpack one unit into many folders.
 _UNITS: dict[str, Unit] = {}
+# Libraries that stay loaded, by path.
+_PINNED: set[str] = set()
 # The units of which this process has compiled everything.
 _WARM: set[str] = set()
 
@@ -375,11 +377,7 @@ class Slave(Fmi2Slave):
         elif not self._current:
             self._try_refresh(False)
         now = self._now
-        try:
-            return [now[k] for k in references]
-        except IndexError:
-            pass
-        return self._unknown(references)
+        return [now[k] for k in references]
 
     def _try_refresh(self, computed: bool) -> None:
         try:
@@ -401,9 +399,6 @@ class Slave(Fmi2Slave):
         if len(self._reads) < 1000:
             self._reads[references] = found
         return found
-
-    def _unknown(self, references: Sequence[int]) -> list[float]:
-        raise InputError(f"there are {len(self.unit.variables)} variables, asked for {list(references)}.")
 
     @_guarded(lambda references: [0] * len(references))
     def get_integer(self, references: list[int]) -> list[int]:
@@ -574,20 +569,26 @@ class Slave(Fmi2Slave):
 
 
 def _let_go(resources: Path) -> None:
-    """Have pythonfmu's library release the object that keeps Python running, while it is alive.
+    """Have pythonfmu's library release the object that keeps Python running while that object is alive.
 
     On Linux the library would do so after its static objects are destroyed: a use after free, where the library is
-    unloaded or the process ends, of which some processes die.  Released now, there is nothing left to release.  In a
-    host that is no Python that object owns the interpreter, and must stay; such a host did not start with a command
-    line of Python.
+    unloaded or the process ends, of which some processes die.  In a Python process the object has nothing to do, and is
+    released now.  In another host it owns the interpreter, so it is released when the process ends, before anything is
+    destroyed; and the library stays loaded until then, because numpy does not survive a second start of Python.
     """
-    if not sys.platform.startswith("linux") or not sys.orig_argv:
+    if not sys.platform.startswith("linux"):
         return
     for file in (resources.parent / "binaries" / "linux64").glob("*.so"):
         with contextlib.suppress(OSError, AttributeError):
-            # the one that is loaded, or none
-            library = ctypes.CDLL(str(file), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-            library.finalizePythonInterpreter()
+            # the one that is loaded, or none; a process that began as Python has a command line of Python
+            mode = os.RTLD_NOLOAD | os.RTLD_NOW | (0 if sys.orig_argv else os.RTLD_NODELETE)
+            library = ctypes.CDLL(str(file), mode=mode)
+            if sys.orig_argv:
+                library.finalizePythonInterpreter()
+            elif str(file) not in _PINNED:
+                _PINNED.add(str(file))
+                address = ctypes.cast(library.finalizePythonInterpreter, ctypes.c_void_p)
+                ctypes.CDLL(None).__cxa_atexit(address, None, None)
             _ctypes.dlclose(library._handle)
 
 
