@@ -128,7 +128,7 @@ def demo(
     folder: Annotated[Path, typer.Option("--folder", "-o", help="Where to write what it makes.")] = Path("liegeo-demo"),
     quiet: Quiet = False,
 ) -> None:
-    """Simulate a flexible robot arm under a controller; write data, a picture and a 3-D page.
+    """Simulate a flexible robot arm under a controller, in one process and as two FMUs; write data, picture, page.
 
     Example:  liegeo demo --folder /tmp/arm
     """

@@ -1,45 +1,44 @@
 """What `liegeo demo` does: the flexible arm of models/flexible_arm.yaml, swung to and fro by a controller.
 
-The controller follows a path of its joint angles, with what the path itself takes from the model's inverse dynamics
-(weight and inertia of the arm as it is bent now), and the rest from springs and dampers in the control law:
-
-    τ = ID(q, 0, q̈*) + K (q* − q) + D (q̇* − q̇).                                                     (1)
-
-It sees the joints only, as most robots do: the links bend as they like, and damping has to calm them.
+Twice: in one process, the controller a function; and by co-simulation, the arm and the controller each an FMI unit,
+which exchange angles and torques at every communication step.  The control law is in demo_controller.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo import dynamics, reports
+from liegeo import demo_controller, dynamics, reports
 from liegeo.analysis.statics import equilibrium
 from liegeo.errors import InputError
-from liegeo.io import load, shipped
+from liegeo.io import Mechanism, load, save, shipped
 from liegeo.model.forces import Actuator
 from liegeo.model.model import Model, State
 from liegeo.results import Result
 from liegeo.results.tables import write_whole
 from liegeo.view import write_page
 
+if TYPE_CHECKING:
+    from fmu_export.cosim import CosimResult
+
 Array = NDArray[np.float64]
 
 MODEL = "flexible_arm"
 TIP = "payload.tip"
-# There and back: where the joints go from the initial state, in rad, how long a swing takes and how long they stay.
+# Where the joints go from the initial state, in rad.
 SWING = {"yaw": np.radians(110.0), "shoulder": np.radians(15.0), "elbow": np.radians(-25.0)}
-MOVING, RESTING = 0.9, 1.1
-END = 2 * (MOVING + RESTING)
-# A fixed step: the controller is Python, and is called as seldom as it can be.
-STEP = 2e-3
+END = 2 * (demo_controller.MOVING + demo_controller.RESTING)
+# Of integration and of communication alike.  Units answer one step late: at 2 ms the light elbow would tremble.
+STEP = 1e-3
 # Of the controlled joints, in rad/s, and how much of critical damping they have.
-BANDWIDTH, DAMPING = 10.0, 0.8
+BANDWIDTH, DAMPING = 8.0, 0.8
 
 INTRODUCTION = """\
 [bold]A flexible robot arm under a controller[/bold]
@@ -49,92 +48,136 @@ Two links of thin aluminium tube, three motors, half a kilogram to carry: it swi
 WHAT_NEXT = """
 [bold]Next[/bold]
   open {page} in a browser: play, slow down, magnify the bending
-  liegeo new arm                  its model file: make a wall thinner
+  liegeo new arm                  the arm's model file: make a wall thinner
   liegeo simulate arm.yaml        its own experiment, without a controller
   liegeo view arm.yaml            see it live
-  liegeo modes arm.yaml           its natural frequencies"""
+  liegeo modes arm.yaml           its natural frequencies
+  liegeo fmu build arm.yaml       a unit for any FMI tool"""
 
 
 @dataclass(frozen=True)
 class Demo:
-    """What was made: the run, how it went, sentences about it, files."""
+    """What was made: both runs, how the first one went, sentences about them, files."""
 
     run: Result
+    units: CosimResult
     data: dict[str, Any]
     sentences: tuple[str, ...]
     files: tuple[Path, ...]
     page: Path
 
 
-def path(t: float) -> tuple[float, float, float]:
-    """How much of the swing is done, its rate and acceleration: there and back with the least jerk."""
-    back = t >= MOVING + RESTING
-    s = min((t - (MOVING + RESTING) * back) / MOVING, 1.0)
-    value = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
-    rate = 30.0 * s**2 * (1.0 - s) ** 2 / MOVING
-    acceleration = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s) / MOVING**2
-    return (1.0 - value, -rate, -acceleration) if back else (value, rate, acceleration)
-
-
 class Controller:
-    """(1), as a function of time and state that gives the inputs of the motors by name."""
+    """The control law for a model and its start: as a function of time and state, and as values for the unit."""
 
     def __init__(self, model: Model, start: State) -> None:
-        self.model = model
         group = model.group
         assert group is not None
-        self.motors = {f.name: f for f in self.model.tree.forces if isinstance(f, Actuator) and f.joint in SWING}
-        self.names = [motor.joint for motor in self.motors.values()]
-        self.at_q = [group.q[name].start for name in self.names]
-        self.at_v = [group.v[name].start for name in self.names]
-        self.gears = np.array([motor.gear for motor in self.motors.values()])
-        self.start = start.q[self.at_q]
-        self.swing = np.array([SWING[name] for name in self.names])
-        inertia = np.diag(dynamics.mass_matrix(self.model, start))[self.at_v]
-        self.stiffness, self.damping = inertia * BANDWIDTH**2, 2.0 * DAMPING * inertia * BANDWIDTH
+        self.motors = {f.joint: f for f in model.tree.forces if isinstance(f, Actuator) and f.joint in SWING}
+        self.at_q = [group.q[joint].start for joint in self.motors]
+        self.at_v = [group.v[joint].start for joint in self.motors]
+        self.told = self._settings(model, start)
 
-    def reference(self, t: float) -> tuple[Array, Array, Array]:
-        """q*, its rate and acceleration."""
-        value, rate, acceleration = path(t)
-        return self.start + value * self.swing, rate * self.swing, acceleration * self.swing
+    def _settings(self, model: Model, start: State) -> dict[str, dict[str, float]]:
+        """By joint: what demo_controller.SETTINGS lists."""
+        there = start.q.copy()
+        there[self.at_q] += [SWING[joint] for joint in self.motors]
+        away = equilibrium(model, State(there, start.v), hold=SWING)
+        weights = [dynamics.inverse_dynamics(model, state)[self.at_v] for state in (start, away)]
+        inertia = np.diag(dynamics.mass_matrix(model, start))[self.at_v]
+        return {
+            joint: {
+                "start": float(start.q[self.at_q[k]]),
+                "swing": float(SWING[joint]),
+                "weight": float(weights[0][k]),
+                "weight_there": float(weights[1][k]),
+                "inertia": float(inertia[k]),
+                "stiffness": float(inertia[k]) * BANDWIDTH**2,
+                "damping": 2.0 * DAMPING * float(inertia[k]) * BANDWIDTH,
+                "gear": float(motor.gear),
+            }
+            for k, (joint, motor) in enumerate(self.motors.items())
+        }
 
-    def __call__(self, t: float, state: State) -> Mapping[str, float]:
-        q, v, a = self.reference(t)
-        wanted = np.zeros(self.model.nv)
-        wanted[self.at_v] = a
-        still = State(state.q, np.zeros(self.model.nv), t)
-        torque = dynamics.inverse_dynamics(self.model, still, wanted)[self.at_v]
-        torque = torque + self.stiffness * (q - state.q[self.at_q]) + self.damping * (v - state.v[self.at_v])
-        return dict(zip(self.motors, torque / self.gears, strict=True))
+    def reference(self, t: float) -> Array:
+        """Where the joints should be."""
+        value = demo_controller.path(t)[0]
+        return np.array([told["start"] + value * told["swing"] for told in self.told.values()])
+
+    def __call__(self, t: float, state: State) -> dict[str, float]:
+        found = {}
+        for k, (joint, motor) in enumerate(self.motors.items()):
+            angle, speed = float(state.q[self.at_q[k]]), float(state.v[self.at_v[k]])
+            found[motor.name] = demo_controller.torque(self.told[joint], t, angle, speed)
+        return found
 
 
 def run(folder: Path, progress: bool | None = None) -> Demo:
-    """Simulate, and write data, a picture and a page into the folder; each file appears whole or not at all."""
+    """Simulate and co-simulate, and write all that belongs to it into the folder."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--folder: {folder} is a file, expected a folder. Give another name.")
     folder.mkdir(parents=True, exist_ok=True)
-    mechanism = load(shipped.find(MODEL))
-    with reports.compile_time() as compiled:
-        # from rest, as the weight has bent it
-        start = equilibrium(mechanism.compile(), mechanism.state(), hold=SWING)
-        controller = Controller(mechanism.compile(), start)
-        options = {"t_end": END, "output": END / 800, "step": STEP, "progress": progress}
-        result = mechanism.simulate(state=start, inputs=controller, **options)
-    files = (
+    with reports.compile_time() as before:
+        mechanism = settled(folder / "arm.yaml")
+        controller = Controller(mechanism.compile(), mechanism.state())
+    with reports.compile_time() as during:
+        options = {"t_end": END, "output": 4 * STEP, "step": STEP, "progress": progress}
+        result = mechanism.simulate(inputs=controller, **options)
+    data = reports.run_data(result, sum(during)) | {"compile_seconds": sum(before) + sum(during)}
+    files = [
+        folder / "arm.yaml",
         result.to_csv(folder / "arm.csv"),
         write_whole(folder / "arm.png", lambda file: file.write(_picture(result, controller))),
         write_page(result, folder / "arm.html", traces=TIP, plots=["*.angle", "*_motor.input"], title="Flexible arm"),
-    )
-    data = reports.run_data(result, sum(compiled))
-    return Demo(result, data, _sentences(result, controller), files, files[-1])
+    ]
+    units, made = cosimulate(mechanism, controller, folder)
+    sentences = _sentences(result, controller, units)
+    return Demo(result, units, data, sentences, (*files, *made), files[-1])
+
+
+def settled(file: Path) -> Mechanism:
+    """The arm, written to a model file of its own, which starts at rest, as the weight has bent it."""
+    given = load(shipped.find(MODEL))
+    model = given.compile()
+    start = equilibrium(model, given.state(), hold=SWING)
+    assert model.group is not None
+    assert given.document is not None
+    q = {name: _plain(start.q[place]) for name, place in model.group.q.items()}
+    return load(save(dataclasses.replace(given, document={**given.document, "initial": {"q": q}}), file))
+
+
+def _plain(values: Array) -> float | list[float]:
+    return values.tolist() if len(values) > 1 else float(values[0])
+
+
+def cosimulate(mechanism: Mechanism, controller: Controller, folder: Path) -> tuple[CosimResult, list[Path]]:
+    """Make units of the arm and of its controller, connect them, run them; the result, and what was written."""
+    from pythonfmu.builder import FmuBuilder
+
+    import fmu_export
+    from fmu_export.cosim import Connection, System, Unit, save_system
+
+    arm = fmu_export.build(mechanism, folder / "arm.fmu", step=STEP, interval=STEP)
+    script = Path(demo_controller.__file__)
+    other = Path(FmuBuilder.build_FMU(script, dest=folder / "controller.fmu"))
+    start = {f"{joint}_{name}": value for joint, told in controller.told.items() for name, value in told.items()}
+    wires = []
+    for joint, motor in controller.motors.items():
+        wires += [
+            Connection(f"arm.{joint}.angle", f"controller.{joint}_angle"),
+            Connection(f"arm.{joint}.speed", f"controller.{joint}_speed"),
+            Connection(f"controller.{joint}_torque", f"arm.{motor.name}.input"),
+        ]
+    system = System({"arm": Unit(arm), "controller": Unit(other, start=start)}, wires, name="arm under a controller")
+    file = save_system(system, folder / "system.yaml")
+    result = system.simulate(END, STEP, progress=False)
+    return result, [arm, other, file, result.to_csv(folder / "cosim.csv")]
 
 
 def deflection(result: Result) -> Array:
     """How far the tip is from where a rigid arm would have it, in metres."""
-    model = result.model
-    tip = result[f"{TIP}.position"]
-    rigid = np.array([_rigid_tip(model, q) for q in result.q])
-    return np.linalg.norm(tip - rigid, axis=1)
+    rigid = np.array([_rigid_tip(result.model, q) for q in result.q])
+    return np.linalg.norm(result[f"{TIP}.position"] - rigid, axis=1)
 
 
 def _rigid_tip(model: Model, q: Array) -> Array:
@@ -148,32 +191,39 @@ def _rigid_tip(model: Model, q: Array) -> Array:
     return dynamics.frame_pose(model, State(straight, np.zeros(model.nv)), TIP)[:3, 3]
 
 
-def _sentences(result: Result, controller: Controller) -> tuple[str, ...]:
+def difference(result: Result, units: CosimResult) -> float:
+    """The largest distance between the tips of both runs, in metres."""
+    tip = np.stack([units[f"arm.{TIP}.position.{axis}"] for axis in "xyz"], axis=1)
+    every = round(float(result.t[1] - result.t[0]) / float(units.t[1] - units.t[0]))
+    return float(np.linalg.norm(tip[::every] - result[f"{TIP}.position"], axis=1).max())
+
+
+def _sentences(result: Result, controller: Controller, units: CosimResult) -> tuple[str, ...]:
     bending = deflection(result)
-    reference = np.array([controller.reference(t)[0] for t in result.t])
+    reference = np.array([controller.reference(t) for t in result.t])
     missed = np.degrees(np.abs(result.q[:, controller.at_q] - reference).max())
+    apart = difference(result, units)
     return (
         f"The tip bends by up to {1e3 * bending.max():.0f} mm, at the end by {1e3 * bending[-1]:.1f} mm: its weight.",
-        f"The joints follow their path to {missed:.1f}°.\n",
+        f"The joints follow their path to {missed:.1f}°.",
+        f"As two FMUs that meet every {1e3 * STEP:g} ms, {END / units.info.seconds:.2g} × real time, the tip goes the same "
+        f"way to {1e3 * apart:.1f} mm.\n",
     )
 
 
 def _picture(result: Result, controller: Controller) -> bytes:
-    import io
-
     from matplotlib.figure import Figure
 
     from liegeo.results.plots import COLORS
 
     figure = Figure(figsize=(8.0, 6.4), layout="constrained")
     angles, bend, torques = figure.subplots(3, 1, sharex=True)
-    reference = np.degrees([controller.reference(t)[0] for t in result.t])
-    for k, name in enumerate(controller.names):
+    reference = np.degrees([controller.reference(t) for t in result.t])
+    for k, (joint, motor) in enumerate(controller.motors.items()):
         color = COLORS[k]
         angles.plot(result.t, reference[:, k], color=color, linewidth=4.0, alpha=0.25)
-        angles.plot(result.t, np.degrees(result.q[:, controller.at_q[k]]), color=color, label=name, linewidth=1.2)
-    for k, motor in enumerate(controller.motors):
-        torques.plot(result.t, result[f"{motor}.input"], color=COLORS[k], label=motor, linewidth=1.2)
+        angles.plot(result.t, np.degrees(result.q[:, controller.at_q[k]]), color=color, label=joint, linewidth=1.2)
+        torques.plot(result.t, result[f"{motor.name}.input"], color=color, label=motor.name, linewidth=1.2)
     bend.plot(result.t, 1e3 * deflection(result), color=COLORS[3], linewidth=1.2)
     for axis, label in (
         (angles, "joint angles [°]\nwide: their path"),
