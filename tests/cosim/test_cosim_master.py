@@ -588,6 +588,21 @@ def test_library_for_another_system(built, tmp_path):
     assert Path.cwd() == here
 
 
+def test_unit_that_gives_no_instance(system):
+    made = system({"fine": ("lag", {}), "refused": ("lag", {})})
+    with pytest.raises(SimulationError, match=r"unit 'refused': 'lag\.fmu' gave no instance\. It said: no licence for ref"):
+        made.simulate(1.0, 0.1)
+
+
+def test_unit_without_states_saves_none(system):
+    made = system({"a": ("lag_stateless", {})})
+    with (
+        Master(made, made.planned(1.0, 0.1)).open() as master,
+        pytest.raises(InputError, match=r"unit 'a': 'lag_stateless\.fmu' cannot save its state"),
+    ):
+        master.ports[0].slave.save()
+
+
 def test_all_fixtures_are_valid_fmus(built):
     from fmpy.validation import validate_fmu
 
