@@ -32,7 +32,7 @@ from fmu_export.cosim.graph import Group, unit_order
 from fmu_export.cosim.loops import LoopError, close_loop
 from fmu_export.cosim.results import CosimInfo, CosimResult, Event
 from fmu_export.cosim.signals import Point, Ports, Wiring
-from fmu_export.cosim.slave import LOGGER, Folders, Reals, Slave, UnitError
+from fmu_export.cosim.slave import LOGGER, Ear, Folders, Reals, Slave, UnitError
 from fmu_export.cosim.system import Crossing, Experiment, System, value_of
 from liegeo.errors import LiegeoError, SimulationError
 
@@ -105,8 +105,9 @@ class Master:
         with ExitStack() as stack:
             folders = Folders()
             stack.callback(folders.close)
+            ear = stack.enter_context(Ear())
             for k, name in enumerate(self.wiring.names):
-                slave = Slave(name, self.system.descriptions[name], folders, self.debug)
+                slave = Slave(name, self.system.descriptions[name], folders, ear, self.debug)
                 stack.callback(slave.close)
                 self.ports.append(Ports(slave, self.wiring, k))
             self._plan_records()

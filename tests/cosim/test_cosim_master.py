@@ -541,6 +541,27 @@ def test_messages_of_units_go_to_logging(loop, caplog):
     assert not caplog.records
 
 
+def test_messages_find_their_listener_after_fmpy_ran(loop, built, caplog, capsys):
+    """fmpy's native listener is one for the whole process, and does not notice when it is freed."""
+    import gc
+
+    from fmpy import simulate_fmu
+
+    options = {"fmi_type": "CoSimulation", "stop_time": 0.1, "output_interval": 0.1, "debug_logging": True}
+    for _ in range(3):
+        heard = []
+        simulate_fmu(str(built("lag")), **options, logger=lambda *said, heard=heard: heard.append(said))
+        assert heard
+        gc.collect()
+        caplog.clear()
+        with caplog.at_level(logging.INFO, logger="liegeo.cosim"):
+            loop.simulate(0.1, 0.1, debug=True)
+        assert [record.name for record in caplog.records] == ["liegeo.cosim.plant", "liegeo.cosim.control"]
+        capsys.readouterr()
+        simulate_fmu(str(built("lag")), **options)
+        assert "[OK] instantiated" in capsys.readouterr().out
+
+
 def test_the_same_run_twice_is_the_same(loop):
     np.testing.assert_array_equal(loop.simulate(0.5, 0.01).table, loop.simulate(0.5, 0.01).table)
 
@@ -590,7 +611,9 @@ def test_library_for_another_system(built, tmp_path):
 
 def test_unit_that_gives_no_instance(system):
     made = system({"fine": ("lag", {}), "refused": ("lag", {})})
-    with pytest.raises(SimulationError, match=r"unit 'refused': 'lag\.fmu' gave no instance\. It said: no licence for ref"):
+    with pytest.raises(
+        SimulationError, match=r"unit 'refused': 'lag\.fmu' gave no instance\. It said: no licence for ref"
+    ):
         made.simulate(1.0, 0.1)
 
 

@@ -20,7 +20,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 ROOT = Path(__file__).parents[2]
-sys.path += [str(ROOT / "tests"), str(ROOT / "tests" / "cosim")]
+sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests" / "cosim"))
 
 from arms import JOINTS, TIP, arm_system, one_process
 
@@ -49,8 +50,10 @@ def draw(alone, shown, errors) -> Figure:
     tip.set(xlabel="t / s", ylabel="height of the tip / m")
     tip.legend(frameon=False, fontsize=8)
     for mark, (name, found) in zip("osv^", errors.items(), strict=True):
-        orders.loglog(STEPS, found, marker=mark, markersize=4, linewidth=0.9, label=name)
-    orders.set(xlabel="macro step / s", ylabel="largest error of the tip / m")
+        orders.loglog([1e3 * h for h in STEPS], found, marker=mark, markersize=4, linewidth=0.9, label=name)
+    orders.set(xlabel="macro step / ms", ylabel="largest error of the tip / m")
+    orders.set_xticks([1e3 * h for h in STEPS], [f"{1e3 * h:g}" for h in STEPS])
+    orders.minorticks_off()
     off.set_axis_off()
     off.legend(*orders.get_legend_handles_labels(), frameon=False, fontsize=8, loc="center left")
     for axis in (angles, tip, orders):
