@@ -19,12 +19,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from matplotlib.figure import Figure
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests"))
-sys.path.append(str(ROOT / "tests" / "cosim"))
+sys.path.append(str(Path(__file__).parents[2] / "tests"))
+sys.path.append(str(Path(__file__).parents[2] / "tests" / "cosim"))
 
 from arms import JOINTS, TIP, arm_system, one_process
 
+ROOT = Path(__file__).parents[2]
 COLORS = {"yaw": "#0072B2", "shoulder": "#D55E00", "elbow": "#009E73"}
 BEHIND = {"color": "#999999", "linewidth": 3.0, "solid_capstyle": "round"}
 END, SPACING = 1.0, 0.01
