@@ -172,6 +172,16 @@ def test_loop_of_three_closes_at_every_step(system):
     np.testing.assert_allclose(y, 0.6 + 0.5 * 2.0 * 0.4 * y, rtol=0, atol=1e-9)
 
 
+def test_dependencies_that_nobody_lists_cost_time_only(system, loop):
+    """A unit without dependencies may depend on everything: a loop that closes at once, and the same numbers."""
+    made = system({"plant": ("mass_silent", {"x0": 0.1}), "control": ("pd", {"r": 0.5})}, WIRES)
+    assert made.loops
+    assert not loop.loops
+    for options in ({}, {"extrapolation": "linear"}, {"algorithm": "gauss-seidel"}):
+        one, other = (s.simulate(0.5, 0.01, **options)["plant.x"] for s in (made, loop))
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
 def test_loop_without_solution_is_named(system):
     """y = 1 + y has none."""
     made = system({"a": ("gain", {"c": 1.0, "k": 1.0})}, ["a.y -> a.u"])
