@@ -6,6 +6,7 @@ all that depends on it; states that are special, such as symmetric ones, are lef
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,8 +19,10 @@ from liegeo.errors import LiegeoError
 from liegeo.kernels import layout as at
 from liegeo.model.model import State
 
-# Random states; how far they are from the first; what counts as a change, beside the largest change there is.
-_STATES, _DISTANCE, _NOTHING = 3, 0.3, 1e-9
+# How far random states are from the first: joints, and by state, modes; halvings where that is too far.
+_DISTANCE, _MODAL, _HALVINGS = 0.3, (1e-6, 1e-3, 1e-2), 8
+# Changes of inputs, and the share of an output and of the largest change that is none.
+_CHANGES, _NOTHING = (1e-3, -1e-3, 1e2, -1e2), 1e-11
 
 
 def dependencies(machine: Machine, variables: Sequence[Variable]) -> dict[str, list[str]]:
@@ -30,16 +33,13 @@ def dependencies(machine: Machine, variables: Sequence[Variable]) -> dict[str, l
     found = np.zeros((len(outputs), len(inputs)), dtype=bool)
     random = np.random.default_rng(8)
     try:
-        for trial in range(_STATES + 1):
+        found |= _changes(machine)
+        for modal in _MODAL:
             machine.restore(saved)
-            if trial:
-                _move(machine, random)
-            try:
+            _move(machine, random, modal)
+            # far from where it begins a model may have no accelerations
+            with contextlib.suppress(LiegeoError):
                 found |= _changes(machine)
-            except LiegeoError:
-                # far from where it begins a model may have no accelerations
-                if not trial:
-                    raise
     finally:
         machine.restore(saved)
     return {name: [inputs[j] for j in np.flatnonzero(row)] for name, row in zip(outputs, found, strict=True)}
@@ -47,36 +47,38 @@ def dependencies(machine: Machine, variables: Sequence[Variable]) -> dict[str, l
 
 def _changes(machine: Machine) -> NDArray[np.bool_]:
     """Which outputs change with which inputs in this state."""
-    n = len(machine.w)
     before = machine.values().copy()
-    change = np.zeros((len(before), n))
+    found = np.zeros((len(before), len(machine.w)), dtype=bool)
     kept = machine.w.copy()
-    for j in range(n):
-        # small against limits of motors, large against round-off
-        for delta in (1e-3, -1e-3):
+    for j in range(len(machine.w)):
+        # small ones pass the limits of motors, large ones stand out from round-off
+        for delta in _CHANGES:
             machine.w[j] = kept[j] + delta
-            difference = np.abs(machine.values() - before)
-            change[:, j] = np.maximum(change[:, j], np.nan_to_num(difference))
+            change = np.nan_to_num(np.abs(machine.values() - before))
+            found[:, j] |= change > _NOTHING * (np.abs(before) + change.max(initial=0.0))
         machine.w[j] = kept[j]
-    scale = np.maximum(np.abs(before), 1.0)
-    return change > _NOTHING * 1e-3 * scale[:, np.newaxis]
+    return found
 
 
-def _move(machine: Machine, random: np.random.Generator) -> None:
+def _move(machine: Machine, random: np.random.Generator, modal: float) -> None:
     """To another state, on the constraints if there are any; if that cannot be, it stays."""
     model = machine.model
     group = model.group
     if group is None:
         return
-    y, nq, nv = machine.stepper.y, model.nq, model.nv
-    shift = random.uniform(-_DISTANCE, _DISTANCE, (2, nv))
+    y, nq = machine.stepper.y, model.nq
+    shift = random.uniform(-_DISTANCE, _DISTANCE, (2, model.nv))
     for body in range(len(model.bodies)):
-        # modes move little: what is a small angle at a joint would tear a stiff body apart
-        shift[:, model.modal_slice(body, at.EV)] *= 1e-6
-    state = State(group.retract(y[:nq].copy(), shift[0]), y[nq:] + shift[1], machine.t)
-    try:
-        if model.rows:
-            state = assemble(model, state, inputs=machine.drive)
-    except LiegeoError:
+        # what is a small angle at a joint may tear a stiff body apart
+        shift[:, model.modal_slice(body, at.EV)] *= modal
+    for _ in range(_HALVINGS):
+        state = State(group.retract(y[:nq].copy(), shift[0]), y[nq:] + shift[1], machine.t)
+        try:
+            if model.rows:
+                state = assemble(model, state, inputs=machine.drive)
+        except LiegeoError:
+            # not so far, then
+            shift *= 0.5
+            continue
+        y[:nq], y[nq:] = state.q, state.v
         return
-    y[:nq], y[nq:] = state.q, state.v

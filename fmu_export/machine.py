@@ -17,6 +17,7 @@ run that begins there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 from fmu_export.outputs import Outputs
 from fmu_export.variables import LINEAR, Settings, motion_inputs
 from liegeo.assembly import assemble, project
-from liegeo.errors import InputError, LiegeoError, SimulationError
+from liegeo.errors import AssemblyError, InputError, LiegeoError, SimulationError
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS, AdaptiveMethod, AdaptiveStepper, Method, Problem, Stepper
 from liegeo.integrate.adaptive import FINISHED, FULL
 from liegeo.integrate.methods import explain
@@ -34,6 +35,7 @@ from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
 from liegeo.model.checks import suggest
+from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 
@@ -86,7 +88,9 @@ class Machine:
         gravity: Mapping[int, float],
         start: float,
         stop: float | None,
+        y: Array | None = None,
     ) -> None:
+        """`y`, if given, is the state (q, v) at the start; otherwise it is what the mechanism and `initial` say."""
         _check(settings)
         self.settings = settings
         compiled = mechanism.compile()
@@ -107,9 +111,13 @@ class Machine:
         self._before = np.full(len(places) + 1, np.nan)
         self._end = self.w.copy()
         self._c = self._new_coefficients(self._t0)
-        self._floats = [_writable(self.drive.system.floats)] if self.drive.system.floats.flags.owndata else []
+        self._floats = [_writable(self.drive.system.floats)]
+        self._tables = [self._rows_of_tables(F) for F in self._floats]
         self._set_coefficients(self._t0)
-        state = self._state(mechanism, initial, float(start))
+        if y is None:
+            state = self._state(mechanism, initial, float(start))
+        else:
+            state = State(y[: self.model.nq], y[self.model.nq :], float(start))
         end = float(start) + 1.0 if stop is None or not stop > start else float(stop)
         problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=float(start), name=self.model.tree.name)
         method = METHODS[settings.method]
@@ -119,9 +127,14 @@ class Machine:
         else:
             self.stepper = Stepper(problem, method)
         self._floats.append(_writable(self.stepper._F))
+        self._tables.append(self._rows_of_tables(self._floats[-1]))
         self._set_coefficients(self._t0)
         self.t = float(start)
         self.steps = 0
+        self._nq, self._only_outside = self.model.nq, self.drive.only_outside
+        self._memory = self.stepper.memory
+        # inputs that are constant within a step
+        self._held = settings.extrapolation != LINEAR and not self._motions
         self._W = np.empty(self.drive.system.work)
         self._u = self._W[int(self.model.ints[at.N_WORK]) :][: self.model.nv + self.model.nu]
         self.outputs = Outputs(self.model, columns)
@@ -138,19 +151,33 @@ class Machine:
         state = model.state(q=q, v=v, t=start)
         if not model.rows:
             return state
-        return project(model, assemble(model, state, keep=mechanism.initial.keep, inputs=self.drive), self.drive)
+        keep, driven = mechanism.initial.keep, _driven_joints(model, self.places.tolist())
+        try:
+            closed = assemble(model, state, keep=keep, inputs=self.drive)
+        except AssemblyError:
+            if not driven & set(keep):
+                raise
+            # what is driven from outside goes where its inputs say
+            if isinstance(keep, Mapping):
+                keep = {name: speeds for name, speeds in keep.items() if name not in driven}
+            else:
+                keep = [name for name in keep if name not in driven]
+            closed = assemble(model, state, keep=keep, inputs=self.drive)
+        return project(model, closed, self.drive)
 
     # ---- inputs
 
     def _set_coefficients(self, t: float) -> None:
         """(1) from here, into every array that kernels read."""
         self._t0 = t
+        for rows in self._tables:
+            rows[:, 0] = t
+            rows[:, 2:] = self._c
+
+    def _rows_of_tables(self, F: Array) -> Array:
+        """Our tables: a row each, of where it begins, where it ends, and the coefficients."""
         n = len(self.places)
-        for F in self._floats:
-            if n:
-                rows = F[len(F) - n * (2 + _ORDER) :].reshape(n, 2 + _ORDER)
-                rows[:, 0] = t
-                rows[:, 2:] = self._c
+        return F[len(F) - n * (2 + _ORDER) :].reshape(n, 2 + _ORDER)
 
     def _new_coefficients(self, t: float) -> Array:
         c = np.zeros((len(self.places), _ORDER))
@@ -167,41 +194,34 @@ class Machine:
         """Accelerations jump: a method starts anew."""
         for F in (_writable(self.model.floats), *self._floats):
             F[at.GRAVITY + axis] = value
-        self._end[:] = np.nan
-        if not len(self._end):
-            self._restart()
+        self._restart()
 
     def _restart(self) -> None:
         """Forget what a method remembers of a motion under other inputs."""
         stepper = self.stepper
-        stepper.memory[:] = 0.0
+        self._memory[:] = 0.0
         if isinstance(stepper, AdaptiveStepper):
-            stepper.memory[0] = stepper.field(self.t, stepper.y)
+            self._memory[0] = stepper.field(self.t, stepper.y)
 
     # ---- motion
 
     def step(self, t: float, size: float) -> None:
         """From t to t + size; if that cannot be done, back to where it began, with a SimulationError."""
         stepper = self.stepper
-        saved = self.snapshot()
+        memory = self._memory.copy() if len(self._memory) else None
+        control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else None
+        # arrays that are replaced, not written to, need no copy
+        saved = stepper.y.copy(), self._c, self._before, self._end, self.t, self._t0
         self.t = t
+        jumps = self.w.tobytes() != self._end.tobytes()
         # held inputs that stay as they are need no new coefficients
-        if len(self.places) and not (
-            self.settings.extrapolation != LINEAR and not self._motions and np.array_equal(self.w, self._end)
-        ):
-            self._c = self._new_coefficients(t)
-            self._set_coefficients(t)
-            if not np.array_equal(self.w, self._end):
-                if self._motions and self.model.rows:
-                    self._follow(t)
-                self._restart()
-            self._before[0], self._before[1:] = t, self.w
-            self._end = self._c[:, 2] + size * (self._c[:, 1] + size * self._c[:, 0])
+        if jumps or not self._held:
+            self._begin(t, size, jumps)
         try:
             if isinstance(stepper, AdaptiveStepper):
                 self._advance_adaptive(stepper, t, t + size)
             else:
-                n = max(1, int(np.ceil(size / self.settings.step * (1.0 - 1e-9))))
+                n = max(1, math.ceil(size / self.settings.step * (1.0 - 1e-9)))
                 if n > _MOST_STEPS:
                     raise SimulationError(
                         f"step: {n} internal steps of {self.settings.step:g} s in one of {size:g} s are too many.", None
@@ -212,11 +232,33 @@ class Machine:
                     raise self._failed(stepper.t, explain(stepper.problem.system, status))
             self.model.check_custom()
         except (LiegeoError, ArithmeticError):
-            self.restore(saved)
+            stepper.y[:], self._c, self._before, self._end, self.t, t0 = saved
+            if memory is not None:
+                self._memory[:] = memory
+            if isinstance(stepper, AdaptiveStepper):
+                stepper.control[:] = control
+            self._set_coefficients(t0)
             raise
         self.t = t + size
         if self.outputs.has_quaternions:
             self._signs = self.outputs.signs(*self._point(), self._signs)
+
+    def _begin(self, t: float, size: float, jumps: bool) -> None:
+        """The inputs of a communication step; a method that remembers others starts anew."""
+        if self._held:
+            self._c = self._c.copy()
+            self._c[:, 2] = self._end = self.w.copy()
+            for rows in self._tables:
+                rows[:, 4] = self._end
+        else:
+            self._c = self._new_coefficients(t)
+            self._set_coefficients(t)
+            self._before = np.array([t, *self.w])
+            self._end = self._c[:, 2] + size * (self._c[:, 1] + size * self._c[:, 0])
+        if jumps and self._motions:
+            self._follow(t)
+        if jumps and len(self._memory):
+            self._restart()
 
     def _follow(self, t: float) -> None:
         """Prescribed motions have been set: the state follows, as the constraints want it."""
@@ -249,8 +291,8 @@ class Machine:
 
     def _point(self) -> tuple[float, Array, Array, Array]:
         """t, q, v and u with the inputs as they are now."""
-        y, nq = self.stepper.y, self.model.nq
-        if self.drive.only_outside:
+        y, nq = self.stepper.y, self._nq
+        if self._only_outside:
             self._u[:] = self.drive.constants
         else:
             system = self.drive.system
@@ -272,13 +314,13 @@ class Machine:
         control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else np.zeros(0)
         return {
             "y": stepper.y.copy(),
-            "memory": stepper.memory.copy(),
+            "memory": self._memory.copy(),
             "control": control,
             "w": self.w.copy(),
-            "before": self._before.copy(),
-            "end": self._end.copy(),
-            "c": self._c.copy(),
-            "signs": self._signs.copy(),
+            "before": self._before,
+            "end": self._end,
+            "c": self._c,
+            "signs": self._signs,
             "times": np.array([self.t, self._t0, float(self.steps)]),
             "gravity": self.model.floats[at.GRAVITY : at.GRAVITY + 3].copy(),
         }
@@ -286,10 +328,10 @@ class Machine:
     def restore(self, saved: Mapping[str, Array]) -> None:
         stepper = self.stepper
         stepper.y[:] = saved["y"]
-        stepper.memory[:] = saved["memory"]
+        self._memory[:] = saved["memory"]
         if isinstance(stepper, AdaptiveStepper):
             stepper.control[:] = saved["control"]
-        self.w[:], self._before[:], self._end[:] = saved["w"], saved["before"], saved["end"]
+        self.w[:], self._before, self._end = saved["w"], np.array(saved["before"]), np.array(saved["end"])
         self._c = np.array(saved["c"]).reshape(len(self.places), _ORDER)
         self._signs = np.array(saved["signs"])
         self.t, t0, steps = (float(x) for x in saved["times"])
@@ -330,6 +372,13 @@ def _not_at(model: Model, inputs: Mapping[str, Any], places: set[int]) -> dict[s
     }
     outside = {name: np.zeros(n) for name, (part, n) in motion_inputs(model).items() if part.start in places}
     return {**others, **outside}
+
+
+def _driven_joints(model: Model, places: Sequence[int]) -> set[str]:
+    """The joints whose motion is prescribed from outside."""
+    motions = motion_inputs(model)
+    laws = [loop for loop in model.tree.loops if isinstance(loop, Motion) and loop.name in motions]
+    return {loop.joint for loop in laws if motions[loop.name][0].start in places}
 
 
 def _rows_of_motions(model: Model, places: Sequence[int]) -> list[tuple[int, int, int]]:

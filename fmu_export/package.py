@@ -47,6 +47,8 @@ from liegeo.simulation import usual_method
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "platformdirs", "pydantic", "pyyaml", "pint")
 _TIME = (1980, 1, 1, 0, 0, 0)
+# The oldest Python that liegeo runs on, as pyproject.toml has it.
+_PYTHON = (3, 11)
 
 _SCRIPT = '''\
 """The unit {name}, made by liegeo {version}."""
@@ -69,7 +71,7 @@ def _stop(text):
 
 def _check_needs():
     """Whether this Python has what the unit needs."""
-    missing = []
+    missing = [] if sys.version_info >= {python!r} else [f"Python {python[0]}.{python[1]} or later"]
     for name, low, high in {needed!r}:
         try:
             have = importlib.metadata.version(name)
@@ -244,7 +246,13 @@ def _content(
     resources["unit.json"] = json.dumps({"guid": guid, **described}, indent=1).encode()
     identifier = _identifier(given)
     script = _SCRIPT.format(
-        name=identifier, version=__version__, needed=needed, guid=guid, digest=short, sources=sources_digest()
+        python=_PYTHON,
+        name=identifier,
+        version=__version__,
+        needed=needed,
+        guid=guid,
+        digest=short,
+        sources=sources_digest(),
     )
     resources[f"unit_{short}.py"] = script.encode()
     resources["slavemodule.txt"] = f"unit_{short}".encode()

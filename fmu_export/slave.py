@@ -15,11 +15,16 @@ by name, and that is all.  What is known of the library (0.7.0) and shapes what 
 
 from __future__ import annotations
 
+import _ctypes
+import contextlib
+import ctypes
 import functools
 import json
 import math
+import os
+import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -95,6 +100,7 @@ class Unit:
         self.places = [int(self.variables[k].key[0]) for k in self.inputs]
         self.columns = [(self.variables[k].key[0], int(self.variables[k].key[1])) for k in self.outputs]
         self.factors = np.array([self.variables[k].factor for k in self.outputs])
+        self.scaled = bool((self.factors != 1.0).any())
         self._built: dict[tuple[tuple[str, float], ...], Mechanism] = {}
 
     def mechanism(self, given: Mapping[str, float], resources: Path) -> Mechanism:
@@ -109,6 +115,8 @@ class Unit:
 
 # By GUID, which stands for the content: hosts unpack one unit into many folders.
 _UNITS: dict[str, Unit] = {}
+# Libraries that stay loaded, by path.
+_PINNED: set[str] = set()
 # The units of which this process has compiled everything.
 _WARM: set[str] = set()
 
@@ -143,6 +151,7 @@ class Slave(Fmi2Slave):
         self._wrong: dict[int, float] = {}
         self._mode = INSTANTIATED
         self._resources = Path(given["resources"])
+        _let_go(self._resources)
         if self.guid not in _UNITS:
             _UNITS[self.guid] = Unit(self._resources)
         self.unit = _UNITS[self.guid]
@@ -302,7 +311,7 @@ class Slave(Fmi2Slave):
                 out[variable.key if role == INITIAL else variable.key[0]] = value
         return out
 
-    def _make(self) -> Machine:
+    def _make(self, y: Any = None) -> Machine:
         unit = self.unit
         inputs = [self._now[k] * unit.variables[k].factor for k in unit.inputs]
         return Machine(
@@ -315,6 +324,7 @@ class Slave(Fmi2Slave):
             gravity=self._of_role(GRAVITY),
             start=self._start,
             stop=self._stop,
+            y=y,
         )
 
     def _initialised(self) -> Machine:
@@ -345,10 +355,13 @@ class Slave(Fmi2Slave):
     def _refresh(self, computed: bool) -> None:
         """The values of outputs, those that take time only if they are asked for."""
         machine = self._initialised() if self._mode in (INSTANTIATED, INITIALISING) else self._machine_now()
-        values = (machine.values(computed) / self.unit.factors).tolist()
-        now = self._now
-        for reference, value in zip(self.unit.outputs, values, strict=True):
-            now[reference] = value
+        values = machine.values(computed)
+        if self.unit.scaled:
+            values = values / self.unit.factors
+        if self.unit.outputs:
+            # they follow each other
+            first = self.unit.outputs[0]
+            self._now[first : first + len(self.unit.outputs)] = values.tolist()
         self._current, self._complete = True, computed
 
     # ---- reading
@@ -364,11 +377,7 @@ class Slave(Fmi2Slave):
         elif not self._current:
             self._try_refresh(False)
         now = self._now
-        try:
-            return [now[k] for k in references]
-        except IndexError:
-            pass
-        return self._unknown(references)
+        return [now[k] for k in references]
 
     def _try_refresh(self, computed: bool) -> None:
         try:
@@ -390,9 +399,6 @@ class Slave(Fmi2Slave):
         if len(self._reads) < 1000:
             self._reads[references] = found
         return found
-
-    def _unknown(self, references: Sequence[int]) -> list[float]:
-        raise InputError(f"there are {len(self.unit.variables)} variables, asked for {list(references)}.")
 
     @_guarded(lambda references: [0] * len(references))
     def get_integer(self, references: list[int]) -> list[int]:
@@ -427,7 +433,8 @@ class Slave(Fmi2Slave):
         if plan is not False and self._mode == STEPPING and not self._wrong:
             total = sum(values)
             if total - total == 0.0:
-                self._machine_now().w[plan[0]] = np.array(values) * plan[1]
+                rows, factors = plan
+                self._machine_now().w[rows] = values if factors is None else np.array(values) * factors
                 now = self._now
                 for reference, value in zip(references, values, strict=True):
                     now[reference] = value
@@ -437,12 +444,18 @@ class Slave(Fmi2Slave):
             self._write(reference, value, REAL)
 
     def _plan_write(self, references: tuple[int, ...]) -> Any:
-        """Of references that are all inputs: where they stand among the inputs, and their factors.  Otherwise False."""
+        """Of references that are all inputs: where they stand among the inputs, and their factors, if they have any.
+
+        Otherwise False.
+        """
         where = {reference: k for k, reference in enumerate(self.unit.inputs)}
         plan: Any = False
         if references and all(reference in where for reference in references):
-            rows = np.array([where[reference] for reference in references])
-            plan = rows, np.array([self.unit.variables[reference].factor for reference in references])
+            rows: Any = np.array([where[reference] for reference in references])
+            if rows.tolist() == list(range(len(self.unit.inputs))):
+                rows = slice(None)
+            factors = np.array([self.unit.variables[reference].factor for reference in references])
+            plan = rows, factors if (factors != 1.0).any() else None
         if len(self._writes) < 1000:
             self._writes[references] = plan
         return plan
@@ -538,8 +551,9 @@ class Slave(Fmi2Slave):
             self._machine = None
         else:
             if not same:
-                self._machine = None
-            self._initialised().restore(state["machine"])
+                self._machine = self._make(np.array(state["machine"]["y"]))
+                self._show_parameters()
+            self._machine_now().restore(state["machine"])
         self._wrong, self._refused = dict(state["wrong_inputs"]), ""
         self._mode = state["mode"]
         self._current = self._complete = False
@@ -552,6 +566,30 @@ class Slave(Fmi2Slave):
     @staticmethod
     def _fmu_state_from_bytes(data: bytes) -> dict[str, Any]:
         return state_from_bytes(data)
+
+
+def _let_go(resources: Path) -> None:
+    """Have pythonfmu's library release the object that keeps Python running while that object is alive.
+
+    On Linux the library would do so after its static objects are destroyed: a use after free, where the library is
+    unloaded or the process ends, of which some processes die.  In a Python process the object has nothing to do, and is
+    released now.  In another host it owns the interpreter, so it is released when the process ends, before anything is
+    destroyed; and the library stays loaded until then, because numpy does not survive a second start of Python.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    for file in (resources.parent / "binaries" / "linux64").glob("*.so"):
+        with contextlib.suppress(OSError, AttributeError):
+            # the one that is loaded, or none; a process that began as Python has a command line of Python
+            mode = os.RTLD_NOLOAD | os.RTLD_NOW | (0 if sys.orig_argv else os.RTLD_NODELETE)
+            library = ctypes.CDLL(str(file), mode=mode)
+            if sys.orig_argv:
+                library.finalizePythonInterpreter()
+            elif str(file) not in _PINNED:
+                _PINNED.add(str(file))
+                address = ctypes.cast(library.finalizePythonInterpreter, ctypes.c_void_p)
+                ctypes.CDLL(None).__cxa_atexit(address, None, None)
+            _ctypes.dlclose(library._handle)
 
 
 def _as_written(variable: Variable) -> Any:

@@ -136,7 +136,9 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
             driver.unit.setReal([reference], [kept + 1e-3 * max(1.0, abs(kept))])
             change = np.abs(np.array(driver.values()) - before)
             driver.unit.setReal([reference], [kept])
-            for output, moved in zip(driver.outputs, change > 0.0, strict=True):
+            # less is round-off
+            moves = change > 1e-11 * (np.abs(before) + change.max(initial=0.0))
+            for output, moved in zip(driver.outputs, moves, strict=True):
                 if moved:
                     seen[output.name].add(variable.name)
         if not _same(driver.values(), before):

@@ -144,17 +144,30 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
     state = mechanism.state()
     values = Drive(model, dict(mechanism.experiment.inputs)).values(state.t, state.q, state.v)
     columns = {column.place: column for column in _columns_of_u(model)}
+    motions = motion_inputs(model)
     for name, said in _by_name("inputs", given, places):
         part = places[name]
+        # of a motion, value, rate and acceleration: what is said is about its value
+        of_each = motions[name][1] if name in motions else part.stop - part.start
         for place in range(part.start, part.stop):
-            column = columns[place]
-            start = values[place] if said.start is None else said.start
+            column, order = columns[place], (place - part.start) // of_each
+            here = _derivative(said, order)
+            start = values[place] if here.start is None else here.start
             yield _described(
                 Variable(structured(column.name), INPUT, (place,), INPUT, "continuous", start=float(start)),
-                said,
+                here,
                 column.unit,
                 f"{column.kind} of {name}",
             )
+
+
+def _derivative(said: files.Variable, order: int) -> files.Variable:
+    """What is said about a variable, for its first or second derivative by time."""
+    if order == 0:
+        return said
+    unit = None if said.unit is None else said.unit + ("/s" if order == 1 else "/s^2")
+    what = ("", "rate", "acceleration")[order]
+    return files.Variable(unit, None if said.description is None else f"{said.description}, its {what}")
 
 
 def input_places(model: Model) -> dict[str, slice]:

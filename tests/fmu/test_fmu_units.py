@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import fmpy
 import numpy as np
 import pytest
 from fmpy.fmi2 import fmi2LastSuccessfulTime
-from units import PENDULUM, compiled_controller, mechanism_unit, pendulum_file, script_controller
+from units import PENDULUM, compiled_controller, mechanism_unit, pendulum_file, script_controller, unifmu_controller
 
 import fmu_export
 import liegeo as lg
@@ -526,6 +528,40 @@ def test_what_a_unit_needs_is_checked(folder, monkeypatch, capfd):
         assert "no-such-package>=1.0,<2.0 (there is none), numpy>=99.0,<100.0 (there is " in text
 
 
+def test_a_unit_that_is_damaged(folder, pendulum):
+    """It is not instantiated, and says why; the host goes on."""
+    damaged = folder / "damaged.fmu"
+    whole = mechanism_unit(folder, "whole", PENDULUM.replace("2 kg", "3 kg"))
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(damaged, "w") as new:
+        for name in old.namelist():
+            data = old.read(name)
+            new.writestr(name, data.replace(b"axis", b"axes") if name.endswith("model.yaml") else data)
+    for _ in range(3):
+        with Unpacked(damaged) as unpacked, pytest.raises(SimulationError, match="axes is no key here"):
+            Instance(unpacked)
+    assert len(fmu_export.run(pendulum, 0.1)) == 11
+
+
+def test_reading_what_is_not_initialised(pendulum):
+    with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0, 1.0, {"length": -1.0})
+        (value,) = unit.getReal(unit.references(["hinge.angle"]))
+        assert math.isnan(value)
+        assert any("the unit is not initialised" in text for _, _, text in unit.messages)
+        unit.setReal(unit.references(["motor.input"]), [1.0])
+        assert "not initialised, because that failed" in unit.messages[-1][2]
+        unit.reset()
+        unit.initialise(0.0, 1.0)
+        assert unit.step(0.0, 0.01) == OK
+
+
+def test_motions_on_groups_are_no_inputs(folder):
+    hinge, ball = "revolute, parent: world, child: hub, axis: [0, 1, 0]", "spherical, parent: world, child: hub"
+    text = PRESCRIBED.replace(hinge, ball)
+    with pytest.raises(InputError, match=r"fmu: inputs: 'turn' is none of the model's inputs\."):
+        mechanism_unit(folder, "ball", text.replace("axle.angle: , axle.speed: , ", ""))
+
+
 def test_another_liegeo_in_the_process(folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(package, "__version__", "99.1.0")
@@ -707,6 +743,30 @@ print(ends[0].hex())
     assert float.fromhex(first) == fmu_export.run(pendulum, 0.3)["hinge.angle"][-1]
 
 
+def test_a_host_that_is_no_python(pendulum, folder):
+    """In C, with libpython loaded before, as docs/fmu.md says; the library loaded and unloaded twice."""
+    library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "none")
+    compiler = shutil.which("cc")
+    if not sys.platform.startswith("linux") or compiler is None or not library.is_file() or library.suffix == ".a":
+        pytest.skip("no C compiler, or a Python without its shared library")
+    headers = Path(fmpy.__file__).parent / "c-code"
+    host = folder / "host"
+    subprocess.run([compiler, f"-I{headers}", "-o", str(host), str(HERE / "host.c"), "-ldl"], check=True)
+    with Unpacked(pendulum) as unpacked:
+        environment = {
+            **os.environ,
+            "LD_PRELOAD": str(library),
+            "PYTHONHOME": sys.base_prefix,
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path.endswith("site-packages")),
+        }
+        done = subprocess.run(
+            [str(host), str(unpacked.folder), "pendulum"], env=environment, capture_output=True, text=True
+        )
+    assert done.returncode == 0, done.stderr
+    expected = fmu_export.run(pendulum, 1.0, interval=0.01, inputs={"motor.input": 0.5})["hinge.angle"][-1]
+    assert [float(line) for line in done.stdout.split()] == [pytest.approx(expected, abs=1e-13)] * 2
+
+
 # ---- controllers from other tools
 
 
@@ -733,13 +793,17 @@ def closed_loop(plant, controller, h, steps):
         return np.array([*rows, arm.getReal(shown)[0]])
 
 
-@pytest.fixture(scope="module", params=["C", "pythonfmu"])
+@pytest.fixture(scope="module", params=["C", "pythonfmu", "unifmu"])
 def controller(request, folder):
+    if request.param == "unifmu":
+        pytest.importorskip("unifmu")
+        pytest.importorskip("grpc")
+        return unifmu_controller(folder)
     return compiled_controller(folder) if request.param == "C" else script_controller(folder)
 
 
 def test_closed_loop(controller, pendulum, folder):
-    """With a controller in C or as a script: the same loop in one process, to the order of the macro step."""
+    """With a controller in C, as a script, or in a process of its own: the loop, to the order of the macro step."""
     mechanism = lg.load(folder / "pendulum.yaml")
     law = lambda t, state: min(max(60.0 * (1.0 - state.q[0]) - 8.0 * state.v[0], -100.0), 100.0)  # noqa: E731
     exact = mechanism.simulate(t_end=1.0, inputs={"motor": law}, step=2.0**-11)["hinge.angle"][-1]

@@ -3,12 +3,14 @@
     unit = mechanism_unit(folder)                 a pendulum with a motor, rigid
     pd = compiled_controller(folder)              a PD controller written in C, compiled by fmpy
     pd = script_controller(folder)                the same as a plain script for pythonfmu
+    pd = unifmu_controller(folder)                the same for unifmu, which runs it in a process of its own
 
 All controllers have the inputs reference, angle, speed, the output torque and the parameters kp, kd, bias, limit.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -74,3 +76,25 @@ def script_controller(folder: Path) -> Path:
     script = Path(folder) / "script_pd.py"
     shutil.copy(CONTROLLERS / "script_pd.py", script)
     return Path(FmuBuilder.build_FMU(script, dest=Path(folder) / "script_pd.fmu"))
+
+
+def unifmu_controller(folder: Path) -> Path:
+    """The same controller for unifmu.  Its state functions abort: the description says that it has none."""
+    made = Path(folder) / "unifmu_pd"
+    shutil.rmtree(made, ignore_errors=True)
+    command = "import sys, unifmu.cli; sys.exit(unifmu.cli.main())"
+    subprocess.run([sys.executable, "-c", command, "generate", "python", str(made)], check=True, capture_output=True)
+    shutil.copy(CONTROLLERS / "unifmu_pd.py", made / "resources" / "model.py")
+    launch = made / "resources" / "launch.toml"
+    launch.write_text(launch.read_text("utf-8").replace('"python3"', json.dumps(sys.executable)), encoding="utf-8")
+    text = (CONTROLLERS / "pd" / "modelDescription.xml").read_text("utf-8")
+    begin, end = text.index("<CoSimulation"), text.index("</CoSimulation>") + len("</CoSimulation>")
+    flags = 'modelIdentifier="unifmu" needsExecutionTool="true" canHandleVariableCommunicationStepSize="true"'
+    text = f"{text[:begin]}<CoSimulation {flags}/>{text[end:]}"
+    (made / "modelDescription.xml").write_text(text, encoding="utf-8")
+    path = Path(folder) / "unifmu_pd.fmu"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(made.rglob("*")):
+            if file.is_file():
+                archive.write(file, file.relative_to(made).as_posix())
+    return path

@@ -1,0 +1,65 @@
+/* A host that is no Python: loads a unit twice, drives it for a second, and says where it got.
+ *
+ *     host FOLDER IDENTIFIER
+ *
+ * FOLDER is an unpacked unit whose first variable is an input and whose second is an output.
+ */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fmi2Functions.h"
+
+static void logger(fmi2ComponentEnvironment environment, fmi2String name, fmi2Status status, fmi2String category,
+                   fmi2String message, ...)
+{
+    (void)environment, (void)name, (void)category;
+    if (status != fmi2OK)
+        fprintf(stderr, "%d: %s\n", status, message);
+}
+
+#define FUNCTION(name) name##TYPE *name = (name##TYPE *)dlsym(library, #name)
+
+int main(int argc, char **argv)
+{
+    char path[4096], uri[4096];
+    if (argc != 3)
+        return 1;
+    snprintf(path, sizeof path, "%s/binaries/linux64/%s.so", argv[1], argv[2]);
+    snprintf(uri, sizeof uri, "file://%s/resources", argv[1]);
+    for (int round = 0; round < 2; round++) {
+        void *library = dlopen(path, RTLD_NOW);
+        if (!library) {
+            fprintf(stderr, "%s\n", dlerror());
+            return 2;
+        }
+        FUNCTION(fmi2Instantiate);
+        FUNCTION(fmi2SetupExperiment);
+        FUNCTION(fmi2EnterInitializationMode);
+        FUNCTION(fmi2ExitInitializationMode);
+        FUNCTION(fmi2SetReal);
+        FUNCTION(fmi2DoStep);
+        FUNCTION(fmi2GetReal);
+        FUNCTION(fmi2Terminate);
+        FUNCTION(fmi2FreeInstance);
+        fmi2CallbackFunctions callbacks = {logger, calloc, free, NULL, NULL};
+        fmi2Component unit = fmi2Instantiate("unit", fmi2CoSimulation, "", uri, &callbacks, fmi2False, fmi2True);
+        if (!unit)
+            return 3;
+        fmi2SetupExperiment(unit, fmi2False, 0.0, 0.0, fmi2False, 0.0);
+        fmi2EnterInitializationMode(unit);
+        fmi2ExitInitializationMode(unit);
+        fmi2ValueReference input = 0, output = 1;
+        fmi2Real value = 0.5;
+        fmi2SetReal(unit, &input, 1, &value);
+        for (int k = 0; k < 100; k++)
+            if (fmi2DoStep(unit, 0.01 * k, 0.01, fmi2True) != fmi2OK)
+                return 4;
+        fmi2GetReal(unit, &output, 1, &value);
+        printf("%.17g\n", value);
+        fmi2Terminate(unit);
+        fmi2FreeInstance(unit);
+        dlclose(library);
+    }
+    return 0;
+}

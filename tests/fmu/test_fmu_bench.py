@@ -1,0 +1,29 @@
+"""The benchmark of units runs and says something."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.slow
+def test_bench(tmp_path):
+    file = tmp_path / "fmu.json"
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "tools/bench/fmu.py"), "--quick", "--json", str(file)],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "set + doStep + get" in done.stdout
+    numbers = json.loads(file.read_text("utf-8"))
+    assert numbers["unit, coordinates"]["variables"] == numbers["unit, frames"]["variables"] == 20
+    assert all(row["microseconds"] > 0.0 for row in numbers.values())

@@ -1,0 +1,206 @@
+"""What a communication step of a unit costs beside the same step in the process, in one run.
+
+    python tools/bench/fmu.py [--json FILE] [--quick]
+
+A chain of eight rods with four motors, 4 inputs and 16 outputs: set + doStep + get, one internal step of rkmk-4 each.
+
+- in process: `integrate.Stepper.advance`, no inputs and no outputs: what the unit cannot do without;
+- unit: FMI's functions called with arrays made beforehand, as a master in C does; outputs are joint angles and speeds,
+  or positions, velocities and accelerations of frames and energies, which take passes over the tree;
+- through fmpy: its methods, which make arrays from lists at each call;
+- nothing: a unit of pythonfmu that does nothing, for the same variables: what the library itself costs.
+
+Overhead is a unit's time less that of the step in the process; goal: ≤ 40 µs for 20 variables.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import json
+import math
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+import fmu_export
+import liegeo as lg
+from fmu_export.host import Instance, Unpacked
+from liegeo.integrate import RKMK4, Problem, Stepper
+from liegeo.motion import system
+
+GOAL, STEP, RODS, MOTORS = 40.0, 1e-3, 8, 4
+
+ROD = "{kind: rigid, mass: 1, inertia: [0.1, 0.1, 0.01], com: [0, 0, -0.5], frames: {end: [0, 0, -1]}}"
+COORDINATES = [f"j{k}.{what}" for what in ("angle", "speed") for k in range(RODS)]
+FRAMES = [
+    *(f"r{RODS - 1}.end.{what}" for what in ("position", "velocity", "acceleration")),
+    *(f"r{k}.end.position" for k in (1, 2)),
+    "energy",
+]
+
+NOTHING = """
+import sys
+from pythonfmu import Fmi2Causality, Fmi2Slave, Real
+sys.__dict__.setdefault("_nothing_keep", []).append(globals())
+
+class Nothing(Fmi2Slave):
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        for k in range(20):
+            setattr(self, f"x{k}", 0.0)
+            causality = Fmi2Causality.input if k < 4 else Fmi2Causality.output
+            self.register_variable(Real(f"x{k}", causality=causality))
+
+    def do_step(self, t, size):
+        return True
+
+    def terminate(self):
+        pass
+"""
+
+
+def model_file(folder: Path, name: str, outputs: list[str]) -> Path:
+    bodies = "\n".join(f"  r{k}: {ROD}" for k in range(RODS))
+    joints = "\n".join(
+        f"  j{k}: {{kind: revolute, parent: {f'r{k - 1}' if k else 'world'}, child: r{k}, axis: [0, 1, 0]"
+        + (", at: end}" if k else "}")
+        for k in range(RODS)
+    )
+    motors = "\n".join(f"  m{k}: {{kind: actuator, joint: j{k}}}" for k in range(MOTORS))
+    shown = "\n".join(f"    {each}:" for each in outputs)
+    text = (
+        f"liegeo: 1\nname: {name}\nbodies:\n{bodies}\njoints:\n{joints}\nforces:\n{motors}\n"
+        f"initial: {{q: {{j0: 0.3}}}}\nexperiment: {{method: rkmk-4, step: {STEP}, end: 1000}}\n"
+        f"fmu:\n  outputs:\n{shown}\n"
+    )
+    path = folder / f"{name}.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def median(call: Callable[[int], None], steps: int, repeats: int) -> float:
+    """Microseconds a call; the median of several rounds."""
+    found = []
+    for _ in range(repeats):
+        before = time.perf_counter()
+        for k in range(steps):
+            call(k)
+        found.append((time.perf_counter() - before) / steps * 1e6)
+    return float(np.median(found))
+
+
+class Driven:
+    """A unit under a master that makes its arrays once."""
+
+    def __init__(self, file: Path, n_inputs: int, n_outputs: int) -> None:
+        self.unpacked = Unpacked(file).__enter__()
+        self.unit = Instance(self.unpacked)
+        variables = self.unit.description.modelVariables
+        self.inputs = [v.valueReference for v in variables if v.causality == "input"][:n_inputs]
+        self.outputs = [v.valueReference for v in variables if v.causality == "output"][:n_outputs]
+        self.unit.initialise(0.0, 1e6)
+        fmu: Any = self.unit._fmu
+        self.component, library = fmu.component, fmu.dll
+        self.into = (ctypes.c_uint * len(self.inputs))(*self.inputs)
+        self.out = (ctypes.c_uint * len(self.outputs))(*self.outputs)
+        self.given, self.found = (ctypes.c_double * len(self.inputs))(), (ctypes.c_double * len(self.outputs))()
+        self.t = 0.0
+        self.set, self.step, self.get = library.fmi2SetReal, library.fmi2DoStep, library.fmi2GetReal
+        size = ctypes.c_size_t
+        self.step.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_double, ctypes.c_int]
+        for function in (self.set, self.get):
+            function.argtypes = [ctypes.c_void_p, ctypes.c_void_p, size, ctypes.c_void_p]
+
+    def plain(self, k: int) -> None:
+        for j in range(len(self.inputs)):
+            self.given[j] = math.sin(0.1 * k + j)
+        status = self.set(self.component, self.into, len(self.into), self.given)
+        status += self.step(self.component, self.t, STEP, 1)
+        self.t += STEP
+        status += self.get(self.component, self.out, len(self.out), self.found)
+        if status:
+            raise SystemExit(f"the unit failed: {self.unit.said()}")
+
+    def through_fmpy(self, k: int) -> None:
+        self.unit.setReal(self.inputs, [math.sin(0.1 * k + j) for j in range(len(self.inputs))])
+        self.unit.doStep(self.t, STEP)
+        self.t += STEP
+        self.unit.getReal(self.outputs)
+
+    def close(self) -> None:
+        self.unit.__exit__()
+        self.unpacked.__exit__()
+
+
+def in_process(path: Path) -> Callable[[int], None]:
+    mechanism = lg.load(path)
+    state = mechanism.state()
+    problem = Problem.of(system(mechanism.compile(), {"m0": 1.0}), state.q, state.v, 1.0)
+    stepper = Stepper(problem, RKMK4)
+
+    def call(k: int) -> None:
+        stepper.advance(STEP, 1, start=k * STEP)
+
+    return call
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="write the numbers there")
+    parser.add_argument("--quick", action="store_true", help="few repeats")
+    arguments = parser.parse_args()
+    steps, repeats = (100, 3) if arguments.quick else (500, 15)
+    rows: dict[str, dict[str, float]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        paths = {
+            each: model_file(folder, each, out) for each, out in (("coordinates", COORDINATES), ("frames", FRAMES))
+        }
+        call = in_process(paths["coordinates"])
+        call(0)
+        rows["in process"] = {"microseconds": median(call, steps, repeats)}
+        for each, path in paths.items():
+            unit = Driven(fmu_export.build(path, folder / f"{each}.fmu"), 4, 16)
+            rows[f"unit, {each}"] = {
+                "variables": len(unit.inputs) + len(unit.outputs),
+                "microseconds": median(unit.plain, steps, repeats),
+            }
+            rows[f"unit, {each}, through fmpy"] = {
+                "variables": len(unit.inputs) + len(unit.outputs),
+                "microseconds": median(unit.through_fmpy, steps, repeats),
+            }
+            unit.close()
+        script = folder / "nothing.py"
+        script.write_text(NOTHING, encoding="utf-8")
+        from pythonfmu.builder import FmuBuilder
+
+        unit = Driven(Path(FmuBuilder.build_FMU(script, dest=folder / "nothing.fmu")), 4, 16)
+        rows["nothing"] = {"variables": 20, "microseconds": median(unit.plain, steps, repeats)}
+        unit.close()
+    base = rows["in process"]["microseconds"]
+    table = Table(title="set + doStep + get, µs")
+    for heading in ("", "variables", "time", "overhead", f"goal ≤ {GOAL:g}"):
+        table.add_column(heading, justify="right")
+    for each, row in rows.items():
+        row["overhead"] = row["microseconds"] - base
+        met = "" if each in ("in process", "nothing") else ("met" if row["overhead"] <= GOAL else "missed")
+        table.add_row(
+            each, f"{row.get('variables', 0):.0f}", f"{row['microseconds']:.1f}", f"{row['overhead']:.1f}", met
+        )
+    Console(width=100).print(table)
+    if arguments.json is not None:
+        arguments.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
