@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -336,6 +337,20 @@ class _Reader:
             self.wire(connection, prefix)
         self.bindings(element, prefix)
 
+    def number(self, attributes: Any, key: str, default: float, line: int) -> float:
+        text = attributes.get(key)
+        try:
+            value = float(text) if text else default
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            self.say(line, f"{key} is {text!r}, expected a finite number")
+            return default
+        return value
+
+    def linear(self, attributes: Any, line: int) -> Linear:
+        return Linear(self.number(attributes, "factor", 1.0, line), self.number(attributes, "offset", 0.0, line))
+
     def component(self, element: Any, name: str) -> None:
         kind, source = element.get("type") or _FMU_TYPE, element.get("source") or ""
         if kind != _FMU_TYPE or not source.lower().endswith(".fmu"):
@@ -367,7 +382,7 @@ class _Reader:
         for child in element:
             kind = child.tag.rsplit("}", 1)[-1]
             if kind == "LinearTransformation":
-                linear = Linear(float(child.get("factor") or 1.0), float(child.get("offset") or 0.0))
+                linear = self.linear(child, child.sourceline)
             elif kind.endswith("Transformation"):
                 self.say(child.sourceline, f"the connection to '{'.'.join(ends[1])}' has a {kind}, which is not read")
         source, target = ends
@@ -439,7 +454,11 @@ class _Reader:
         inline = self._one(binding, "ssd:ParameterValues/ssv:ParameterSet")
         if inline is None:
             inline = self.other_file(binding, "ParameterSet")
-        return None if inline is None else SSVElem.from_xml(inline)
+        try:
+            return None if inline is None else SSVElem.from_xml(inline)
+        except Exception as error:  # pyssp_standard raises what it meets: no value, no unit, a word for a number
+            self.say(binding.sourceline, f"a ParameterSet cannot be read: {error}")
+            return None
 
     def other_file(self, element: Any, what: str) -> Any:
         """The root of a file in the archive that an element names as its source."""
@@ -476,10 +495,18 @@ class _Reader:
                 ):
                     self.say(mapping.sourceline, f"the mapping of '{entry.source}' is not linear, which is not read")
                     continue
-                line = Linear(float(given.get("factor") or 1.0), float(given.get("offset") or 0.0))
-                entries.setdefault(entry.source, []).append((entry.target, line))
+                linear = self.linear(given, mapping.sourceline)
+                if not entry.source or not entry.target:
+                    self.say(
+                        mapping.sourceline, f"a mapping goes from {entry.source!r} to {entry.target!r}, expected names"
+                    )
+                    continue
+                entries.setdefault(entry.source, []).append((entry.target, linear))
         for parameter in parameters.parameters:
             name, typed = parameter["name"], parameter["type_value"].parameter
+            if not name or typed is None:
+                self.say(binding.sourceline, f"a parameter has the name {name!r} and the type {parameter['type_name']}")
+                continue
             measure = self.unit_of(parameters, typed.get("unit"))
             value = _value(parameter["type_name"], typed.get("value"))
             if value is None:
@@ -523,9 +550,10 @@ class _Reader:
 
     def times(self, root: Any) -> tuple[float, float]:
         element = self._one(root, "ssd:DefaultExperiment")
-        start = float(element.get("startTime") or 0.0) if element is not None else 0.0
-        end = float(element.get("stopTime") or start + 1.0) if element is not None else start + 1.0
-        return start, end
+        if element is None:
+            return 0.0, 1.0
+        start = self.number(element, "startTime", 0.0, element.sourceline)
+        return start, self.number(element, "stopTime", start + 1.0, element.sourceline)
 
     def annotation(self, top: Any) -> dict[str, Any]:
         for element in self._all(top, "ssd:Annotations/ssc:Annotation"):

@@ -31,8 +31,8 @@ from numpy.typing import NDArray
 from fmu_export.cosim.graph import Group, unit_order
 from fmu_export.cosim.loops import LoopError, close_loop
 from fmu_export.cosim.results import CosimInfo, CosimResult, Event
-from fmu_export.cosim.signals import Point, Ports, Wiring
-from fmu_export.cosim.slave import LOGGER, Folders, Reals, Slave, UnitError
+from fmu_export.cosim.signals import Point, Ports, Recorder, Wiring
+from fmu_export.cosim.slave import LOGGER, Ear, Folders, Slave, UnitError
 from fmu_export.cosim.system import Crossing, Experiment, System, value_of
 from liegeo.errors import LiegeoError, SimulationError
 
@@ -85,10 +85,8 @@ class Master:
         self.residual = self.estimate = self.spent = 0.0
         self.events: list[Event] = []
         self.message = ""
-        self._rows: list[Array] = []
-        self._columns = system.recorded()
-        self._extra: list[tuple[int, Reals, list[int]]] = []
-        self._whole: list[tuple[int, Any, int]] = []
+        self.recorder = Recorder(system, self.wiring)
+        self._watched = self._levels()
 
     def _order(self) -> list[int]:
         if self.sequential:
@@ -105,11 +103,11 @@ class Master:
         with ExitStack() as stack:
             folders = Folders()
             stack.callback(folders.close)
+            ear = stack.enter_context(Ear())
             for k, name in enumerate(self.wiring.names):
-                slave = Slave(name, self.system.descriptions[name], folders, self.debug)
+                slave = Slave(name, self.system.descriptions[name], folders, ear, self.debug)
                 stack.callback(slave.close)
                 self.ports.append(Ports(slave, self.wiring, k))
-            self._plan_records()
             self._initialise()
             yield self
 
@@ -470,9 +468,9 @@ class Master:
             try:
                 # what is not finite is refused by units, or shows in the results
                 with np.errstate(over="ignore", invalid="ignore"), self.open():
-                    self._record()
+                    self.recorder.take(self.t, self.point.y, self.ports)
                     for t in self._go():
-                        self._record()
+                        self.recorder.take(self.t, self.point.y, self.ports)
                         bar.update(t - self.plan.start, self.steps)
                         if ctrl_c.pressed:
                             self.message = f"interrupted at t = {t:.9g} s"
@@ -495,7 +493,6 @@ class Master:
     def _go(self) -> Iterator[float]:
         """Step after step; yields the time of each communication point."""
         plan = self.plan
-        self._watched = self._levels()
         instants = sorted({when for when in plan.instants if plan.start < when < plan.end})
         size = self.step
         before = self._heights()
@@ -579,42 +576,7 @@ class Master:
             if crossing.stop:
                 self.message = f"'{crossing.variable}' reached {crossing.level} at t = {self.t:.9g} s"
 
-    # ---- records
-
-    def _plan_records(self) -> None:
-        """What is read beside the outputs in y: by unit its other reals, and one by one what is not real."""
-        names = list(self._columns)
-        for k, unit in enumerate(self.wiring.names):
-            mine = [(i, self._columns[n][1]) for i, n in enumerate(names) if self._columns[n][0] == unit]
-            reals = [(i, v) for i, v in mine if v.type == "Real" and (unit, v.name) not in self.wiring.place]
-            if reals:
-                self._extra.append((k, Reals([v for _, v in reals]), [i for i, _ in reals]))
-            self._whole += [(k, v, i) for i, v in mine if v.type != "Real"]
-        known = [
-            (i, self.wiring.place[u, v.name])
-            for i, (u, v) in enumerate(self._columns.values())
-            if (u, v.name) in self.wiring.place
-        ]
-        self._from_y = np.array([i for i, _ in known], dtype=np.int64), np.array([p for _, p in known], dtype=np.int64)
-
-    def _record(self) -> None:
-        row = np.empty(1 + len(self._columns))
-        row[0] = self.t
-        into, places = self._from_y
-        row[1 + into] = self.point.y[places]
-        for k, reals, where in self._extra:
-            self.ports[k].slave.get_reals(reals)
-            row[1 + np.array(where)] = reals.values
-        for k, variable, i in self._whole:
-            row[1 + i] = float(self.ports[k].slave.get(variable))
-        self._rows.append(row)
-
     def _result(self, seconds: float, finished: bool, message: str) -> CosimResult:
-        from liegeo.results.tables import make_table
-
-        rows = np.array(self._rows) if self._rows else np.empty((0, 1 + len(self._columns)))
-        names = ["time", *self._columns]
-        units = {"time": "s", **{name: v.unit for name, (_, v) in self._columns.items()}}
         info = CosimInfo(
             algorithm=self.plan.algorithm,
             order=tuple(self.wiring.names[k] for k in self.order) if self.sequential else (),
@@ -629,7 +591,7 @@ class Master:
             message=message,
             events=tuple(self.events),
         )
-        return CosimResult(self.system.name, make_table(dict(zip(names, rows.T, strict=True))), units, info)
+        return CosimResult(self.system.name, self.recorder.table(), self.recorder.units, info)
 
 
 class _EndedError(Exception):

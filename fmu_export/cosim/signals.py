@@ -7,6 +7,7 @@ the step, whose effect differs from that of the line by O(h³).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +87,6 @@ class Wiring:
         self.discrete_from = [[i for i, link in enumerate(self.discrete) if link.source == n] for n in self.names]
         self.at_start = evaluation(system, at_start=True)
         self.running = evaluation(system, at_start=False)
-        self._recorded = recorded
 
     @staticmethod
     def _is_smooth(link: Link) -> bool:
@@ -149,3 +149,41 @@ class Ports:
         y[self.place] = self.outputs.values
         for i, variable in self.discrete_out:
             discrete[i] = self.slave.get(variable)
+
+
+class Recorder:
+    """Rows of a result: outputs from y, other reals of a unit in one call, and one by one what is not real."""
+
+    def __init__(self, system: System, wiring: Wiring) -> None:
+        columns = system.recorded()
+        self.names = ["time", *columns]
+        self.units = {"time": "s", **{name: v.unit for name, (_, v) in columns.items()}}
+        self._rows: list[Array] = []
+        numbered = [(1 + i, unit, v) for i, (unit, v) in enumerate(columns.values())]
+        known = [(i, wiring.place[unit, v.name]) for i, unit, v in numbered if (unit, v.name) in wiring.place]
+        self._from_y = tuple(np.array([pair[k] for pair in known], dtype=np.int64) for k in (0, 1))
+        self._reals: list[tuple[int, Reals, NDArray[np.int64]]] = []
+        self._others = [(wiring.number[unit], v, i) for i, unit, v in numbered if v.type != "Real"]
+        for k, name in enumerate(wiring.names):
+            mine = [(i, v) for i, unit, v in numbered if unit == name and v.type == "Real"]
+            more = [(i, v) for i, v in mine if (name, v.name) not in wiring.place]
+            if more:
+                self._reals.append((k, Reals([v for _, v in more]), np.array([i for i, _ in more])))
+
+    def take(self, t: float, y: Array, ports: Sequence[Ports]) -> None:
+        row = np.empty(len(self.names))
+        row[0] = t
+        into, places = self._from_y
+        row[into] = y[places]
+        for k, reals, where in self._reals:
+            ports[k].slave.get_reals(reals)
+            row[where] = reals.values
+        for k, variable, i in self._others:
+            row[i] = float(ports[k].slave.get(variable))
+        self._rows.append(row)
+
+    def table(self) -> NDArray[np.void]:
+        from liegeo.results.tables import make_table
+
+        rows = np.array(self._rows).reshape(-1, len(self.names))
+        return make_table(dict(zip(self.names, rows.T, strict=True)))

@@ -5,6 +5,7 @@ Messages of a unit go to the logger `liegeo.cosim.NAME`, with its category in fr
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import os
@@ -12,7 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,26 +52,45 @@ def _hear(environment: Any, instance: bytes | None, status: int, category: bytes
         return
 
 
-class _Callbacks:
-    """Made once and kept: a unit may speak as long as its library is loaded."""
+class Ear:
+    """Where units speak to while there is one: `with Ear() as ear`, and ear.callbacks for fmi2Instantiate.
 
-    made: Any = None
+    The text of a message has C's variable arguments, which a native function of fmpy puts in.  That function knows one
+    listener for all units of the process, the last that was registered, and calls it even when it is gone: so ours is
+    registered anew each time and never goes, and fmpy's own comes after it.
+    """
 
-    @classmethod
-    def get(cls) -> Any:
-        if cls.made is None:
-            from fmpy import calloc, free
-            from fmpy import fmi2 as f
+    _kept: tuple[Any, ...] = ()
+
+    def __enter__(self) -> Self:
+        from fmpy import calloc, fmi1, fmi2, free
+
+        if not Ear._kept:
+            kind = fmi2.fmi2CallbackLoggerTYPE
+            Ear._kept = (
+                fmi2.fmi2CallbackFunctions(),
+                kind(_hear),
+                kind(fmi1.printLogMessage),
+                fmi2.fmi2CallbackAllocateMemoryTYPE(calloc),
+                fmi2.fmi2CallbackFreeMemoryTYPE(free),
+            )
+        self.callbacks, hear, _, self.callbacks.allocateMemory, self.callbacks.freeMemory = Ear._kept
+        self._register(self.callbacks, hear)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        from fmpy import fmi2
+
+        self._register(fmi2.defaultCallbacks, Ear._kept[2])
+
+    @staticmethod
+    def _register(callbacks: Any, listener: Any) -> None:
+        callbacks.logger = listener
+        # there is none for every platform; messages then come with their % signs
+        with contextlib.suppress(ImportError, OSError):
             from fmpy.logging import addLoggerProxy
 
-            made = f.fmi2CallbackFunctions()
-            made.logger = f.fmi2CallbackLoggerTYPE(_hear)
-            made.allocateMemory = f.fmi2CallbackAllocateMemoryTYPE(calloc)
-            made.freeMemory = f.fmi2CallbackFreeMemoryTYPE(free)
-            # The text of a message has C's variable arguments, which a native function puts in.
-            addLoggerProxy(ctypes.byref(made))
-            cls.made = made
-        return cls.made
+            addLoggerProxy(ctypes.byref(callbacks))
 
 
 class Folders:
@@ -107,7 +127,7 @@ class Reals:
 class Slave:
     """An instance of an FMU.  `close` it on every way out: terminated, all states freed, the instance freed."""
 
-    def __init__(self, name: str, description: Description, folders: Folders, debug: bool = False) -> None:
+    def __init__(self, name: str, description: Description, folders: Folders, ear: Ear, debug: bool = False) -> None:
         from fmpy.fmi2 import FMU2Slave
 
         self.name = name
@@ -134,7 +154,7 @@ class Slave:
                 "  It needs a library for this system in its folder binaries, and what that library needs in turn."
             ) from None
         try:
-            fmu.instantiate(callbacks=_Callbacks.get(), loggingOn=debug)
+            fmu.instantiate(callbacks=ear.callbacks, loggingOn=debug)
         except Exception:  # fmpy raises a bare exception for a null pointer
             fmu.freeLibrary()
             raise UnitError(

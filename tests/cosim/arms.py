@@ -1,4 +1,4 @@
-"""The flexible arm of models/ as a unit, PD controllers of several tools for its joints, and the same loop in one process."""
+"""The flexible arm of models/ as a unit, PD controllers of several tools for its joints, and all in one process."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -41,7 +41,7 @@ class Var:
     kind: str
     unit: str = ""
     start: float | str | None = None
-    needs: Sequence[str] = ()
+    needs: Sequence[str] | None = ()
     type: str = "Real"
     nominal: float | None = None
 
@@ -103,6 +103,7 @@ UNITS: dict[str, tuple[str, list[Var], dict[str, str]]] = {
     "mass_stateless": ("mass", _mass(), {"canGetAndSetFMUstate": "false"}),
     "mass_fixed": ("mass", _mass(), {"canHandleVariableCommunicationStepSize": "false"}),
     "mass_once": ("mass", _mass(), {"canBeInstantiatedOnlyOncePerProcess": "true"}),
+    "mass_silent": ("mass", [replace(v, needs=None) for v in _mass()], {}),
     "pd": ("pd", _pd(), {}),
     "pd_mm": ("pd", _pd("mm"), {}),
     "lag": ("lag", _lag(), {}),
@@ -162,15 +163,18 @@ def description(name: str, source: str, variables: Sequence[Var], flags: dict[st
             f'causality="{causality}" variability="{variability}"><{v.type}{more}/></ScalarVariable>'
         )
     lines.append("  </ModelVariables>\n  <ModelStructure>")
-    unknowns = [
-        f'<Unknown index="{places[v.name]}" dependencies="{" ".join(str(places[n]) for n in v.needs)}"/>'
-        for v in variables
-        if v.kind == "o"
-    ]
+    unknowns = [f'<Unknown index="{places[v.name]}" {_dependencies(v, places)}/>' for v in variables if v.kind == "o"]
     for tag in ("Outputs", "InitialUnknowns"):
         lines.append(f"    <{tag}>{''.join(unknowns)}</{tag}>" if unknowns else "")
     lines.append("  </ModelStructure>\n</fmiModelDescription>")
     return "\n".join(lines)
+
+
+def _dependencies(variable: Var, places: dict[str, int]) -> str:
+    """Left out where nobody says, which means all inputs."""
+    if variable.needs is None:
+        return ""
+    return f'dependencies="{" ".join(str(places[name]) for name in variable.needs)}"'
 
 
 def build(name: str, folder: Path) -> Path:

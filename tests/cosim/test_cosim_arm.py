@@ -7,6 +7,7 @@ import pytest
 from arms import TIP, arm_system, has_unifmu, one_process
 
 from fmu_export.cosim import load_system, save_system
+from fmu_export.cosim.master import Master
 
 END = 0.2
 
@@ -56,6 +57,22 @@ def test_arm_with_error_control(shop, alone):
     assert found.info.error < 1e-3
     assert abs(here[-1] - alone[10]) < 1e-3
     assert 10 < found.info.steps < 400
+
+
+def test_arm_goes_back_to_the_bit(shop):
+    """A step of the whole loop, undone after a shorter one, and taken again."""
+    system = shop("pd")
+    with Master(system, system.planned(0.1, 0.005)).open() as master:
+        for k in range(4):
+            kept = master._keep_aside()
+            master._reach(0.005 * (k + 1))
+            once = master.point.y.copy()
+            master._return_aside(kept)
+            master._reach(0.005 * k + 0.002)
+            master._return_aside(kept)
+            master._free_aside(kept)
+            master._reach(0.005 * (k + 1))
+            np.testing.assert_array_equal(once, master.point.y)
 
 
 def test_arm_goes_through_ssp(shop, tmp_path):

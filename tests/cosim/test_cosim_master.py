@@ -172,6 +172,16 @@ def test_loop_of_three_closes_at_every_step(system):
     np.testing.assert_allclose(y, 0.6 + 0.5 * 2.0 * 0.4 * y, rtol=0, atol=1e-9)
 
 
+def test_dependencies_that_nobody_lists_cost_time_only(system, loop):
+    """A unit without dependencies may depend on everything: a loop that closes at once, and the same numbers."""
+    made = system({"plant": ("mass_silent", {"x0": 0.1}), "control": ("pd", {"r": 0.5})}, WIRES)
+    assert made.loops
+    assert not loop.loops
+    for options in ({}, {"extrapolation": "linear"}, {"algorithm": "gauss-seidel"}):
+        one, other = (s.simulate(0.5, 0.01, **options)["plant.x"] for s in (made, loop))
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
 def test_loop_without_solution_is_named(system):
     """y = 1 + y has none."""
     made = system({"a": ("gain", {"c": 1.0, "k": 1.0})}, ["a.y -> a.u"])
@@ -541,6 +551,27 @@ def test_messages_of_units_go_to_logging(loop, caplog):
     assert not caplog.records
 
 
+def test_messages_find_their_listener_after_fmpy_ran(loop, built, caplog, capsys):
+    """fmpy's native listener is one for the whole process, and does not notice when it is freed."""
+    import gc
+
+    from fmpy import simulate_fmu
+
+    options = {"fmi_type": "CoSimulation", "stop_time": 0.1, "output_interval": 0.1, "debug_logging": True}
+    for _ in range(3):
+        heard = []
+        simulate_fmu(str(built("lag")), **options, logger=lambda *said, heard=heard: heard.append(said))
+        assert heard
+        gc.collect()
+        caplog.clear()
+        with caplog.at_level(logging.INFO, logger="liegeo.cosim"):
+            loop.simulate(0.1, 0.1, debug=True)
+        assert [record.name for record in caplog.records] == ["liegeo.cosim.plant", "liegeo.cosim.control"]
+        capsys.readouterr()
+        simulate_fmu(str(built("lag")), **options)
+        assert "[OK] instantiated" in capsys.readouterr().out
+
+
 def test_the_same_run_twice_is_the_same(loop):
     np.testing.assert_array_equal(loop.simulate(0.5, 0.01).table, loop.simulate(0.5, 0.01).table)
 
@@ -586,6 +617,23 @@ def test_library_for_another_system(built, tmp_path):
     with pytest.raises(SimulationError, match=r"unit 'a': 'bare\.fmu' cannot be loaded: Cannot find shared library"):
         System({"a": Unit(file)}).simulate(1.0, 0.1)
     assert Path.cwd() == here
+
+
+def test_unit_that_gives_no_instance(system):
+    made = system({"fine": ("lag", {}), "refused": ("lag", {})})
+    with pytest.raises(
+        SimulationError, match=r"unit 'refused': 'lag\.fmu' gave no instance\. It said: no licence for ref"
+    ):
+        made.simulate(1.0, 0.1)
+
+
+def test_unit_without_states_saves_none(system):
+    made = system({"a": ("lag_stateless", {})})
+    with (
+        Master(made, made.planned(1.0, 0.1)).open() as master,
+        pytest.raises(InputError, match=r"unit 'a': 'lag_stateless\.fmu' cannot save its state"),
+    ):
+        master.ports[0].slave.save()
 
 
 def test_all_fixtures_are_valid_fmus(built):

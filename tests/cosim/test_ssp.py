@@ -207,6 +207,11 @@ def test_archive_of_others(archive):
             "has neither values nor a source",
         ),
         ('value="250" unit="ms"', 'value="x" unit="ms"', "the parameter 'time_constant' is 'x', expected a Real"),
+        ('target="T"', "", "a mapping goes from 'time_constant' to None, expected names"),
+        ('factor="3"', 'factor="three"', "factor is 'three', expected a finite number"),
+        ('stopTime="2.5"', 'stopTime="inf"', "stopTime is 'inf', expected a finite number"),
+        ('name="time_constant"', "", "a parameter has the name None and the type Real"),
+        ('<ssv:Real value="250" unit="ms"/>', "", "a ParameterSet cannot be read"),
         ('unit="ms"', 'unit="kg"', "the parameter 'inner.sink.T' connects 'kg' to 's'"),
         (
             '<ssc:LinearTransformation factor="3"/>',

@@ -46,7 +46,12 @@ int frame_alive(void) { return alive; }
 
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String where,
                               const fmi2CallbackFunctions *call, fmi2Boolean visible, fmi2Boolean logging) {
-    Unit *u = calloc(1, sizeof(Unit));
+    Unit *u;
+    if (!strncmp(name, "refused", 7)) {
+        call->logger(call->componentEnvironment, name, fmi2Error, "logStatusError", "no licence for %s", name);
+        return NULL;
+    }
+    u = calloc(1, sizeof(Unit));
     (void)type; (void)guid; (void)where; (void)visible;
     u->call = call;
     u->logging = logging;
