@@ -206,8 +206,8 @@ def _sentences(result: Result, controller: Controller, units: CosimResult) -> tu
     return (
         f"The tip bends by up to {1e3 * bending.max():.0f} mm, at the end by {1e3 * bending[-1]:.1f} mm: its weight.",
         f"The joints follow their path to {missed:.1f}°.",
-        f"As two FMUs that meet every {1e3 * STEP:g} ms, {END / units.info.seconds:.2g} × real time, the tip goes the same "
-        f"way to {1e3 * apart:.1f} mm.\n",
+        f"As two FMUs that meet every {1e3 * STEP:g} ms, {END / units.info.seconds:.2g} × real time, "
+        f"the tip goes the same way to {1e3 * apart:.1f} mm.\n",
     )
 
 

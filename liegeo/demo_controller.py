@@ -50,7 +50,7 @@ def torque(told: dict[str, float], t: float, angle: float, speed: float) -> floa
 
 
 class ArmController(Fmi2Slave):  # type: ignore[misc]
-    """Inputs ‹joint›_angle and ‹joint›_speed, outputs ‹joint›_torque, a parameter ‹joint›_‹setting› for each setting."""
+    """Inputs ‹joint›_angle and ‹joint›_speed, outputs ‹joint›_torque, parameters ‹joint›_‹setting›."""
 
     description = "Swings an arm of three joints there and back."
 

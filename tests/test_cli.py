@@ -372,7 +372,9 @@ def test_units_from_the_command_line(liegeo, swing, tmp_path):
     code, out, _ = liegeo("fmu", "validate", "swing.fmu")
     assert code == 0, out
     assert "no problems" in out
-    code, out, _ = liegeo("fmu", "run", "swing.fmu", "--end", "0.5", "--input", "motor.input=1", "--set", "rod.length=2", "-q")
+    code, out, _ = liegeo(
+        "fmu", "run", "swing.fmu", "--end", "0.5", "--input", "motor.input=1", "--set", "rod.length=2", "-q"
+    )
     assert (code, out) == (0, "")
     run = lg.load(swing, set={"rod.length": 2.0}).simulate(t_end=0.5, step=1e-3, inputs={"motor": 1.0})
     assert lg.read_table(tmp_path / "swing.csv")["hinge.angle"] == pytest.approx(run["hinge.angle"], abs=1e-12)
@@ -417,7 +419,7 @@ def test_demo_refuses_a_file_for_a_folder(liegeo, tmp_path):
 
 
 def test_demo_does_what_it_says(tmp_path):
-    """The arm gets there and back, bends by centimetres meanwhile, its energy is accounted for, and units do the same."""
+    """The arm gets there and back, bends meanwhile, its energy is accounted for, and units do the same."""
     made = demo.run(tmp_path)
     run = made.run
     there = np.searchsorted(run.t, demo.END / 2) - 1
@@ -442,6 +444,10 @@ def test_the_path_of_the_demo_has_the_rates_that_it_says():
     h = 1e-6
     for t in (0.1, 0.4, 0.8, 1.5, 2.1, 2.5, 3.5):
         value, rate, acceleration = demo_controller.path(t)
-        assert (demo_controller.path(t + h)[0] - demo_controller.path(t - h)[0]) / (2 * h) == pytest.approx(rate, abs=1e-6)
-        assert (demo_controller.path(t + h)[1] - demo_controller.path(t - h)[1]) / (2 * h) == pytest.approx(acceleration, abs=1e-6)
+        assert (demo_controller.path(t + h)[0] - demo_controller.path(t - h)[0]) / (2 * h) == pytest.approx(
+            rate, abs=1e-6
+        )
+        assert (demo_controller.path(t + h)[1] - demo_controller.path(t - h)[1]) / (2 * h) == pytest.approx(
+            acceleration, abs=1e-6
+        )
         assert 0.0 <= value <= 1.0

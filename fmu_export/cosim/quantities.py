@@ -152,4 +152,4 @@ def in_measure(given: Quantity, measure: Measure | None) -> float:
         raise InputError(f"is {units.named(given.powers)}, expected something in {measure.describe()}")
     if given.kind and measure.kind and given.kind != measure.kind:
         raise InputError(f"mixes up turns and radians: expected something in {measure.describe()}")
-    return units.scaled(given.value - measure.offset, _ratio(1.0, measure.factor))
+    return units.scaled(repr(float(given.value) - measure.offset), _ratio(1.0, measure.factor))
