@@ -9,9 +9,6 @@ from pathlib import Path
 import cunits
 import pytest
 
-# it imports what unifmu puts beside it
-collect_ignore = ["unifmu_pd/model.py"]
-
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
