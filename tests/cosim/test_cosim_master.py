@@ -313,6 +313,28 @@ def test_slow_unit_finishes_its_last_step_at_the_end(system):
     np.testing.assert_allclose(found["a.y"][-1], 1.0 - np.exp(-2.0), rtol=0, atol=1e-14)
 
 
+def test_slow_unit_may_not_discard(system):
+    made = system({"clock": ("clock", {}, 2), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
+    with pytest.raises(SimulationError, match=r"communicates at each 2 steps, and others have gone further"):
+        made.simulate(1.0, 0.1)
+
+
+def test_discarded_steps_with_slow_units_beside(system):
+    """The lag sees the wave at multiples of 0.2 only, though steps end at 0.25 and 0.75 too."""
+    made = system({"clock": ("clock", {}), "lag": ("lag", {}, 2)}, ["clock.wave -> lag.u"])
+    y = 0.0
+    for wave in (1.0, 1.0, -1.0, 1.0, -1.0):
+        y = wave + (y - wave) * np.exp(-0.4)
+    np.testing.assert_allclose(made.simulate(1.0, 0.1)["lag.y"][-1], y, rtol=0, atol=1e-13)
+
+
+def test_slow_unit_has_whole_numbers_of_its_beginning(system):
+    """Ticks at 0.25, 0.5 …: a step of three times 0.25 from t has the ticks of t."""
+    made = system({"clock": ("clock", {}), "sink": ("sink", {}, 3)}, ["clock.ticks -> sink.n"])
+    found = made.simulate(1.5, 0.25, feedthrough=False)
+    np.testing.assert_array_equal(found["sink.n2"], [0, 0, 0, 0, 0, 0, 3])
+
+
 def test_steps_that_are_repeated_want_one_rate(system):
     made = system({"a": ("lag", {}, 4)})
     with pytest.raises(InputError, match="but a communicate at a multiple of the step"):
