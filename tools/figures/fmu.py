@@ -48,6 +48,7 @@ def main() -> None:
     left.legend(fontsize=8)
     right.loglog(sizes, errors, "o-", ms=4)
     right.loglog(sizes, errors[-1] * sizes / sizes[-1], "k:", label="first order")
+    right.set_xscale("log", base=2)
     right.set(xlabel="macro step in s", ylabel="largest error in rad")
     right.legend(fontsize=8)
     figure.savefig(ROOT / "docs" / "figures" / "fmu_loop.png", dpi=110)
