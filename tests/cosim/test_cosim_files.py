@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit, load_system, save_system
+from fmu_export.cosim.description import Variable
 from fmu_export.cosim.quantities import conversion, from_base, from_name
+from fmu_export.cosim.system import value_of
 from liegeo.errors import InputError, ModelError, ModelFileError
 
 TEXT = """\
@@ -242,6 +244,19 @@ def test_unknown_units_connect_to_themselves_only(built):
         System({"a": Unit(built("gain_odd"), {"u": "1 m"})})
     with pytest.raises(ModelError, match="has a unit, but the variable has none; give a plain number"):
         System({"a": Unit(built("lag"), {"u": "1 m"})})
+
+
+def test_values_of_enumerations_and_frequencies():
+    gear = Variable("gear", 0, "Integer", "parameter", "fixed", items=(("low", 1), ("high", 2)))
+    assert value_of(gear, "high") == 2
+    with pytest.raises(InputError, match=r"is 'middle', expected a whole number or one of low, high"):
+        value_of(gear, "middle")
+    speed = Variable("w", 0, "Real", "parameter", "fixed", measure=from_name("rad/s"), unit="rad/s")
+    assert value_of(speed, "60 rpm") == pytest.approx(2.0 * np.pi)
+    with pytest.raises(InputError, match=r"is '1 Hz', which mixes up turns and radians: expected something in 'rad/s'"):
+        value_of(speed, "1 Hz")
+    with pytest.raises(InputError, match=r"is '1 parrot', which has the unknown unit 'parrot'"):
+        value_of(speed, "1 parrot")
 
 
 def test_conversions():

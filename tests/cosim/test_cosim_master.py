@@ -625,6 +625,15 @@ def test_options_are_checked(loop):
         loop.simulate(1.0, 0.1, order=["plant", "control"])
     with pytest.raises(InputError, match="iterations is -1, expected how often"):
         loop.simulate(1.0, 0.1, iterations=-1)
+    for order, said in ((["plant", "plan"], "names 'plan', which is no unit"), (["plant"] * 2, "names a unit twice")):
+        with pytest.raises(InputError, match=f"order {said}"):
+            loop.simulate(1.0, 0.1, algorithm="gauss-seidel", order=order)
+    with pytest.raises(InputError, match=r"instants has nan, expected times"):
+        loop.simulate(1.0, 0.1, instants=[np.nan])
+    with pytest.raises(InputError, match=r"end is inf, expected a finite number"):
+        loop.simulate(np.inf, 0.1)
+    with pytest.raises(InputError, match=r"crossings has the direction 'left', expected both, up, down"):
+        loop.simulate(1.0, 0.1, crossings=[Crossing("plant.x", 0.0, "left")])
     # the step is that of the units, if nobody says
     assert loop.planned(1.0).step == 0.01
 
