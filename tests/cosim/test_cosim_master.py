@@ -191,6 +191,16 @@ def test_loop_without_solution_is_named(system):
     assert len(caught.value.result) == 0
 
 
+def test_loop_of_whole_numbers(system):
+    """n = n closes; n = n + 1 never does."""
+    made = system({"a": ("sink", {"n": 3})}, ["a.n2 -> a.n", "a.flag2 -> a.flag"])
+    assert made.simulate(0.1, 0.1).info.finished
+    with pytest.raises(
+        SimulationError, match=r"loop through a\.n2 does not close: values that are not real numbers change"
+    ):
+        made.simulate(0.1, 0.1, set={"a.plus": 1})
+
+
 # ---- error control
 
 
@@ -389,6 +399,12 @@ def test_unit_may_end_the_run(system):
     assert found.t[-1] == pytest.approx(0.42)
     assert found.info.message.startswith("ended by unit 'clock' at t = 0.42")
     assert not found.info.finished
+    # where a step ends anyhow, and with steps of variable size
+    assert system({"clock": ("clock", {"last": 0.4})}).simulate(1.0, 0.1).t[-1] == pytest.approx(0.4)
+    pair = system({"clock": ("clock", {"last": 0.42}), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
+    found = pair.simulate(1.0, 0.1, tolerance=1e-2)
+    assert found.t[-1] == pytest.approx(0.42)
+    assert found.info.events[-1].kind == "end"
 
 
 def test_unit_that_fails_is_named_with_what_it_said(system):
