@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 
+import cosim_fixtures
 import numpy as np
 import pytest
 
@@ -13,6 +14,9 @@ from fmu_export.cosim.description import Variable
 from fmu_export.cosim.quantities import conversion, from_base, from_name
 from fmu_export.cosim.system import value_of
 from liegeo.errors import InputError, ModelError, ModelFileError
+
+built = cosim_fixtures.built
+folder = cosim_fixtures.folder
 
 TEXT = """\
 cosim: 1

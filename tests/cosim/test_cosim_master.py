@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import cosim_fixtures
 import cunits
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, U
 from fmu_export.cosim.graph import unit_order
 from fmu_export.cosim.master import Master
 from liegeo.errors import InputError, SimulationError
+
+built = cosim_fixtures.built
 
 WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.force")
 
