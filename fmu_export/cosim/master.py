@@ -77,7 +77,6 @@ class Master:
         self.order = self._order()
         self.ports: list[Ports] = []
         self.point = self.wiring.new_point(experiment.start)
-        self.t = experiment.start
         self._ahead: Array | None = None
         self._saved: dict[int, Any] = {}
         self._stepped: list[int] = []
@@ -87,6 +86,11 @@ class Master:
         self.message = ""
         self.recorder = Recorder(system, self.wiring)
         self._watched = self._levels()
+
+    @property
+    def t(self) -> float:
+        """The communication point that was reached."""
+        return self.point.t
 
     def _order(self) -> list[int]:
         if self.sequential:
@@ -185,6 +189,8 @@ class Master:
         for k in range(len(self.ports)):
             if point.times[k] == self.t:
                 point.u0[k] = self._into(k)
+                if self.every[k] > 1:
+                    point.held[k] = point.discrete.copy()
                 if slopes is not None:
                     point.rate[k] = wiring.factor[k] * slopes[wiring.index[k]]
 
@@ -211,7 +217,9 @@ class Master:
         t0 = float(self.point.times[k])
         h = self._exact(t1 - t0, self.every[k])
         moving = self.linear and bool(np.any(rate))
-        port.write(u + 0.5 * h * rate if moving and not port.interpolates else u, self.point.discrete)
+        # with Jacobi a longer step has the inputs of its beginning
+        discrete = self.point.discrete if self.sequential else self.point.held.get(k, self.point.discrete)
+        port.write(u + 0.5 * h * rate if moving and not port.interpolates else u, discrete)
         if moving and port.interpolates:
             port.slave.set_rates(port.inputs, rate)
         self._stepped.append(k)
@@ -259,7 +267,7 @@ class Master:
             point.times_before[k] = h_before[k]
             point.times[k] = t1
         point.y, point.discrete = y, discrete
-        self.t = t1
+        point.t = t1
         self._settle(wiring.running if self.plan.feedthrough else [], f"t = {t1:.9g} s")
 
     def _macro(self, t1: float, due: list[int], saved: Point | None) -> None:
@@ -293,12 +301,12 @@ class Master:
                 self._saved[k] = port.slave.save(self._saved.get(k))
         return self.point.copy()
 
-    def _keep_aside(self) -> tuple[Point, float, list[Any]]:
+    def _keep_aside(self) -> tuple[Point, list[Any]]:
         """A second set of states, which the caller frees with `_free_aside`."""
-        return self.point.copy(), self.t, [port.slave.save() for port in self.ports]
+        return self.point.copy(), [port.slave.save() for port in self.ports]
 
-    def _return_aside(self, kept: tuple[Point, float, list[Any]]) -> None:
-        point, self.t, states = kept
+    def _return_aside(self, kept: tuple[Point, list[Any]]) -> None:
+        point, states = kept
         self.point = point.copy()
         # what happened after it has not
         self.events = [event for event in self.events if event.time <= self.t]
@@ -306,8 +314,8 @@ class Master:
         for port, state in zip(self.ports, states, strict=True):
             port.slave.restore(state)
 
-    def _free_aside(self, kept: tuple[Point, float, list[Any]]) -> None:
-        for port, state in zip(self.ports, kept[2], strict=True):
+    def _free_aside(self, kept: tuple[Point, list[Any]]) -> None:
+        for port, state in zip(self.ports, kept[1], strict=True):
             port.slave.free(state)
 
     def _return(self, saved: Point) -> None:
@@ -315,11 +323,6 @@ class Master:
             self.ports[k].slave.restore(self._saved[k])
         self._stepped = []
         self.point = saved.copy()
-        self.t = self._start_of(saved)
-
-    @staticmethod
-    def _start_of(saved: Point) -> float:
-        return float(np.max(saved.times))
 
     # ---- a step that reaches as far as units let it
 
@@ -356,6 +359,11 @@ class Master:
             who = ", ".join(self.wiring.names[k] for k in moved)
             why = f"{who} cannot go back to an earlier state" if moved else "rollback is off, so no states were kept"
             raise _StuckError(f"{said}, but {why}.\n  Give a smaller step, or instants that steps must end at.")
+        if self.every[discarded.unit] > 1:
+            raise _StuckError(
+                f"{said}, but communicates at each {self.every[discarded.unit]} steps, and others have gone further.\n"
+                "  Let it communicate at every step: leave 'every' out."
+            )
         fixed = [n for n, found in self.system.descriptions.items() if not found.variable_steps]
         if fixed:
             raise _StuckError(
@@ -378,7 +386,7 @@ class Master:
             raise _StuckError(f"{said}; it takes no step from there, however small.\n  Look at what the unit logs.")
         return shorter
 
-    def _controlled(self, t1: float, kept: tuple[Point, float, list[Any]]) -> tuple[float, float]:
+    def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
         """A step and two halves: the time reached, and the error over what is allowed; the halves are kept.
 
         The tolerance is for the whole run, so a step may use as much of it as it has of the time.
@@ -435,9 +443,9 @@ class Master:
                 out.append(i)
         return out
 
-    def _locate(self, kept: tuple[Point, float, list[Any]], before: Array) -> list[int]:
+    def _locate(self, kept: tuple[Point, list[Any]], before: Array) -> list[int]:
         """From behind a crossing to the first communication point at or after it."""
-        low, high = kept[1], self.t
+        low, high = kept[0].t, self.t
         after = self._heights()
         while high - low > max(CROSSING * self.step, 4.0 * math.ulp(abs(high))):
             middle = 0.5 * (low + high)

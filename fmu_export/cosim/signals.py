@@ -26,9 +26,11 @@ class Point:
     """What the master remembers between steps: per unit the time, the outputs, and those of one step before.
 
     `before` of a unit is NaN where nothing is known: at the start and after an event.  `u0` and `rate` are the lines
-    that the inputs of units follow since the beginning of their own step.
+    that the inputs of units follow since the beginning of their own step, `held` what is not real, of units with longer
+    steps.  `t` is the time of the whole.
     """
 
+    t: float
     y: Array
     times: Array
     y_before: Array
@@ -36,11 +38,12 @@ class Point:
     discrete: list[Value]
     u0: list[Array]
     rate: list[Array]
+    held: dict[int, list[Value]]
 
     def copy(self) -> Point:
         return Point(
-            self.y.copy(), self.times.copy(), self.y_before.copy(), self.times_before.copy(), self.discrete.copy(),
-            [u.copy() for u in self.u0], [u.copy() for u in self.rate],
+            self.t, self.y.copy(), self.times.copy(), self.y_before.copy(), self.times_before.copy(),
+            self.discrete.copy(), [u.copy() for u in self.u0], [u.copy() for u in self.rate], self.held.copy(),
         )  # fmt: skip
 
     def forget(self) -> None:
@@ -98,9 +101,9 @@ class Wiring:
     def new_point(self, start: float) -> Point:
         n = len(self.names)
         return Point(
-            np.zeros(self.ny), np.full(n, start), np.zeros(self.ny), np.full(n, np.nan),
+            start, np.zeros(self.ny), np.full(n, start), np.zeros(self.ny), np.full(n, np.nan),
             [_empty(link) for link in self.discrete],
-            [np.zeros(len(v)) for v in self.inputs], [np.zeros(len(v)) for v in self.inputs],
+            [np.zeros(len(v)) for v in self.inputs], [np.zeros(len(v)) for v in self.inputs], {},
         )  # fmt: skip
 
     def into(self, k: int, y: Array) -> Array:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
-from fmu.units import compiled_controller, script_controller
+from fmu.units import compiled_controller, script_controller, unifmu_controller
 
 import fmu_export
 import liegeo
@@ -26,19 +23,7 @@ TIP = "payload.tip.position.z"
 
 
 def has_unifmu() -> bool:
-    return Path(sys.executable).with_name("unifmu").exists() and importlib.util.find_spec("grpc") is not None
-
-
-def unifmu_controller(folder: Path) -> Path:
-    """The PD controller for unifmu: a process of its own, called over gRPC."""
-    made, ours = folder / "unifmu_pd", Path(__file__).with_name("unifmu_pd")
-    command = Path(sys.executable).with_name("unifmu")
-    subprocess.run([command, "generate", "python", made], check=True, capture_output=True)
-    shutil.copy(ours / "model.py", made / "resources")
-    shutil.copy(ours / "modelDescription.xml", made)
-    launch = made / "resources" / "launch.toml"
-    launch.write_text(launch.read_text().replace('"python3"', f'"{sys.executable}"'))
-    return Path(shutil.make_archive(str(made), "zip", made)).rename(folder / "unifmu_pd.fmu")
+    return all(importlib.util.find_spec(name) is not None for name in ("unifmu", "grpc"))
 
 
 def arm_system(folder: Path, *kinds: str) -> System:

@@ -93,6 +93,7 @@ _SINK = [
     Var("sum", "o", needs=["n", "flag"]), Var("n", "i", type="Integer", start=0),
     Var("n2", "o", type="Integer", needs=["n"]), Var("flag", "i", type="Boolean", start="false"),
     Var("flag2", "o", type="Boolean", needs=["flag"]), Var("text", "i", type="String", start="nothing"),
+    Var("plus", "p", start=0.0),
 ]  # fmt: skip
 
 # By the name of the FMU: source, variables, and what its flags are besides the usual ones.
@@ -119,7 +120,7 @@ UNITS: dict[str, tuple[str, list[Var], dict[str, str]]] = {
     "clock_stateless": ("clock", _CLOCK, {"canGetAndSetFMUstate": "false"}),
     "sink": ("sink", _SINK, {}),
 }
-_REFERENCES = {"sink": {"sum": 0, "n": 0, "n2": 1, "flag": 0, "flag2": 1, "text": 0},
+_REFERENCES = {"sink": {"sum": 0, "n": 0, "n2": 1, "flag": 0, "flag2": 1, "text": 0, "plus": 1},
                "clock": {"ticks": 0, "high": 0, "word": 0}}  # fmt: skip
 
 

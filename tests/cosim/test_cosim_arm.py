@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
-from arms import TIP, arm_system, has_unifmu, one_process
+from arms import MODEL, TIP, arm_system, has_unifmu, one_process
 
-from fmu_export.cosim import load_system, save_system
+from fmu_export.cosim import Crossing, load_system, save_system
 from fmu_export.cosim.master import Master
 
 END = 0.2
@@ -37,7 +39,7 @@ def test_arm_under_controllers_in_c_converges_to_one_process(shop, alone, option
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not has_unifmu(), reason="unifmu is not installed: pip install 'liegeo[cosim-peers]'")
+@pytest.mark.skipif(not has_unifmu(), reason="unifmu is not installed: pip install 'liegeo[test]'")
 def test_arm_under_controllers_of_three_tools(shop, alone):
     """One joint each: C, pythonfmu, unifmu, which computes in its step and is one step late; errors fall with h."""
     system = shop("pd", "script_pd", "unifmu_pd")
@@ -80,3 +82,14 @@ def test_arm_goes_through_ssp(shop, tmp_path):
     again = load_system(save_system(system, tmp_path / "arm.ssp"))
     assert again.starts == system.starts
     np.testing.assert_array_equal(again.simulate(0.05, 0.005).table, system.simulate(0.05, 0.005).table)
+
+
+def test_file_in_the_docs_runs(shop):
+    page = (MODEL.parents[1] / "docs" / "cosim.md").read_text(encoding="utf-8")
+    folder = shop("pd").folder
+    (folder / "docs.yaml").write_text(re.search(r"```yaml\n(.*?)```", page, re.S)[1], encoding="utf-8")
+    system = load_system(folder / "docs.yaml")
+    found = system.simulate(0.05, crossings=[Crossing("arm.shoulder.angle", "45.2 deg", "up")])
+    assert system.starts["arm"]["payload.mass"] == 0.8
+    assert [event.kind for event in found.info.events] == ["crossing"]
+    assert abs(np.interp(found.info.events[0].time, found.t, found["arm.shoulder.angle"]) - np.radians(45.2)) < 1e-8

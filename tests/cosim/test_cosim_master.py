@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+import cosim_fixtures
 import cunits
 import numpy as np
 import pytest
@@ -20,6 +21,8 @@ from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, U
 from fmu_export.cosim.graph import unit_order
 from fmu_export.cosim.master import Master
 from liegeo.errors import InputError, SimulationError
+
+built = cosim_fixtures.built
 
 WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.force")
 
@@ -191,6 +194,16 @@ def test_loop_without_solution_is_named(system):
     assert len(caught.value.result) == 0
 
 
+def test_loop_of_whole_numbers(system):
+    """n = n closes; n = n + 1 never does."""
+    made = system({"a": ("sink", {"n": 3})}, ["a.n2 -> a.n", "a.flag2 -> a.flag"])
+    assert made.simulate(0.1, 0.1).info.finished
+    with pytest.raises(
+        SimulationError, match=r"loop through a\.n2 does not close: values that are not real numbers change"
+    ):
+        made.simulate(0.1, 0.1, set={"a.plus": 1})
+
+
 # ---- error control
 
 
@@ -313,6 +326,28 @@ def test_slow_unit_finishes_its_last_step_at_the_end(system):
     np.testing.assert_allclose(found["a.y"][-1], 1.0 - np.exp(-2.0), rtol=0, atol=1e-14)
 
 
+def test_slow_unit_may_not_discard(system):
+    made = system({"clock": ("clock", {}, 2), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
+    with pytest.raises(SimulationError, match=r"communicates at each 2 steps, and others have gone further"):
+        made.simulate(1.0, 0.1)
+
+
+def test_discarded_steps_with_slow_units_beside(system):
+    """The lag sees the wave at multiples of 0.2 only, though steps end at 0.25 and 0.75 too."""
+    made = system({"clock": ("clock", {}), "lag": ("lag", {}, 2)}, ["clock.wave -> lag.u"])
+    y = 0.0
+    for wave in (1.0, 1.0, -1.0, 1.0, -1.0):
+        y = wave + (y - wave) * np.exp(-0.4)
+    np.testing.assert_allclose(made.simulate(1.0, 0.1)["lag.y"][-1], y, rtol=0, atol=1e-13)
+
+
+def test_slow_unit_has_whole_numbers_of_its_beginning(system):
+    """Ticks at 0.25, 0.5 …: a step of three times 0.25 from t has the ticks of t."""
+    made = system({"clock": ("clock", {}), "sink": ("sink", {}, 3)}, ["clock.ticks -> sink.n"])
+    found = made.simulate(1.5, 0.25, feedthrough=False)
+    np.testing.assert_array_equal(found["sink.n2"], [0, 0, 0, 0, 0, 0, 3])
+
+
 def test_steps_that_are_repeated_want_one_rate(system):
     made = system({"a": ("lag", {}, 4)})
     with pytest.raises(InputError, match="but a communicate at a multiple of the step"):
@@ -367,6 +402,12 @@ def test_unit_may_end_the_run(system):
     assert found.t[-1] == pytest.approx(0.42)
     assert found.info.message.startswith("ended by unit 'clock' at t = 0.42")
     assert not found.info.finished
+    # where a step ends anyhow, and with steps of variable size
+    assert system({"clock": ("clock", {"last": 0.4})}).simulate(1.0, 0.1).t[-1] == pytest.approx(0.4)
+    pair = system({"clock": ("clock", {"last": 0.42}), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
+    found = pair.simulate(1.0, 0.1, tolerance=1e-2)
+    assert found.t[-1] == pytest.approx(0.42)
+    assert found.info.events[-1].kind == "end"
 
 
 def test_unit_that_fails_is_named_with_what_it_said(system):
@@ -603,6 +644,15 @@ def test_options_are_checked(loop):
         loop.simulate(1.0, 0.1, order=["plant", "control"])
     with pytest.raises(InputError, match="iterations is -1, expected how often"):
         loop.simulate(1.0, 0.1, iterations=-1)
+    for order, said in ((["plant", "plan"], "names 'plan', which is no unit"), (["plant"] * 2, "names a unit twice")):
+        with pytest.raises(InputError, match=f"order {said}"):
+            loop.simulate(1.0, 0.1, algorithm="gauss-seidel", order=order)
+    with pytest.raises(InputError, match=r"instants has nan, expected times"):
+        loop.simulate(1.0, 0.1, instants=[np.nan])
+    with pytest.raises(InputError, match=r"end is inf, expected a finite number"):
+        loop.simulate(np.inf, 0.1)
+    with pytest.raises(InputError, match=r"crossings has the direction 'left', expected both, up, down"):
+        loop.simulate(1.0, 0.1, crossings=[Crossing("plant.x", 0.0, "left")])
     # the step is that of the units, if nobody says
     assert loop.planned(1.0).step == 0.01
 

@@ -15,12 +15,15 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import cosim_fixtures
 import numpy as np
 import pytest
 from arms import TIP, arm_system
 from scipy.linalg import expm
 
 from fmu_export.cosim import System, Unit, save_system
+
+built = cosim_fixtures.built
 
 RUN = Path(__file__).with_name("peer_run.py")
 WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.force")

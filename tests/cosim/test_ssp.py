@@ -6,11 +6,14 @@ import gc
 import zipfile
 from pathlib import Path
 
+import cosim_fixtures
 import numpy as np
 import pytest
 
 from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit, load_system, save_system
 from liegeo.errors import InputError, ModelFileError
+
+built = cosim_fixtures.built
 
 WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.force")
 

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
-import subprocess
-import sys
-import sysconfig
 import zipfile
 from pathlib import Path
 
@@ -16,7 +11,16 @@ import fmpy
 import numpy as np
 import pytest
 from fmpy.fmi2 import fmi2LastSuccessfulTime
-from units import PENDULUM, compiled_controller, mechanism_unit, pendulum_file, script_controller, unifmu_controller
+from loop import closed_loop
+from units import (
+    ARMS,
+    PENDULUM,
+    compiled_controller,
+    mechanism_unit,
+    pendulum_file,
+    script_controller,
+    unifmu_controller,
+)
 
 import fmu_export
 import liegeo as lg
@@ -44,34 +48,6 @@ fmu:
   outputs: {axle.angle: , axle.speed: , elbow.angle: , turn.tau: , elbow.acceleration: }
 """
 
-CHAIN = """
-liegeo: 1
-name: two arms
-parameters:
-  mass: 2 kg
-gravity: [0, 0, -9.81]
-bodies:
-  left: {kind: rigid, mass: $(mass), inertia: [0.1, 0.1, 0.1], com: [0, 0, -1]}
-  "the tip": {kind: rigid, mass: 1 kg, inertia: [0.1, 0.1, 0.1], com: [0, 0, -1], frames: {"1": [0, 0, -2]}}
-  right: {kind: rigid, mass: 300 g, inertia: [0.1, 0.1, 0.1], com: [0, 0.1, -1]}
-joints:
-  a: {kind: revolute, parent: world, child: left, axis: [0, 1, 0]}
-  b: {kind: spherical, parent: left, child: the tip, at: [0, 0, -2]}
-  c: {kind: revolute, parent: world, child: right, axis: [0, 1, 0]}
-experiment: {end: 1 s, step: 1 ms, method: rkmk-4}
-fmu:
-  name: arms
-  inputs: {a: {unit: kN*m, min: -5, max: 5, nominal: 2}, c: {description: a torque}}
-  outputs:
-    a.angle: {unit: deg, nominal: 1}
-    "a.acceleration":
-    "c.acceleration":
-    the tip.1.position:
-    the tip.quaternion:
-    b.reaction.force:
-  parameters: {mass: , bodies.right.mass: , bodies.right.com: }
-"""
-
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
@@ -85,26 +61,13 @@ def pendulum(folder):
 
 @pytest.fixture(scope="module")
 def arms(folder):
-    return mechanism_unit(folder, "arms", CHAIN)
+    return mechanism_unit(folder, "arms", ARMS)
 
 
 @pytest.fixture
 def instance(pendulum):
     with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
         yield unit
-
-
-def in_a_process(text, *arguments, check=True):
-    """Run a script in a process of its own; what it wrote."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), str(HERE)])}
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", text, *map(str, arguments)],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert not check or done.returncode == 0, done.stderr[-3000:]
-    return done
 
 
 # ---- what is in a unit
@@ -202,7 +165,7 @@ def test_parameters_rebuild_the_model(folder, arms):
 
 
 def test_numbers_of_the_file_as_parameters(folder, arms):
-    text = CHAIN.replace("300 g", "0.7").replace("com: [0, 0.1, -1]", "com: [0, 0.1, -1.5]")
+    text = ARMS.replace("300 g", "0.7").replace("com: [0, 0.1, -1]", "com: [0, 0.1, -1.5]")
     expected = lg.load(pendulum_file(folder, "heavier", text)).simulate(t_end=0.3, output=0.01, inputs={"c": 1.0})
     values = {"bodies.right.mass": 0.7, "bodies.right.com[2]": -1.5}
     table = fmu_export.run(arms, 0.3, interval=0.01, values=values, inputs={"c.tau": 1.0})
@@ -355,38 +318,6 @@ def test_rollback_is_exact_for_all_kinds_of_memory(pendulum):
             unit.setFMUstate(other)
             unit.freeFMUstate(other)
             assert drive(7) == first
-
-
-def test_a_state_goes_on_in_another_process(pendulum, folder):
-    """The bytes of a state, taken to a new process: the same bits."""
-    script = """
-import sys
-from pathlib import Path
-from fmu_export.host import Instance, Unpacked
-unit, data, first = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "first"
-with Unpacked(unit) as unpacked, Instance(unpacked) as fmu:
-    motor, out = fmu.references(["motor.input"]), fmu.references(["hinge.angle", "hinge.speed", "energy"])
-    if first:
-        fmu.initialise(0.0, 2.0, {"length": 1.3, "integrator.method": "generalised-alpha-0.8"})
-        for k in range(9):
-            fmu.setReal(motor, [0.1 * k])
-            fmu.step(0.01 * k, 0.01)
-        state = fmu.getFMUstate()
-        data.write_bytes(fmu.serializeFMUstate(state))
-    else:
-        state = fmu.deSerializeFMUstate(data.read_bytes())
-        fmu.setFMUstate(state)
-    fmu.freeFMUstate(state)
-    for k in range(9, 20):
-        fmu.setReal(motor, [0.1 * k])
-        fmu.step(0.01 * k, 0.01)
-    print(*map(float.hex, fmu.getReal(out)))
-"""
-    file = folder / "state.bin"
-    first = in_a_process(script, pendulum, file, "first").stdout
-    second = in_a_process(script, pendulum, file, "second").stdout
-    assert first == second
-    assert len(first.split()) == 3
 
 
 def test_wrong_states_are_refused(instance, arms):
@@ -589,7 +520,7 @@ def test_other_sources_are_told(folder, monkeypatch):
 )
 def test_interfaces_that_cannot_be(folder, change, words):
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
-        mechanism_unit(folder, "wrong", CHAIN.replace(*change))
+        mechanism_unit(folder, "wrong", ARMS.replace(*change))
 
 
 def test_wrong_arguments(folder, pendulum):
@@ -689,111 +620,10 @@ def test_rebuilt_and_run_again_in_one_process(folder):
     assert ends[0] == ends[2] != ends[1]
 
 
-def test_two_hundred_instances(pendulum, arms):
-    """Made, used and freed, half of them at once; a process that ends well."""
-    script = """
-import sys
-from fmu_export.host import Instance, Unpacked
-with Unpacked(sys.argv[1]) as one, Unpacked(sys.argv[2]) as two:
-    for _ in range(2):
-        alive = [Instance(one if k % 2 else two, f"unit {k}") for k in range(100)]
-        for k, unit in enumerate(alive):
-            unit.initialise(0.0)
-            assert unit.step(0.0, 0.01) == 0
-            unit.reset()
-            unit.initialise(0.0)
-            assert unit.step(0.0, 0.01) == 0
-        names = [["hinge.angle" if k % 2 else "a.angle"] for k in range(100)]
-        angles = {unit.getReal(unit.references(name))[0] for unit, name in zip(alive, names)}
-        assert len(angles) == 2, angles
-        for unit in alive:
-            unit.__exit__()
-print("done", sum("liegeo_fmu_" in path for path in sys.path))
-"""
-    assert in_a_process(script, pendulum, arms).stdout == "done 0\n"
-
-
-@pytest.mark.parametrize(("which", "calls"), [("pendulum", 10_000), ("arms", 2_000)])
-def test_random_walk(which, calls, request):
-    unit = request.getfixturevalue(which)
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(HERE / "walk.py"), str(unit), str(calls), "4"],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
-def test_bundled_sources_are_enough(pendulum):
-    """A Python without liegeo, two runs one after the other, each unpacked elsewhere and deleted."""
-    script = """
-import sys
-root = sys.argv[2]
-sys.path[:] = [path for path in sys.path if path and not path.startswith(root)]
-import fmpy
-ends = [fmpy.simulate_fmu(sys.argv[1], stop_time=0.3)["hinge.angle"][-1] for _ in range(3)]
-import liegeo
-assert not liegeo.__file__.startswith(root), liegeo.__file__
-assert len(set(ends)) == 1
-print(ends[0].hex())
-"""
-    first = in_a_process(script, pendulum, HERE.parents[1]).stdout.strip()
-    assert float.fromhex(first) == fmu_export.run(pendulum, 0.3)["hinge.angle"][-1]
-
-
-def test_a_host_that_is_no_python(pendulum, folder):
-    """In C, with libpython loaded before, as docs/fmu.md says; the library loaded and unloaded twice."""
-    library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "none")
-    compiler = shutil.which("cc")
-    if not sys.platform.startswith("linux") or compiler is None or not library.is_file() or library.suffix == ".a":
-        pytest.skip("no C compiler, or a Python without its shared library")
-    headers = Path(fmpy.__file__).parent / "c-code"
-    host = folder / "host"
-    subprocess.run([compiler, f"-I{headers}", "-o", str(host), str(HERE / "host.c"), "-ldl"], check=True)
-    with Unpacked(pendulum) as unpacked:
-        environment = {
-            **os.environ,
-            "LD_PRELOAD": str(library),
-            "PYTHONHOME": sys.base_prefix,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path.endswith("site-packages")),
-        }
-        done = subprocess.run(
-            [str(host), str(unpacked.folder), "pendulum"], env=environment, capture_output=True, text=True
-        )
-    assert done.returncode == 0, done.stderr
-    expected = fmu_export.run(pendulum, 1.0, interval=0.01, inputs={"motor.input": 0.5})["hinge.angle"][-1]
-    assert [float(line) for line in done.stdout.split()] == [pytest.approx(expected, abs=1e-13)] * 2
-
-
 # ---- controllers from other tools
 
 
-def closed_loop(plant, controller, h, steps):
-    """Jacobi: both step with what the other showed where the step began."""
-    with (
-        Unpacked(plant) as one,
-        Unpacked(controller) as two,
-        Instance(one, "plant") as arm,
-        Instance(two, "controller") as control,
-    ):
-        arm.initialise(0.0, steps * h)
-        control.initialise(0.0, steps * h, {"kp": 60.0, "kd": 8.0, "reference": 1.0})
-        shown, motor = arm.references(["hinge.angle", "hinge.speed"]), arm.references(["motor.input"])
-        measured, torque = control.references(["angle", "speed"]), control.references(["torque"])
-        rows = []
-        for k in range(steps):
-            seen = arm.getReal(shown)
-            rows.append(seen[0])
-            control.setReal(measured, seen)
-            arm.setReal(motor, control.getReal(torque))
-            assert arm.step(k * h, h) == OK
-            assert control.step(k * h, h) == OK
-        return np.array([*rows, arm.getReal(shown)[0]])
-
-
-@pytest.fixture(scope="module", params=["C", "pythonfmu", "unifmu"])
+@pytest.fixture(scope="module", params=["C", "pythonfmu", pytest.param("unifmu", marks=pytest.mark.slow)])
 def controller(request, folder):
     if request.param == "unifmu":
         pytest.importorskip("unifmu")

@@ -42,6 +42,34 @@ initial:
 experiment: {end: 2 s, output: 10 ms, method: rkmk-4, step: 1 ms}
 """
 
+ARMS = """
+liegeo: 1
+name: two arms
+parameters:
+  mass: 2 kg
+gravity: [0, 0, -9.81]
+bodies:
+  left: {kind: rigid, mass: $(mass), inertia: [0.1, 0.1, 0.1], com: [0, 0, -1]}
+  "the tip": {kind: rigid, mass: 1 kg, inertia: [0.1, 0.1, 0.1], com: [0, 0, -1], frames: {"1": [0, 0, -2]}}
+  right: {kind: rigid, mass: 300 g, inertia: [0.1, 0.1, 0.1], com: [0, 0.1, -1]}
+joints:
+  a: {kind: revolute, parent: world, child: left, axis: [0, 1, 0]}
+  b: {kind: spherical, parent: left, child: the tip, at: [0, 0, -2]}
+  c: {kind: revolute, parent: world, child: right, axis: [0, 1, 0]}
+experiment: {end: 1 s, step: 1 ms, method: rkmk-4}
+fmu:
+  name: arms
+  inputs: {a: {unit: kN*m, min: -5, max: 5, nominal: 2}, c: {description: a torque}}
+  outputs:
+    a.angle: {unit: deg, nominal: 1}
+    "a.acceleration":
+    "c.acceleration":
+    the tip.1.position:
+    the tip.quaternion:
+    b.reaction.force:
+  parameters: {mass: , bodies.right.mass: , bodies.right.com: }
+"""
+
 
 def pendulum_file(folder: Path, name: str = "pendulum", text: str = PENDULUM) -> Path:
     """The model file of a pendulum: input motor.input, outputs hinge.angle, hinge.speed, rod.bob.position, energies."""

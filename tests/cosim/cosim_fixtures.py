@@ -1,4 +1,8 @@
-"""A folder with FMUs in C, built as they are asked for, once a session."""
+"""A folder with FMUs in C, built as they are asked for, once a session.
+
+Not in a conftest.py: with --doctest-modules pytest collects these too, and there can be one of that name.  A file of
+tests says `built = cosim_fixtures.built`.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,6 @@ from pathlib import Path
 
 import cunits
 import pytest
-
-# it imports what unifmu puts beside it
-collect_ignore = ["unifmu_pd/model.py"]
 
 
 @pytest.fixture(scope="session")
