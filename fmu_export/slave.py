@@ -492,12 +492,19 @@ class Slave(Fmi2Slave):
             self._machine = None
 
     def _write_parameter(self, reference: int, variable: Variable, value: Any) -> None:
+        before, shown = dict(self._set), self._now[reference]
         self._now[reference] = value
         self._set[reference] = value * variable.factor if variable.type == REAL else value
         if self._mode != STEPPING:
             self._machine = None
-        else:
+        elif variable.role == GRAVITY:
             self._machine_now().set_gravity(variable.key[0], self._set[reference])
+        else:
+            try:
+                self._machine_now().set_model(self.unit.mechanism(self._of_role(FILE), self._resources))
+            except LiegeoError as error:
+                self._set, self._now[reference] = before, shown
+                self._refuse(f"set {variable.name}: {error}")
 
     @_guarded(lambda *_: None)
     def set_integer(self, references: list[int], values: list[int]) -> None:

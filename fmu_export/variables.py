@@ -257,16 +257,11 @@ def _parameters(mechanism: Mechanism, interface: Interface, paths: Mapping[str, 
             FILE,
             (known[name],),
             PARAMETER,
-            "fixed",
+            said.variability or "fixed",
             start=float(parameter.value if said.start is None else said.start),
             minimum=parameter.minimum,
             maximum=parameter.maximum,
         )
-        if said.variability == "tunable":
-            raise InputError(
-                f"fmu: parameter '{name}' is to be tunable, but the model is built from it before it moves: only "
-                "gravity is tunable.\n  Leave `variability` out, or say fixed."
-            )
         yield _described(variable, said, parameter.unit, parameter.description or f"parameter {name} of the model")
 
 
