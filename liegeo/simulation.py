@@ -217,7 +217,7 @@ class _Run:
         else:
             self.stepper = Stepper(self.problem, self.method)
         self.last = self._point()
-        self.why, self.failed = "", False
+        self.why, self.failed, self.ctrl_c = "", False, False
         # Samples that a watcher knows of.
         self.told = 0
 
@@ -322,7 +322,7 @@ class _Run:
             except KeyboardInterrupt:
                 # a second Ctrl-C, in the middle of a piece
                 whole = False
-        error = self.drive.error
+        error, self.ctrl_c = self.drive.error, ctrl_c.pressed
         by_function = isinstance(error, KeyboardInterrupt)
         interrupted = by_function or not whole or (ctrl_c.pressed and more)
         if interrupted:
@@ -450,7 +450,8 @@ class _Run:
             tuple(State(place[:nq].copy(), place[nq:].copy(), when) for when, place in places) for places in self.found
         )
         finished = not self.failed and (not self.why or self.why.startswith("event"))
-        info = RunInfo(self.method.name, self.samples.steps, self.rejected, seconds, finished, self.why, events)
+        counts = self.method.name, self.samples.steps, self.rejected, seconds
+        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c)
         return Result(self.model, t, q, v, u, info)
 
     def _inputs(self, t: float, q: Array, v: Array) -> Array:

@@ -338,10 +338,13 @@ def test_view_live(swing, tmp_path):
     ) as process:
         line = process.stdout.readline()
         url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
-        with urllib.request.urlopen(url, timeout=30) as answer:
-            assert b"liegeo" in answer.read()
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
+        try:
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                assert b"liegeo" in answer.read()
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
         assert process.returncode in (0, cli.INTERRUPTED)
 
 

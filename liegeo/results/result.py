@@ -39,7 +39,10 @@ _FEWEST = 8
 
 @dataclass(frozen=True)
 class RunInfo:
-    """How a run went: method, steps taken and rejected, wall time in seconds, and why it ended early, if it did."""
+    """How a run went: method, steps taken and rejected, wall time in seconds, and why it ended early, if it did.
+
+    `ctrl_c` is whether it was pressed, perhaps too late to end the run early.
+    """
 
     method: str
     steps: int
@@ -48,6 +51,7 @@ class RunInfo:
     finished: bool = True
     message: str = ""
     events: tuple[Any, ...] = ()
+    ctrl_c: bool = False
 
 
 class Spectrum(NamedTuple):

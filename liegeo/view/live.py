@@ -244,7 +244,7 @@ def serve(
             raise
         live.end(result.info.message)
         # Ctrl-C during the run was the last word.
-        interrupted = not result.info.finished
+        interrupted = result.info.ctrl_c or not result.info.finished
         try:
             live.wait(_SIGN if interrupted else None)
             while stay and not interrupted:
