@@ -26,4 +26,4 @@ def test_bench(tmp_path):
     assert "set + doStep + get" in done.stdout
     numbers = json.loads(file.read_text("utf-8"))
     assert numbers["unit, coordinates"]["variables"] == numbers["unit, frames"]["variables"] == 20
-    assert all(row["microseconds"] > 0.0 for row in numbers.values())
+    assert all(0.0 < row["best"] <= row["median"] for row in numbers.values())
