@@ -44,8 +44,8 @@ def test_a_watcher_is_told_every_sample_once_and_changes_no_bit(make, output):
     pieces = []
     options = {"output": output, "progress": False, "inputs": {"motor": 1.5} if model.nu else None}
     # long enough for several pieces
-    watched = lg.simulate(model, start, 6.0, watch=pieces.append, **options)
-    alone = lg.simulate(model, start, 6.0, **options)
+    watched = lg.simulate(model, start, 40.0, watch=pieces.append, **options)
+    alone = lg.simulate(model, start, 40.0, **options)
     assert len(pieces) > 1
     for what in "tqvu":
         told = np.concatenate([getattr(piece, what) for piece in pieces])
@@ -153,6 +153,26 @@ def test_a_tree_is_no_model():
         Live(scenes.pendulum_tree())
 
 
+def interrupted(code, line):
+    """A program that gets Ctrl-C after it has printed a line: what else it prints, and how it ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell that starts this in the background lets its children ignore the signal
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    with process:
+        try:
+            assert process.stdout.readline() == line
+            process.send_signal(signal.SIGINT)
+            out, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
+    return out, errors, process
+
+
 def test_ctrl_c_during_the_run_ends_both():
     code = f"""
         import sys
@@ -170,13 +190,7 @@ def test_ctrl_c_during_the_run_ends_both():
         result = serve(run.model, run.state(0), 1e6, output=1.0, show=str, progress=False)
         print(result.info.message, flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdout.readline() == "going\n"
-        process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+    out, errors, process = interrupted(code, "going\n")
     assert out.splitlines()[-1].startswith("interrupted at t = ")
     assert (errors, process.returncode) == ("", 0)
 
@@ -198,11 +212,5 @@ def test_ctrl_c_ends_the_server_cleanly():
 
         print(len(serve(run.model, run.state(0), 3.0, output=0.02, show=show, progress=False)), flush=True)
     """
-    process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdout.readline() == "complete\n"
-        process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=60)
+    out, errors, process = interrupted(code, "complete\n")
     assert (out, errors, process.returncode) == ("151\n", "", 0)
