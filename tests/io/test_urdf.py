@@ -494,11 +494,12 @@ def test_a_link_without_root_hangs_on_its_node():
 
 
 def test_the_look_of_the_link_stays_unless_the_body_has_its_own():
-    dressed = dataclasses.replace(beam(), shapes=[lm.Sphere(radius=1.0)])
-    for body, shape in ((beam(), lm.Box), (dressed, lm.Sphere)):
+    bare = dataclasses.replace(beam(), skin=None)
+    dressed = dataclasses.replace(bare, shapes=[lm.Sphere(radius=1.0)])
+    for body, shapes in ((bare, [lm.Box]), (dressed, [lm.Sphere]), (beam(), [])):
         tree = two_link(FlexibleLink(body, {"camera_mount": "10"})).tree
         upper = next(body for body in tree.bodies if body.name == "upper")
-        assert [type(s) for s in upper.shapes] == [shape]
+        assert [type(s) for s in upper.shapes] == shapes
 
 
 @pytest.mark.parametrize(

@@ -345,7 +345,7 @@ def test_what_cannot_be_shown_is_said(options, message, tmp_path):
 
 def test_what_is_no_run_is_said(tmp_path):
     file = tmp_path / "p.html"
-    with pytest.raises(InputError, match=r"view: cannot show .*Tree.*\n  Call compile\(\) on it."):
+    with pytest.raises(InputError, match=r"view: cannot show .*tree.*\n  Call compile\(\) on it."):
         write_page(scenes.pendulum_tree(), file)
     with pytest.raises(InputError, match=r"view: cannot show 'run.csv', expected a Result, several of them, or a M"):
         write_page("run.csv", file)
