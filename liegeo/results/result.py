@@ -228,7 +228,7 @@ class Result:
         return self.select(names) if isinstance(names, str) else self.select(*names)
 
     def _meta(self, table: Array) -> dict[str, Any]:
-        info = {key: value for key, value in asdict(self.info).items() if key != "events"}
+        info = {key: value for key, value in asdict(self.info).items() if key not in ("events", "ctrl_c")}
         units = {name: self._names.column(name).unit for name in table.dtype.names or ()}
         return {"model": self.model.tree.name, **info, "units": units}
 
