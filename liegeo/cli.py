@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -270,12 +271,13 @@ def simulate(
     out = _Output(quiet, json)
     target = to if to is not None else Path(model.with_suffix(".csv").name)
     chosen = {key: value for key, value in options.items() if value is not None}
-    why = ""
+    why, began = "", time.perf_counter()
     with reports.compile_time() as compiled:
         try:
             run = mechanism.simulate(**chosen, progress=False if out.quiet else None)
         except SimulationError as error:
             run, why = error.result, str(error)
+    wall = time.perf_counter() - began
     if not run.info.finished and not why:
         why = f"stopped at {run.t[-1]:.6g} s: {run.info.message}"
     files = [run.to(target, names)]
@@ -284,7 +286,7 @@ def simulate(
         files.append(plot_)
     if html is not None:
         files.append(run.view(html))
-    data = reports.run_data(run, sum(compiled))
+    data = reports.run_data(run, sum(compiled), wall)
     out.show(data | {"files": [str(file) for file in files]}, *reports.run_table(data))
     out.wrote(*files)
     if why:
