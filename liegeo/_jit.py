@@ -1,7 +1,12 @@
 """How liegeo compiles: one decorator, `kernel`, and the on-disk cache behind it.
 
+Numba makes machine code, and a wrapper for Python, of every function that it meets, and optimises a small one anew in
+each that it is inlined into.  Here a kernel that others call is *lowered* only, to LLVM's language; where Python calls
+one, or asks for its address, it becomes an *entry*: optimised once with all that it took in, and translated.  That
+takes two thirds of the time, and gave code that is as fast or faster.
+
 Numba's own cache looks only at the file that holds a function.  A kernel that calls another file's kernel has that
-one's machine code inside it, so after an edit below it would silently run the old mathematics; and two processes that
+one's code inside it, so after an edit below it would silently run the old mathematics; and two processes that
 fill one index at the same moment can exchange their entries.  Here the name of a cache file is a digest of everything
 that went into it (all kernel sources, Numba, processor, function, argument types): an entry is either right or not
 found, and writing is one atomic rename.
@@ -14,6 +19,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
+import gc
 import hashlib
 import os
 import pickle
@@ -22,19 +28,25 @@ import shutil
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
+from filelock import FileLock, Timeout
+from llvmlite import binding, ir
 from numba import types
-from numba.core import cgutils
-from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
+from numba.core import cgutils, typing
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult, compile_result
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import ForceLiteralArg
+from numba.core.event import trigger_event
+from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic
 from platformdirs import user_cache_path
 
@@ -57,6 +69,9 @@ DRIVE_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, _DOUBLES, _DOUB
 # What `index` promises: far beyond any memory, and a thousand of them do not overflow.
 _LARGEST_OFFSET = 1 << 40
 
+#: Numba's name for the event that it waits for another process, which compiles what is needed here too.
+WAITING = "liegeo:waiting"
+
 # Length of the digest that stands before the content of a cache file.
 _SEAL = hashlib.sha256().digest_size
 
@@ -78,10 +93,31 @@ def kernel(function: Callable[..., Any] | None = None, *, name: str | None = Non
         return functools.partial(kernel, name=name, **options)
     if numba.config.DISABLE_JIT:
         return function
-    dispatcher = numba.njit(**_OPTIONS | options)(function)
-    # The public way, njit(cache=True), has no place for another cache class.
+    dispatcher = _Kernel(function, targetoptions={"nopython": True, "boundscheck": None} | _OPTIONS | options)
     dispatcher._cache = _ContentCache(function, name or "")
     return dispatcher
+
+
+def provide(wanted: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
+    """Compile kernels for argument types, those first that no other process is compiling."""
+    later = []
+    with global_compiler_lock:
+        for function, arguments in wanted:
+            if isinstance(function, _Kernel):
+                try:
+                    function.provide(arguments, patience=0.0)
+                except Timeout:
+                    later.append((function, arguments))
+        for function, arguments in later:
+            function.provide(arguments)
+
+
+def address(function: Any, arguments: tuple[Any, ...]) -> tuple[int, Any]:
+    """Where the machine code of a kernel for these types is, and the type of what it returns."""
+    function.compile(arguments)
+    entry = function.entries[arguments] if isinstance(function, _Kernel) else function.overloads[arguments]
+    place = entry.library.get_pointer_to_function(entry.fndesc.llvm_func_name)
+    return int(place), types.unliteral(entry.signature.return_type)
 
 
 invoke: Any
@@ -175,6 +211,11 @@ def cache_folder(module: str) -> Path:
     return folder
 
 
+def is_cold(module: str) -> bool:
+    """Nothing of this version of a module's kernels has been compiled on this machine."""
+    return not numba.config.DISABLE_JIT and not cache_folder(module).exists()
+
+
 @functools.cache
 def source_stamp(module: str) -> str:
     """A digest of the text of every source file that can end up inside a kernel of this module.
@@ -250,61 +291,225 @@ def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str:
 
 
 @functools.cache
-def _announce() -> None:
-    """Say once, on a terminal, why nothing seems to happen."""
-    if sys.stderr is not None and sys.stderr.isatty():
+def announce() -> None:
+    """Say once why nothing seems to happen."""
+    if sys.stderr is not None:
         sys.stderr.write(
-            "liegeo: compiling kernels for this machine, a minute or two; from then on they come from a cache.\n"
+            "liegeo: compiling kernels for this machine, half a minute or more; from then on they come from a cache.\n"
         )
+        sys.stderr.flush()
 
 
-class _ContentCache(_Cache):
-    """One function's compiled overloads, each in a file named by a digest of what it was made from."""
+class _Lowered(JITCodeLibrary):
+    """A kernel in LLVM's language, with all that it calls, for others to take in: no machine code."""
+
+    def finalize(self) -> None:
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        # inlines what must be, and cleans up a little, so that what is taken in by many is small
+        passes, builder = self._codegen._module_pass_manager(
+            loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
+        )
+        passes.run(self._final_module, builder)
+        self._finalized = True
+
+
+class _Lowering(Compiler):
+    """Numba's pipeline, up to LLVM's language."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        self.state.library = _Lowered(self.state.targetctx.codegen(), func.__qualname__)
+        flags = self.state.flags
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        return super().compile_extra(func)
+
+
+class _Kernel(CPUDispatcher):
+    """A function with what became of it: by argument types, `overloads` lowered, and `entries` for Python."""
+
+    def __init__(self, py_func: Callable[..., Any], *others: Any, **options: Any) -> None:
+        super().__init__(py_func, *others, **options, pipeline_class=_Lowering)
+        self._cache = _ContentCache(py_func, "")
+        self.entries: dict[tuple[Any, ...], CompileResult] = {}
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """For Numba: another kernel calls this one."""
+        signature, args = self._compiler.fold_argument_types(args, kws)
+        self._lower(tuple(args), keep=True)
+        name = self.py_func.__name__
+        template = typing.make_concrete_template(f"CallTemplate({name})", name, self.nopython_signatures)
+        return template, signature, args, {}
+
+    def compile(self, sig: Any) -> Any:
+        """For Numba: what Python can call; and for `address`."""
+        args = tuple(normalize_signature(sig)[0])
+        with global_compiler_lock:
+            self.provide(args)
+            return self.entries[args].entry_point
+
+    def provide(self, args: tuple[Any, ...], patience: float = -1.0) -> None:
+        """Load or make the entry for these types; Timeout if another process is at it for more seconds than that."""
+        if args in self.entries:
+            return
+        entry = self._load_entry(args)
+        if entry is None:
+            with self._cache.alone(args, self.targetctx, patience):
+                # again, for another process may have been at it
+                entry = self._load_entry(args) or self._make_entry(args)
+        self.entries[args] = entry
+        self._insert([a._code for a in args], entry.entry_point, False)
+
+    def _load_entry(self, args: tuple[Any, ...]) -> CompileResult | None:
+        entry = self._cache.load_entry(args, self.targetctx)
+        if entry is not None:
+            self._cache_hits[args] += 1
+        return entry
+
+    def _compiling(self, args: tuple[Any, ...]) -> Any:
+        return trigger_event("numba:compile", data={"dispatcher": self, "args": args, "return_type": None})
+
+    def _lower(self, args: tuple[Any, ...], keep: bool) -> CompileResult:
+        """This function in LLVM's language for these types; `keep` it on disk too."""
+        with global_compiler_lock, self._compiling_counter:
+            if args not in self.overloads:
+                lowered = self._cache.load_lowered(args, self.targetctx)
+                if lowered is None:
+                    try:
+                        with self._compiling(args):
+                            lowered = self._compiler.compile(args, None)
+                    except ForceLiteralArg as error:
+                        raise error.bind_fold_arguments(
+                            lambda args, kws: self._compiler.fold_argument_types(args, kws)[1]
+                        ) from None
+                    if keep:
+                        self._cache.save_lowered(args, lowered)
+                # what Numba knows a callee by; its own is the function that Python calls
+                lowered = lowered._replace(entry_point=object())
+                self.targetctx.insert_user_function(lowered.entry_point, lowered.fndesc, [lowered.library])
+                self.overloads[args] = lowered
+            return self.overloads[args]
+
+    def _make_entry(self, args: tuple[Any, ...]) -> CompileResult:
+        """Lower, optimise, translate, wrap for Python, and keep."""
+        with self._compiling(args), _no_collection():
+            entry = self._wrap(self._lower(args, keep=False))
+        self._cache.save(args, entry.codegen, "entry", entry._reduce())
+        return entry
+
+    def _wrap(self, lowered: CompileResult) -> CompileResult:
+        """Machine code that Python can call."""
+        context, fndesc, environment = self.targetctx, lowered.fndesc, lowered.environment
+        library = context.codegen().create_library(fndesc.qualname)
+        library.enable_object_caching()
+        lowered.library._ensure_finalized()
+        library._reload_init.update(lowered.library._reload_init)
+        library._final_module.link_in(lowered.library._final_module, preserve=True)
+        nogil = bool(self.targetoptions.get("nogil"))
+        context.create_cpython_wrapper(library, fndesc, environment, call_helper=None, release_gil=nogil)
+        entry = lowered._replace(library=library, entry_point=context.get_executable(library, fndesc, environment))
+        for referenced in entry._find_referenced_environments():
+            library.codegen.set_env(referenced.env_name, referenced)
+        return entry
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without looking for garbage, which Numba makes little of: a tenth of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _ContentCache:
+    """What became of one function, each in a file named by a digest of what it was made from."""
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._module = function.__module__
         self.identity = f"{source_stamp(self._module)} {_identity(function)}"
         self._label = (name or f"{function.__module__}.{function.__qualname__}").replace("<locals>", "")
-        self._enabled = True
 
     @property
     def cache_path(self) -> str:
+        """For Numba's statistics."""
         return str(cache_folder(self._module))
 
-    def enable(self) -> None:
-        self._enabled = True
+    def load_entry(self, args: tuple[Any, ...], context: Any) -> CompileResult | None:
+        parts = self._load(args, context, "entry")
+        return None if parts is None else CompileResult._rebuild(context, *parts)
 
-    def disable(self) -> None:
-        self._enabled = False
-
-    def flush(self) -> None:
-        """Nothing is ever stale; Numba's interface wants the method."""
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        if not self._enabled:
+    def load_lowered(self, args: tuple[Any, ...], context: Any) -> CompileResult | None:
+        parts = self._load(args, context, "lowered")
+        if parts is None:
             return None
-        target_context.refresh()
+        bitcode, fndesc, environment, signature = parts
+        library = _Lowered(context.codegen(), fndesc.qualname)
+        library._final_module = binding.parse_bitcode(bitcode)
+        library._finalized = True
+        return compile_result(
+            typing_context=context.typing_context,
+            target_context=context,
+            library=library,
+            fndesc=fndesc,
+            environment=environment,
+            signature=signature,
+            objectmode=False,
+        )
+
+    @contextlib.contextmanager
+    def alone(self, args: tuple[Any, ...], context: Any, patience: float) -> Iterator[None]:
+        """Of all processes only one is in here, for one entry: two would compile the same."""
+        path = self._path(args, context.codegen(), "lock")
+        lock = FileLock(path)
         try:
-            content = self._path(sig, target_context.codegen()).read_bytes()
+            _make_folder(path.parent)
+            with trigger_event(WAITING):
+                lock.acquire(timeout=patience, poll_interval=0.02)
+        except Timeout:
+            raise
+        except (OSError, NotImplementedError):
+            # A folder that cannot be written, a disk without locks: then both compile.
+            yield
+            return
+        try:
+            yield
+        finally:
+            lock.release()
+            # who waits for it has it open, and does not mind
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+    def save_lowered(self, args: tuple[Any, ...], lowered: CompileResult) -> None:
+        lowered.library._ensure_finalized()
+        # of no more use, and not to be pickled
+        lowered.fndesc.typemap = lowered.fndesc.calltypes = None
+        parts = (lowered.library._final_module.as_bitcode(), lowered.fndesc, lowered.environment, lowered.signature)
+        self.save(args, lowered.codegen, "lowered", parts)
+
+    def _load(self, args: tuple[Any, ...], context: Any, kind: str) -> tuple[Any, ...] | None:
+        context.refresh()
+        try:
+            content = self._path(args, context.codegen(), kind).read_bytes()
         except OSError:
-            _announce()
+            if sys.stderr is not None and sys.stderr.isatty():
+                announce()
             return None
         seal, payload = content[:_SEAL], content[_SEAL:]
         # Nothing is unpickled, let alone run, that is not what was written.
         if hashlib.sha256(payload).digest() != seal:
             return None
-        return CompileResult._rebuild(target_context, *pickle.loads(payload))
+        return tuple(pickle.loads(payload))
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        if not self._enabled:
-            return
-        path = self._path(sig, data.codegen)
+    def save(self, args: tuple[Any, ...], codegen: Any, kind: str, parts: tuple[Any, ...]) -> None:
+        path = self._path(args, codegen, kind)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
-            if not path.parent.exists():
-                _delete_unused(path.parent.parent)
-                path.parent.mkdir(parents=True, exist_ok=True)
-            payload = dumps(data._reduce())
+            _make_folder(path.parent)
+            payload = dumps(parts)
             temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
             temporary.replace(path)
         except OSError:
@@ -312,10 +517,16 @@ class _ContentCache(_Cache):
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
-    def _path(self, sig: Any, codegen: Any) -> Path:
-        parts = (self.identity, repr(sig), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
+    def _path(self, args: tuple[Any, ...], codegen: Any, kind: str) -> Path:
+        parts = (self.identity, repr(args), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-        return cache_folder(self._module) / f"{self._label}-{digest}.nbc"
+        return cache_folder(self._module) / f"{self._label}-{digest}.{kind}"
+
+
+def _make_folder(folder: Path) -> None:
+    if not folder.exists():
+        _delete_unused(folder.parent)
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _delete_unused(root: Path) -> None:

@@ -135,9 +135,12 @@ def demo(
     """
     from liegeo import demo as job
     from liegeo import reports
+    from liegeo._jit import announce
 
     out = _Output(quiet)
     out.console.print(job.INTRODUCTION)
+    if job.is_first_run() and not quiet:
+        announce()
     made = job.run(folder, progress=False if quiet else None)
     out.show(None, *reports.run_table(made.data), *made.sentences)
     out.wrote(*made.files)

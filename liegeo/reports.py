@@ -150,11 +150,13 @@ def modes_table(data: Data, n: int) -> list[Any]:
 
 @contextmanager
 def compile_time() -> Iterator[list[float]]:
-    """Seconds that Numba compiles within; what comes from the cache takes none."""
+    """Seconds that Numba compiles within, or waits for a process that does; what comes from the cache takes none."""
     from numba.core.event import install_timer
 
+    from liegeo._jit import WAITING
+
     seconds: list[float] = []
-    with install_timer("numba:compile", seconds.append):
+    with install_timer("numba:compile", seconds.append), install_timer(WAITING, seconds.append):
         yield seconds
 
 
@@ -162,7 +164,7 @@ def run_data(run: Result, compiled: float = 0.0, wall: float = 0.0) -> Data:
     """How a run went, and what became of its energy; of `wall` seconds in all, Numba compiled for `compiled`."""
     info = run.info
     span = float(run.t[-1] - run.t[0])
-    # part of the compiling comes before the run counts its seconds
+    # without compiling, which happens once; part of it comes before the run counts its seconds
     running = info.seconds if compiled < _NOTHING else min(info.seconds, max(wall - compiled, _NOTHING))
     return {
         "name": run.model.tree.name,
@@ -174,9 +176,8 @@ def run_data(run: Result, compiled: float = 0.0, wall: float = 0.0) -> Data:
         "start": float(run.t[0]),
         "end": float(run.t[-1]),
         "samples": len(run),
-        "seconds": info.seconds,
+        "seconds": running,
         "compile_seconds": compiled,
-        # without what compiling took, which happens once
         "real_time_factor": span / max(running, 1e-9),
         "energy": energy(run),
     }

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from liegeo._jit import invoke, invoke_number, kernel
+from liegeo._jit import address, invoke, invoke_number, kernel, provide
 from liegeo.errors import InputError
 from liegeo.integrate.problems import Dynamics, System
 
@@ -124,6 +124,7 @@ class Recorder:
 def addresses(dynamics: Dynamics, used: frozenset[str]) -> NDArray[np.int64]:
     """Where the compiled kernels of a system are; 0 for those that nobody uses."""
     out = np.zeros(_SIZE, np.int64)
+    provide((getattr(dynamics, name), _ARGUMENTS[name]) for name in Dynamics._fields if name in used)
     for k, name in enumerate(Dynamics._fields):
         if name in used:
             out[k] = _address(name, getattr(dynamics, name))
@@ -134,18 +135,16 @@ def addresses(dynamics: Dynamics, used: frozenset[str]) -> NDArray[np.int64]:
 def _address(name: str, function: Any) -> int:
     arguments = _ARGUMENTS[name]
     try:
-        function.compile(arguments)
+        place, given = address(function, arguments)
     except TypeError as error:
         raise InputError(f"system: kernel '{name}' cannot be compiled for its arguments: {error}") from None
-    result = function.overloads[arguments]
     wanted = types.float64 if name == "energy" else types.int64
-    given = types.unliteral(result.signature.return_type)
     if given != wanted:
         raise InputError(
             f"system: kernel '{name}' returns {given}, expected "
             + ("a float." if name == "energy" else "a status: an int, zero if all is well.")
         )
-    return int(result.library.get_pointer_to_function(result.fndesc.llvm_func_name))
+    return place
 
 
 def data_of(
