@@ -50,7 +50,7 @@ def test_lie(tmp_path):
 
 
 def test_start():
-    done = bench("start", "--repeat", 1)
+    done = bench("start", "--repeat", 1, "--quick")
     assert done.returncode == 0, done.stderr
     assert "liegeo --help" in done.stdout
 

@@ -9,12 +9,15 @@ import pickle
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from filelock import FileLock
+from numba.core.event import install_recorder
 
 import liegeo
 from liegeo import _jit
@@ -225,6 +228,63 @@ def test_folders_that_are_not_ours_stay(folder):
     theirs = write_folder(folder.parent / "linux-6.1", days=400)
     kernel(double)(1.5)
     assert theirs.exists()
+
+
+@compiled_only
+def test_what_another_process_compiles_comes_last(folder):
+    """Two kernels, of which somebody else is at the first: the second is made meanwhile, and then the first."""
+    first, second = kernel(double), kernel(is_itself)
+    arguments = (numba.float64,)
+    theirs = FileLock(first._cache._path(arguments, first.targetctx.codegen(), "lock"))
+    folder.mkdir(parents=True)
+    with theirs:
+        ours = threading.Thread(target=_jit.provide, args=([(first, arguments), (second, arguments)],))
+        ours.start()
+        while not second.entries:
+            time.sleep(0.01)
+        assert not first.entries
+        assert ours.is_alive()
+    ours.join(timeout=60.0)
+    assert first.entries.keys() == second.entries.keys() == {arguments}
+    # and nothing is left of the locks
+    assert {path.suffix for path in entries(folder)} == {".entry"}
+
+
+@compiled_only
+def test_only_what_python_calls_becomes_machine_code(folder):
+    inner = multiply_by(2.0, name="inner")
+
+    @kernel(name="outer")
+    def outer(x):
+        return inner(x) + 1.0
+
+    assert outer(3.0) == 7.0
+    assert (len(inner.overloads), len(inner.entries)) == (1, 0)
+    assert sorted(path.name.split("-")[0] + path.suffix for path in entries(folder)) == ["inner.lowered", "outer.entry"]
+    # and if Python calls it after all, nothing is lowered again
+    with install_recorder("numba:compile") as recorder:
+        assert inner(3.0) == 6.0
+    assert sum(event.is_start for _, event in recorder.buffer) == 1
+
+
+@compiled_only
+def test_a_lowered_kernel_comes_from_its_file(folder):
+    def make():
+        inner = multiply_by(2.0, name="inner")
+
+        @kernel(name="outer")
+        def outer(x):
+            return inner(x) + 1.0
+
+        return outer
+
+    assert make()(3.0) == 7.0
+    (file,) = (path for path in entries(folder) if path.suffix == ".entry")
+    file.unlink()
+    with install_recorder("numba:compile") as recorder:
+        assert make()(3.0) == 7.0
+    # the entry, and the outer one lowered for it
+    assert sum(event.is_start for _, event in recorder.buffer) == 2
 
 
 # ------------------------------------------------------------ where it is

@@ -1,15 +1,18 @@
-"""How long `liegeo --help` takes, beside an empty Python and what loading everything costs.
+"""How long `liegeo --help` takes, beside an empty Python and what loading everything costs; and the demo.
 
-    python tools/bench/start.py [--repeat N]
+    python tools/bench/start.py [--repeat N] [--quick]
 
-Each figure is the shortest of N starts of a process.  Goal: `liegeo --help` in less than 0.3 s.
+Each figure is the shortest of N starts of a process.  Goal: `liegeo --help` in less than 0.3 s.  Then `liegeo demo`
+with an empty cache of kernels, and with a full one (not with --quick).  Goal: less than a minute, on two cores.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -34,15 +37,27 @@ def shortest(arguments: list[str], repeat: int) -> float:
     return best
 
 
-def main(repeat: int = 7) -> dict[str, float]:
+def main(repeat: int = 7, quick: bool = False) -> dict[str, float]:
     found = {}
     for name, arguments in COMMANDS.items():
         found[name] = shortest(arguments, repeat)
         print(f"{name:28} {1e3 * found[name]:7.0f} ms", flush=True)
+    if quick:
+        return found
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "LIEGEO_CACHE_DIR": folder}
+        demo = [sys.executable, "-m", "liegeo.cli", "demo", "--quiet", "--folder", f"{folder}/demo"]
+        for name in ("liegeo demo, the first", "liegeo demo, then"):
+            start = time.perf_counter()
+            subprocess.run(demo, env=environment, stdout=subprocess.DEVNULL, check=True)
+            found[name] = time.perf_counter() - start
+            print(f"{name:28} {found[name]:7.1f} s", flush=True)
     return found
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=7)
-    main(parser.parse_args().repeat)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    main(given.repeat, given.quick)
