@@ -268,7 +268,9 @@ class _Run:
             return 0.0
         if step is None:
             raise InputError(f"simulate: {self.method.name} is a method of fixed step; give step=… in seconds.")
-        return (self.end - self.start) / self.n_steps(step)
+        n, whole = self.n_steps(step), self.end - self.start
+        # the step itself if it fits but for round-off: a unit that makes the same steps then has the same bits
+        return float(step) if abs(n * step - whole) <= 1e-13 * whole else whole / n
 
     def n_steps(self, step: float) -> int:
         return max(1, int(np.ceil((self.end - self.start) / step * (1.0 - 1e-12))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,20 @@ import pytest
 import fmu_export
 import fmu_export.inspection
 import liegeo as lg
+from fmu_export.host import OK, Instance, Unpacked
 from fmu_export.package import settings_of
 from fmu_export.variables import input_places, motion_inputs, structured
 from liegeo.results.names import names_of
 
 # Those that are quick, and have a rotation, flexible bodies, inputs and loops among them.
 QUICK = ("double_pendulum", "heavy_top", "flexible_arm", "bricard")
+FOLDER = Path(__file__).parents[2] / "models"
 MODELS = [
     pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
-    for path in sorted((Path(__file__).parents[2] / "models").glob("*.yaml"))
+    for path in sorted(FOLDER.glob("*.yaml"))
 ]
+# Those with nothing to drive from outside.
+UNDRIVEN = ("crane", "flexible_ring", "fls13_spin_up", "heavy_top")
 STEPS = 60
 
 
@@ -56,13 +61,24 @@ def held(mechanism, unit):
     return {**mechanism.experiment.inputs, **simulated}, driven
 
 
+def decimal_step(experiment):
+    """1, 2 or 5 times a power of ten that makes some 2000 steps of an experiment, as people write steps."""
+    span = (experiment.end - experiment.start) / 2000.0
+    power = int(np.floor(np.log10(span) + 1e-9))
+    return max(float(f"{digit}e{power}") for digit in (1, 2, 5) if float(f"{digit}e{power}") <= span * (1.0 + 1e-9))
+
+
+def binary_step(experiment):
+    return float(2.0 ** np.floor(np.log2((experiment.end - experiment.start) / 2000.0)))
+
+
+@pytest.mark.parametrize("step_of", [decimal_step, binary_step], ids=["decimal", "binary"])
 @pytest.mark.parametrize("path", MODELS)
-def test_moves_as_simulated(path, folder):
+def test_moves_as_simulated(path, folder, step_of):
     """With inputs that are held, fixed steps and three communication steps: to the bit."""
     mechanism = lg.load(path)
     experiment = mechanism.experiment
-    # a power of two: master and `simulate` then mean the same times, to the bit
-    h = 2.0 ** np.floor(np.log2((experiment.end - experiment.start) / 2000.0))
+    h = step_of(experiment)
     unit = fmu_export.build(path, folder / f"{path.stem}_fixed.fmu", step=h)
     settings = settings_of(mechanism, h, None)
     inputs, driven = held(mechanism, unit)
@@ -73,8 +89,8 @@ def test_moves_as_simulated(path, folder):
     names = names_of(mechanism.compile())
     column = {structured(name): name for name in [*names.table, *names.more]}
     factor = {v["name"]: v.get("factor", 1.0) for v in fmu_export.inspection.variables_of(unit)}
-    for per_step in (1, 3, 10):
-        table = fmu_export.run(unit, end, interval=per_step * h, inputs=driven)
+    for per_step in (1, 5, 20):
+        table = fmu_export.run(unit, end, interval=float(f"{per_step * h:.15g}"), inputs=driven)
         assert len(table) == STEPS // per_step + 1
         for name in table.dtype.names[1:]:
             wanted = expected[column[name]][::per_step] / factor[name]
@@ -83,4 +99,86 @@ def test_moves_as_simulated(path, folder):
             else:
                 # computed in another order than by results, from the same bits
                 scale = max(1.0, float(np.abs(wanted).max()))
-                np.testing.assert_allclose(table[name], wanted, rtol=0.0, atol=1e-11 * scale, err_msg=name)
+                np.testing.assert_allclose(table[name], wanted, rtol=0.0, atol=1e-15 * scale, err_msg=name)
+
+
+def coordinates(unit, model):
+    """By name in the unit: the column of a result and the factor, of all outputs that are coordinates or speeds."""
+    names = names_of(model)
+    column = {structured(name): name for name in [*names.table, *names.more]}
+    return {
+        v["name"]: (column[v["name"]], v.get("factor", 1.0))
+        for v in fmu_export.inspection.variables_of(unit)
+        if v["role"] == "output" and names.column(column[v["name"]]).source in (("q",), ("v",))
+    }
+
+
+@pytest.mark.parametrize("path", [model for model in MODELS if model.id not in UNDRIVEN])
+def test_moves_as_simulated_where_inputs_jump(path, folder):
+    """Each communication step, with its own inputs, is a run of `simulate` from where the last one ended."""
+    mechanism = lg.load(path)
+    model, experiment = mechanism.compile(), mechanism.experiment
+    h = decimal_step(experiment)
+    file = fmu_export.build(path, folder / f"{path.stem}_jumps.fmu", step=h)
+    settings = settings_of(mechanism, h, None)
+    inputs, driven = held(mechanism, file)
+    by_place = {v["key"][0]: v for v in fmu_export.inspection.variables_of(file) if v["role"] == "input"}
+    places = {
+        name: [by_place[place] for place in range(part.start, part.stop)]
+        for name, part in input_places(model).items()
+        if part.start in by_place and name not in motion_inputs(model)
+    }
+    assert places
+    size, rng, state = float(f"{5 * h:.15g}"), np.random.default_rng(8), mechanism.state()
+    outputs = coordinates(file, model)
+    with Unpacked(file) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(experiment.start, None, driven)
+        for k in range(8):
+            t = experiment.start + k * size
+            jumped = {name: 0.01 * rng.normal(size=len(listed)) for name, listed in places.items()}
+            for name, listed in places.items():
+                factors = np.array([v.get("factor", 1.0) for v in listed])
+                unit.setReal(unit.references([v["name"] for v in listed]), list(jumped[name] / factors))
+            assert unit.step(t, size) == OK, unit.said()
+            start = model.state(q=state.q, v=state.v, t=t)
+            expected = lg.simulate(
+                model, start, t + size, inputs={**inputs, **jumped}, method=settings.method, step=h, output="steps"
+            )
+            state = expected.end
+            found = unit.getReal(unit.references(outputs))
+            wanted = [expected[column][-1] / factor for column, factor in outputs.values()]
+            # a run begins by closing loops once more, to what steps leave open: 1e-11 of a length or an angle
+            np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-10 if model.rows else 0.0)
+
+
+def sums(h, n):
+    return list(itertools.accumulate([0.0] + [h] * (n - 1))), [h] * n
+
+
+def differences(h, n):
+    times = [k * h for k in range(n + 1)]
+    return times[:-1], list(np.diff(times))
+
+
+def products(h, n):
+    return [k * h for k in range(n)], [h] * n
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clock", [products, sums, differences])
+def test_masters_may_reckon_times_as_they_like(folder, clock):
+    """Times as products or as sums, sizes as they are or as differences: the same bits, those of `simulate`.
+
+    The crane's winch and trolley follow laws of time, so that the times of internal steps show too.
+    """
+    mechanism = lg.load(FOLDER / "crane.yaml")
+    file = fmu_export.build(FOLDER / "crane.yaml", folder / "clocks.fmu", step=0.01)
+    outputs = coordinates(file, mechanism.compile())
+    with Unpacked(file) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0, None)
+        for t, size in zip(*clock(0.1, 30), strict=True):
+            assert unit.step(t, size) == OK, unit.said()
+        found = unit.getReal(unit.references(outputs))
+    method = settings_of(mechanism, 0.01, None).method
+    expected = mechanism.simulate(t_end=3.0, method=method, step=0.01, output="steps", rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(found, [expected[column][-1] / factor for column, factor in outputs.values()])
