@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from arms import MODEL, TIP, arm_system, has_unifmu, one_process
+from arms import MODEL, TIP, arm_system, one_process
 
 from fmu_export.cosim import Crossing, load_system, save_system
 from fmu_export.cosim.master import Master
@@ -39,7 +39,6 @@ def test_arm_under_controllers_in_c_converges_to_one_process(shop, alone, option
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not has_unifmu(), reason="unifmu is not installed: pip install 'liegeo[test]'")
 def test_arm_under_controllers_of_three_tools(shop, alone):
     """One joint each: C, pythonfmu, unifmu, which computes in its step and is one step late; errors fall with h."""
     system = shop("pd", "script_pd", "unifmu_pd")
