@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -217,6 +218,9 @@ class _Reader:
         if self.problems or made is None:
             found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
             raise ModelFileError(found)
+        stops = [found.stop for found in made.descriptions.values() if found.stop is not None]
+        if stops and "end" not in (data.get("experiment") or {}) and max(stops) > experiment.start:
+            return made.changed(experiment=replace(experiment, end=max(stops)))
         return made
 
     def _event_place(self, place: Place) -> Place:

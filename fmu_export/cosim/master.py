@@ -373,7 +373,8 @@ class Master:
         gone = discarded.reached - start
         least = max(SMALLEST * self.step, 4.0 * math.ulp(abs(t1)))
         if discarded.ends:
-            self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s"
+            said = self.ports[discarded.unit].slave.heard()
+            self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s" + (said and f".{said}")
             self.events.append(Event(discarded.reached, "end", name))
             if gone <= least:
                 raise _EndedError
@@ -467,12 +468,12 @@ class Master:
     def run(self, progress: bool | None = False) -> CosimResult:
         """From start to end; what there is, if Ctrl-C is pressed, a unit ends the run, or an event stops it."""
         from liegeo.results.progress import Progress
-        from liegeo.simulation import _CtrlC
+        from liegeo.simulation import CtrlC
 
         began = time.perf_counter()
         failed = ""
         length = self.plan.end - self.plan.start
-        with Progress(length, self.system.name, progress) as bar, _CtrlC() as ctrl_c:
+        with Progress(length, self.system.name, progress) as bar, CtrlC() as ctrl_c:
             try:
                 # what is not finite is refused by units, or shows in the results
                 with np.errstate(over="ignore", invalid="ignore"), self.open():

@@ -5,6 +5,7 @@ Everything is checked when a System is made, against the descriptions inside the
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import math
@@ -297,6 +298,11 @@ class System:
         unit = name[: places[0]]
         raise InputError(f"names '{name}', but there is no unit '{unit}'.{closest(unit, list(self.units))}")
 
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """All variables of all units, as `unit.variable`."""
+        return {f"{unit}.{name}": v for unit, found in self.descriptions.items() for name, v in found.variables.items()}
+
     def variable(self, name: str) -> tuple[str, Variable]:
         """The unit and the variable that `unit.variable` is."""
         unit, rest = self.split(name)
@@ -308,7 +314,7 @@ class System:
         return unit, variables[rest]
 
     def _check_outputs(self) -> Iterator[Issue]:
-        known = [f"{unit}.{name}" for unit, found in self.descriptions.items() for name in found.variables]
+        known = list(self.variables)
         for k, pattern in enumerate(self.outputs):
             if len(self.descriptions) == len(self.units) and not self.recorded([pattern]):
                 yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}"
@@ -511,6 +517,17 @@ def value_of(variable: Variable, value: Any) -> Value:
             raise InputError(f"is {value!r}, expected a whole number{said}")
         return value
     return _real(variable, value)
+
+
+def from_text(variable: Variable, text: str) -> Value:
+    """What was typed, as the variable takes it: plain numbers are in its unit, others are converted."""
+    value: Any = text
+    if variable.type == "Boolean":
+        value = {"true": True, "false": False}.get(text, text)
+    elif variable.type in ("Integer", "Real"):
+        with contextlib.suppress(ValueError):
+            value = int(text) if variable.type == "Integer" else float(text)
+    return value_of(variable, value)
 
 
 def _real(variable: Variable, value: Any) -> float:
