@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
+import fmpy
 import numpy as np
 import pytest
+import yaml
 
 import fmu_export
 import fmu_export.inspection
@@ -151,6 +154,51 @@ def test_moves_as_simulated_where_inputs_jump(path, folder):
             np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-10 if model.rows else 0.0)
 
 
+@pytest.mark.parametrize("path", MODELS)
+def test_fmpy_runs_it_to_the_same_bits(path, folder):
+    """fmpy's simulate_fmu, with nothing said but when it ends."""
+    h = decimal_step(lg.load(path).experiment)
+    unit = fmu_export.build(path, folder / f"{path.stem}_fmpy.fmu", step=h, interval=float(f"{5 * h:.15g}"))
+    ours = fmu_export.run(unit, 100 * h)
+    theirs = fmpy.simulate_fmu(str(unit), stop_time=100 * h)
+    assert theirs.dtype.names == ours.dtype.names
+    for name in ours.dtype.names[1:]:
+        np.testing.assert_array_equal(theirs[name], ours[name], err_msg=name)
+    np.testing.assert_allclose(theirs["time"], ours["time"], rtol=0.0, atol=1e-9 * h)
+
+
+@pytest.mark.parametrize("path", MODELS)
+def test_every_column_of_a_result_can_be_an_output(path, folder):
+    """Accelerations, forces and reactions, quaternions and twists of frames, deflections, modes, energies, momenta."""
+    copy = folder / "models" / path.name
+    if not copy.exists():
+        shutil.copytree(FOLDER, copy.parent)
+    document = dict(lg.load(path).document)
+    copy.write_text(yaml.safe_dump(document | {"fmu": {"outputs": {"*": None}}}, sort_keys=False), encoding="utf-8")
+    mechanism = lg.load(copy)
+    h, start = decimal_step(mechanism.experiment), mechanism.experiment.start
+    unit = fmu_export.build(copy, folder / f"{path.stem}_all.fmu", step=h)
+    inputs, driven = held(mechanism, unit)
+    expected = mechanism.simulate(
+        t_end=start + 10 * h,
+        inputs=inputs,
+        method=settings_of(mechanism, h, None).method,
+        step=h,
+        output="steps",
+        rtol=1e-4,
+        atol=1e-4,
+    )
+    names = names_of(mechanism.compile())
+    known = [v["name"] for v in fmu_export.inspection.variables_of(unit) if v["role"] in ("input", "output")]
+    every = {structured(name): name for name in [*names.table, *names.more] if name != "time"}
+    assert set(known) == set(every)
+    table = fmu_export.run(unit, start + 10 * h, interval=h, inputs=driven)
+    for name in table.dtype.names[1:]:
+        wanted = expected[every[name]]
+        scale = max(1.0, float(np.abs(wanted).max()))
+        np.testing.assert_allclose(table[name], wanted, rtol=0.0, atol=1e-12 * scale, err_msg=name)
+
+
 def sums(h, n):
     return list(itertools.accumulate([0.0] + [h] * (n - 1))), [h] * n
 
@@ -182,3 +230,20 @@ def test_masters_may_reckon_times_as_they_like(folder, clock):
     method = settings_of(mechanism, 0.01, None).method
     expected = mechanism.simulate(t_end=3.0, method=method, step=0.01, output="steps", rtol=1e-4, atol=1e-4)
     np.testing.assert_array_equal(found, [expected[column][-1] / factor for column, factor in outputs.values()])
+
+
+def test_modes_have_initial_values(folder):
+    """An arm that is bent, and bending, where it starts."""
+    mechanism = lg.load(FOLDER / "flexible_arm.yaml")
+    file = fmu_export.build(FOLDER / "flexible_arm.yaml", folder / "bent.fmu", step=1e-3)
+    model, state = mechanism.compile(), mechanism.state()
+    names = names_of(model)
+    q, v = state.q.copy(), state.v.copy()
+    q[names.column("upper.eta[1]").place], v[names.column("lower.etad[0]").place] = 2e-3, -0.03
+    inputs, driven = held(mechanism, file)
+    method = settings_of(mechanism, 1e-3, None).method
+    expected = lg.simulate(model, model.state(q=q, v=v), 0.02, inputs=inputs, method=method, step=1e-3, output="steps")
+    values = {"initial.upper.eta[1]": 2e-3, "initial.lower.etad[0]": -0.03}
+    table = fmu_export.run(file, 0.02, interval=1e-3, values=values, inputs=driven)
+    np.testing.assert_array_equal(table["elbow.angle"], expected["elbow.angle"])
+    assert abs(expected["elbow.angle"][-1] - fmu_export.run(file, 0.02, inputs=driven)["elbow.angle"][-1]) > 1e-6
