@@ -122,14 +122,7 @@ class Machine:
             state = self._state(mechanism, initial, float(start))
         else:
             state = State(y[: self.model.nq], y[self.model.nq :], float(start))
-        end = float(start) + 1.0 if stop is None or not stop > start else float(stop)
-        problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=float(start), name=self.model.tree.name)
-        method = METHODS[settings.method]
-        self.stepper: Stepper | AdaptiveStepper
-        if isinstance(method, AdaptiveMethod):
-            self.stepper = AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
-        else:
-            self.stepper = Stepper(problem, method)
+        self.stepper = self._stepper(state, stop)
         self._floats.append(_writable(self.stepper._F))
         self._tables.append(self._rows_of_tables(self._floats[-1]))
         self._set_coefficients(self._t0)
@@ -146,6 +139,15 @@ class Machine:
         self._signs = self.outputs.signs(*self._point()) if self.outputs.has_quaternions else np.zeros(0)
 
     # ---- where it begins
+
+    def _stepper(self, state: State, stop: float | None) -> Stepper | AdaptiveStepper:
+        start, settings = float(state.t), self.settings
+        end = start + 1.0 if stop is None or not stop > start else float(stop)
+        problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=start, name=self.model.tree.name)
+        method = METHODS[settings.method]
+        if isinstance(method, AdaptiveMethod):
+            return AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
+        return Stepper(problem, method)
 
     def _state(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
         model = self.model

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from arms import MODEL, TIP, arm_system, one_process
+from cosim_fixtures import there_and_back
 
 from fmu_export.cosim import Crossing, load_system, save_system
 from fmu_export.cosim.master import Master
@@ -65,15 +66,7 @@ def test_arm_goes_back_to_the_bit(shop):
     system = shop("pd")
     with Master(system, system.planned(0.1, 0.005)).open() as master:
         for k in range(4):
-            kept = master._keep_aside()
-            master._reach(0.005 * (k + 1))
-            once = master.point.y.copy()
-            master._return_aside(kept)
-            master._reach(0.005 * k + 0.002)
-            master._return_aside(kept)
-            master._free_aside(kept)
-            master._reach(0.005 * (k + 1))
-            np.testing.assert_array_equal(once, master.point.y)
+            there_and_back(master, 0.005 * k + 0.002, 0.005 * (k + 1))
 
 
 def test_arm_goes_through_ssp(shop, tmp_path):

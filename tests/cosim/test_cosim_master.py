@@ -22,7 +22,7 @@ from fmu_export.cosim.graph import unit_order
 from fmu_export.cosim.master import Master
 from liegeo.errors import InputError, SimulationError
 
-built = cosim_fixtures.built
+built, there_and_back = cosim_fixtures.built, cosim_fixtures.there_and_back
 
 WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.force")
 
@@ -261,17 +261,7 @@ def test_repeated_steps_are_exact_to_the_bit(loop):
     plain = loop.simulate(0.2, 0.01)
     with Master(loop, loop.planned(0.2, 0.01)).open() as master:
         rows = [master.point.y.copy()]
-        for k in range(20):
-            kept = master._keep_aside()
-            master._reach(0.01 * (k + 1))
-            once = master.point.y.copy()
-            master._return_aside(kept)
-            master._reach(0.01 * k + 0.003)
-            master._return_aside(kept)
-            master._free_aside(kept)
-            master._reach(0.01 * (k + 1))
-            np.testing.assert_array_equal(once, master.point.y)
-            rows.append(once)
+        rows += [there_and_back(master, 0.01 * k + 0.003, 0.01 * (k + 1)) for k in range(20)]
         places = [master.wiring.labels.index(name) for name in ("plant.x", "plant.v", "control.u")]
     for name, place in zip(("plant.x", "plant.v", "control.u"), places, strict=True):
         np.testing.assert_array_equal(plain[name], np.array(rows)[:, place])

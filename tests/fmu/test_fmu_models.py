@@ -64,6 +64,15 @@ def held(mechanism, unit):
     return {**mechanism.experiment.inputs, **simulated}, driven
 
 
+def simulated(mechanism, inputs, h, steps):
+    """The end of the run, and the run by `simulate` with so many steps of this size."""
+    end, method = mechanism.experiment.start + steps * h, settings_of(mechanism, h, None).method
+    # some files have tolerances, which methods of fixed step have no use for
+    return end, mechanism.simulate(
+        t_end=end, inputs=inputs, method=method, step=h, output="steps", rtol=1e-4, atol=1e-4
+    )
+
+
 def decimal_step(experiment):
     """1, 2 or 5 times a power of ten that makes some 2000 steps of an experiment, as people write steps."""
     span = (experiment.end - experiment.start) / 2000.0
@@ -83,12 +92,8 @@ def test_moves_as_simulated(path, folder, step_of):
     experiment = mechanism.experiment
     h = step_of(experiment)
     unit = fmu_export.build(path, folder / f"{path.stem}_fixed.fmu", step=h)
-    settings = settings_of(mechanism, h, None)
     inputs, driven = held(mechanism, unit)
-    end = experiment.start + STEPS * h
-    expected = mechanism.simulate(
-        t_end=end, inputs=inputs, method=settings.method, step=h, output="steps", every=1, rtol=1e-4, atol=1e-4
-    )
+    end, expected = simulated(mechanism, inputs, h, STEPS)
     names = names_of(mechanism.compile())
     column = {structured(name): name for name in [*names.table, *names.more]}
     factor = {v["name"]: v.get("factor", 1.0) for v in fmu_export.inspection.variables_of(unit)}
@@ -171,16 +176,14 @@ def test_fmpy_runs_it_to_the_same_bits(path, folder):
 @pytest.mark.parametrize("path", [model for model in MODELS if model.id != "crane"])
 def test_parameters_make_the_model_of_the_file_with_them(path, folder):
     """Masses, lengths, stiffness, damping and what else a file has, all at once: the bits of `lg.load(…, set=…)`."""
-    experiment = lg.load(path).experiment
-    h, start = decimal_step(experiment), experiment.start
+    h = decimal_step(lg.load(path).experiment)
     unit = fmu_export.build(path, folder / f"{path.stem}_other.fmu", step=h)
     parameters = [v for v in fmu_export.inspection.variables_of(unit) if v["role"] == "file"]
     changed = {v["name"]: 1.002 * v["start"] for v in parameters}
     assert parameters
     mechanism = lg.load(path, set={v["key"][0]: changed[v["name"]] for v in parameters})
     inputs, driven = held(mechanism, unit)
-    end, method = start + 10 * h, settings_of(mechanism, h, None).method
-    expected = mechanism.simulate(t_end=end, inputs=inputs, method=method, step=h, output="steps", rtol=1e-4, atol=1e-4)
+    end, expected = simulated(mechanism, inputs, h, 10)
     values = {v["name"]: changed[v["name"]] / v.get("factor", 1.0) for v in parameters}
     found = fmu_export.run(unit, end, interval=h, values=values, inputs=driven)
     usual = fmu_export.run(unit, end, interval=h, inputs=driven)
@@ -201,23 +204,15 @@ def test_every_column_of_a_result_can_be_an_output(path, folder):
     document = dict(lg.load(path).document)
     copy.write_text(yaml.safe_dump(document | {"fmu": {"outputs": {"*": None}}}, sort_keys=False), encoding="utf-8")
     mechanism = lg.load(copy)
-    h, start = decimal_step(mechanism.experiment), mechanism.experiment.start
+    h = decimal_step(mechanism.experiment)
     unit = fmu_export.build(copy, folder / f"{path.stem}_all.fmu", step=h)
     inputs, driven = held(mechanism, unit)
-    expected = mechanism.simulate(
-        t_end=start + 10 * h,
-        inputs=inputs,
-        method=settings_of(mechanism, h, None).method,
-        step=h,
-        output="steps",
-        rtol=1e-4,
-        atol=1e-4,
-    )
+    end, expected = simulated(mechanism, inputs, h, 10)
     names = names_of(mechanism.compile())
     known = [v["name"] for v in fmu_export.inspection.variables_of(unit) if v["role"] in ("input", "output")]
     every = {structured(name): name for name in [*names.table, *names.more] if name != "time"}
     assert set(known) == set(every)
-    table = fmu_export.run(unit, start + 10 * h, interval=h, inputs=driven)
+    table = fmu_export.run(unit, end, interval=h, inputs=driven)
     for name in table.dtype.names[1:]:
         wanted = expected[every[name]]
         scale = max(1.0, float(np.abs(wanted).max()))
@@ -252,8 +247,7 @@ def test_masters_may_reckon_times_as_they_like(folder, clock):
         for t, size in zip(*clock(0.1, 30), strict=True):
             assert unit.step(t, size) == OK, unit.said()
         found = unit.getReal(unit.references(outputs))
-    method = settings_of(mechanism, 0.01, None).method
-    expected = mechanism.simulate(t_end=3.0, method=method, step=0.01, output="steps", rtol=1e-4, atol=1e-4)
+    _, expected = simulated(mechanism, mechanism.experiment.inputs, 0.01, 300)
     np.testing.assert_array_equal(found, [expected[column][-1] / factor for column, factor in outputs.values()])
 
 
