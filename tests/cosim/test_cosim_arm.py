@@ -41,11 +41,14 @@ def test_arm_under_controllers_in_c_converges_to_one_process(shop, alone, option
 
 @pytest.mark.slow
 def test_arm_under_controllers_of_three_tools(shop, alone):
-    """One joint each: C, pythonfmu, unifmu, which computes in its step and is one step late; errors fall with h."""
+    """One joint each: C, pythonfmu, unifmu; and all of one kind.  The same motion, whose error falls with h."""
     system = shop("pd", "script_pd", "unifmu_pd")
     coarse, fine = (error(system, h, alone) for h in (0.005, 0.0025))
-    assert 1.6 < coarse / fine < 2.5
-    assert fine < 5e-4
+    assert abs(np.log2(coarse / fine) - 1) < 0.15
+    assert fine < 2e-4
+    one = shop("pd").simulate(0.1, 0.005)[f"arm.{TIP}"]
+    for other in (system, shop("unifmu_pd")):
+        np.testing.assert_allclose(one, other.simulate(0.1, 0.005)[f"arm.{TIP}"], rtol=0, atol=1e-12)
 
 
 def test_arm_under_a_script_is_the_arm_under_c(shop):
