@@ -44,7 +44,7 @@ def test_arm_under_controllers_of_three_tools(shop, alone):
     """One joint each: C, pythonfmu, unifmu; and all of one kind.  The same motion, whose error falls with h."""
     system = shop("pd", "script_pd", "unifmu_pd")
     coarse, fine = (error(system, h, alone) for h in (0.005, 0.0025))
-    assert abs(np.log2(coarse / fine) - 1) < 0.15
+    assert abs(np.log2(coarse / fine) - 1) < 0.35
     assert fine < 2e-4
     one = shop("pd").simulate(0.1, 0.005)[f"arm.{TIP}"]
     for other in (system, shop("unifmu_pd")):

@@ -4,7 +4,7 @@
 
 Above: angles and tip of the loop of units, over the same loop in one process.  Below: the largest difference between
 the two over the macro step, for each algorithm, and for controllers of other tools; printed with the observed orders
-and seconds.  Some three minutes; unifmu writes much to standard error.
+and seconds.  Some two minutes.
 """
 
 from __future__ import annotations
