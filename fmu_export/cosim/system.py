@@ -383,11 +383,10 @@ class System:
                     f"is {count:.6g} steps after the start, but {', '.join(stiff)} take whole steps only "
                     f"(canHandleVariableCommunicationStepSize is false); expected a multiple of {worst}",
                 )
-        for crossing in experiment.crossings:
-            yield from self._check_crossing(crossing, prefix)
+        for k, crossing in enumerate(experiment.crossings):
+            yield from self._check_crossing(crossing, (*prefix, "crossings", k))
 
-    def _check_crossing(self, crossing: Crossing, prefix: Place) -> Iterator[Issue]:
-        here = (*prefix, "crossings")
+    def _check_crossing(self, crossing: Crossing, here: Place) -> Iterator[Issue]:
         if crossing.direction not in DIRECTIONS:
             yield here, f"has the direction '{crossing.direction}', expected {', '.join(DIRECTIONS)}"
         try:

@@ -444,7 +444,7 @@ def test_levels_have_units(system):
     made = system({"a": ("lag_deg", {"u": "1 rad"})})
     found = made.simulate(1.0, 0.1, crossings=[Crossing("a.y", "0.5 rad", stop=True)])
     assert abs(found.t[-1] - 0.5 * np.log(2.0)) < 1e-8
-    with pytest.raises(InputError, match=r"crossings is '1 mm', which is a length, expected something in 'deg'"):
+    with pytest.raises(InputError, match=r"crossings\[0\] is '1 mm', which is a length, expected something in 'deg'"):
         made.simulate(1.0, 0.1, crossings=[Crossing("a.y", "1 mm")])
 
 
@@ -641,7 +641,7 @@ def test_options_are_checked(loop):
         loop.simulate(1.0, 0.1, instants=[np.nan])
     with pytest.raises(InputError, match=r"end is inf, expected a finite number"):
         loop.simulate(np.inf, 0.1)
-    with pytest.raises(InputError, match=r"crossings has the direction 'left', expected both, up, down"):
+    with pytest.raises(InputError, match=r"crossings\[0\] has the direction 'left', expected both, up, down"):
         loop.simulate(1.0, 0.1, crossings=[Crossing("plant.x", 0.0, "left")])
     # the step is that of the units, if nobody says
     assert loop.planned(1.0).step == 0.01
