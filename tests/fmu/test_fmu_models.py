@@ -110,6 +110,20 @@ def test_moves_as_simulated(path, folder, step_of):
                 np.testing.assert_allclose(table[name], wanted, rtol=0.0, atol=1e-15 * scale, err_msg=name)
 
 
+def test_steps_are_those_that_are_asked_for(folder):
+    """0.29 s by 29 is not 0.01 s, but for round-off; both sides make steps of 0.01 s all the same."""
+    h, n = 0.01, 29
+    assert 0.29 / n != h
+    path = FOLDER / "double_pendulum.yaml"
+    unit = fmu_export.build(path, folder / "hundredths.fmu", step=h)
+    expected = lg.load(path).simulate(t_end=0.29, method="rkmk-4", step=h, output="steps")
+    table = fmu_export.run(unit, 0.29, interval=h, values={"integrator.method": "rkmk-4"})
+    whole = fmu_export.run(unit, 0.29, interval=0.29, values={"integrator.method": "rkmk-4"})
+    for name in ("top.angle", "middle.speed"):
+        np.testing.assert_array_equal(table[name], expected[name])
+        assert whole[name][-1] == expected[name][-1]
+
+
 def coordinates(unit, model):
     """By name in the unit: the column of a result and the factor, of all outputs that are coordinates or speeds."""
     names = names_of(model)
