@@ -108,6 +108,23 @@ def test_ring_of_three_units_converges(lags, options, order):
     assert abs(found - order) < 0.15
 
 
+@pytest.mark.parametrize("algorithm", ["jacobi", "gauss-seidel"])
+def test_two_hundred_units_in_a_ring(system, algorithm):
+    """Each goes a part of the way to the one before it: where that was, or with Gauss–Seidel is already."""
+    n, h, part = 200, 0.05, 1.0 - np.exp(-0.1)
+    units = {f"u{k}": ("lag", {"y0": float(k % 7)}) for k in range(n)}
+    made = system(units, [f"u{k - 1 if k else n - 1}.y -> u{k}.u" for k in range(n)])
+    order = [f"u{k}" for k in range(n)] if algorithm == "gauss-seidel" else []
+    found = made.simulate(1.0, h, algorithm=algorithm, order=order)
+    y = np.arange(n) % 7.0
+    for _ in range(20):
+        before = y.copy()
+        for k in range(n):
+            source = y if algorithm == "gauss-seidel" else before
+            y[k] += part * (source[k - 1] - y[k])
+    np.testing.assert_allclose([found[f"u{k}.y"][-1] for k in range(n)], y, rtol=0, atol=1e-12)
+
+
 def test_gauss_seidel_is_ahead_of_jacobi_by_one_step(system):
     """A chain a → b: the input of b is a's old value with Jacobi, its new one with Gauss–Seidel: one step of delay."""
     units = {"a": ("lag", {"u": 1.0}), "b": ("gain", {}), "c": ("lag", {})}
