@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -612,6 +612,25 @@ def _typed(option: str, given: list[str] | None, variables: Mapping[str, Any]) -
     return out
 
 
+@contextlib.contextmanager
+def _heard(name: str) -> Iterator[None]:
+    """What is logged there as a warning, a line each; errors are told by who raises them."""
+    import logging
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno == logging.WARNING:
+                said = record.getMessage().splitlines() or [""]
+                typer.echo(f"{record.name.removeprefix(name).lstrip('.')}: {said[0]}", err=True)
+
+    logger, handler = logging.getLogger(name), Lines()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+
+
 @app.command()
 def cosim(
     system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="A system of units: .yaml or .ssp.")],
@@ -661,7 +680,8 @@ def cosim(
         return
     why = ""
     try:
-        result = made.simulate(*times, set=start, progress=False if quiet else None, **options)
+        with _heard("liegeo.cosim"):
+            result = made.simulate(*times, set=start, progress=False if quiet else None, **options)
     except SimulationError as error:
         result, why = error.result, str(error)
         if not len(result):

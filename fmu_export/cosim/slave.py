@@ -46,7 +46,9 @@ def _hear(environment: Any, instance: bytes | None, status: int, category: bytes
         text = (message or b"").decode("utf-8", "replace").rstrip()
         level = _LEVELS[status] if 0 <= status < len(_LEVELS) else logging.ERROR
         if status >= _WARNING and name in _said:
-            _said[name] = [*_said[name][-4:], text]
+            # where in the unit it came from is for those who read logs
+            brief = text.partition("\nTraceback (most recent call last)")[0].rstrip(". \n")
+            _said[name] = [*_said[name][-4:], brief]
         logging.getLogger(f"{LOGGER}.{name}").log(level, "%s%s", f"[{kind}] " if kind else "", text)
     except Exception:
         return

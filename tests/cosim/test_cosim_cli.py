@@ -83,8 +83,18 @@ def test_what_there_is_is_kept_where_a_run_fails(liegeo, folder, tmp_path):
     code, out, err = liegeo("cosim", "system.yaml")
     assert code == 3
     assert "wrote system.csv" in out
+    # once, and not where in the unit it came from
+    assert err.count("the clock is broken") == 1
     assert "ended with status error. It said: the clock is broken." in err
+    assert "Traceback" not in err
     assert read_table(tmp_path / "system.csv")["time"][-1] == pytest.approx(0.4)
+
+
+def test_warnings_of_units_are_shown(liegeo, folder):
+    folder("cosim: 1\nunits: {c: {fmu: clock.fmu, start: {last: 0.42}}}\nexperiment: {step: 0.1}\n", "clock")
+    code, out, err = liegeo("cosim", "system.yaml")
+    assert (code, err) == (0, "c: [logStatusDiscard] that was the last tick\n")
+    assert "ended by unit 'c' at t = 0.42 s. It said: that was the last tick." in out
 
 
 @pytest.mark.parametrize(
