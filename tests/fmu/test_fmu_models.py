@@ -258,7 +258,14 @@ def test_masters_may_reckon_times_as_they_like(folder, clock):
     outputs = coordinates(file, mechanism.compile())
     with Unpacked(file) as unpacked, Instance(unpacked) as unit:
         unit.initialise(0.0, None)
-        for t, size in zip(*clock(0.1, 30), strict=True):
+        for k, (t, size) in enumerate(zip(*clock(0.1, 30), strict=True)):
+            if k % 7 == 3:
+                # some way ahead, in steps of another size, and back
+                state = unit.getFMUstate()
+                assert unit.step(t, 0.025) == OK, unit.said()
+                assert unit.step(t + 0.025, 0.1) == OK, unit.said()
+                unit.setFMUstate(state)
+                unit.freeFMUstate(state)
             assert unit.step(t, size) == OK, unit.said()
         found = unit.getReal(unit.references(outputs))
     _, expected = simulated(mechanism, mechanism.experiment.inputs, 0.01, 300)
