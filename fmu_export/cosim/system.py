@@ -477,16 +477,11 @@ class SystemIssuesError(ModelError):
         self.issues = tuple(issues)
 
 
-def _dotted(place: Place) -> str:
-    out = ""
-    for key in place:
-        out += f"[{key}]" if isinstance(key, int) else f".{key}" if out else str(key)
-    return out
-
-
 def _told(issue: Issue) -> str:
+    from liegeo.io.source import dotted
+
     place, text = issue
-    return f"{_dotted(place)} {ended(text)}"
+    return f"{dotted(place)} {ended(text)}"
 
 
 def parse_connection(text: str) -> Connection:
