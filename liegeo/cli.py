@@ -614,14 +614,18 @@ def _typed(option: str, given: list[str] | None, variables: Mapping[str, Any]) -
 
 @contextlib.contextmanager
 def _heard(name: str) -> Iterator[None]:
-    """What is logged there as a warning, a line each; errors are told by who raises them."""
+    """What is logged there as a warning, some lines, one each; errors are told by who raises them."""
     import logging
 
     class Lines(logging.Handler):
+        left = 10
+
         def emit(self, record: logging.LogRecord) -> None:
-            if record.levelno == logging.WARNING:
+            if record.levelno == logging.WARNING and self.left >= 0:
                 said = record.getMessage().splitlines() or [""]
-                typer.echo(f"{record.name.removeprefix(name).lstrip('.')}: {said[0]}", err=True)
+                self.left -= 1
+                who = record.name.removeprefix(name).lstrip(".")
+                typer.echo(f"{who}: {said[0]}" if self.left >= 0 else "… and more warnings", err=True)
 
     logger, handler = logging.getLogger(name), Lines()
     logger.addHandler(handler)

@@ -174,7 +174,7 @@ class Slave:
     def heard(self) -> str:
         """What the unit said since it was last asked, as the end of a message."""
         said, _said[self.name] = _said.get(self.name, []), []
-        return f" It said: {'; '.join(said)}." if said else ""
+        return f" It said: {'; '.join(dict.fromkeys(said))}." if said else ""
 
     def _check(self, status: int, what: str, more: str = "") -> None:
         if status > _WARNING:

@@ -95,6 +95,11 @@ def test_warnings_of_units_are_shown(liegeo, folder):
     code, out, err = liegeo("cosim", "system.yaml")
     assert (code, err) == (0, "c: [logStatusDiscard] that was the last tick\n")
     assert "ended by unit 'c' at t = 0.42 s. It said: that was the last tick." in out
+    # not all of them
+    code, _, err = liegeo("cosim", "system.yaml", "--set", "c.stuck=0.33", "--step", "100 ms")
+    assert code == 3
+    assert err.count("c: [logStatusDiscard] out of springs\n") == 10
+    assert "… and more warnings\nError: " in err
 
 
 @pytest.mark.parametrize(
