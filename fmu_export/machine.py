@@ -9,7 +9,9 @@ c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since
 prescribed motion takes its rate and half its acceleration as c₁ and c₂, so that value, rate and acceleration agree
 within a step.
 
-A method of fixed step makes the fewest equal steps that are not longer than `step` and end at the communication point.
+A method of fixed step makes the fewest equal steps that are not longer than `step` and end at the communication point:
+steps of just this size where they do but for the round-off of times, counted from where they began, so that a motion
+does not depend on how communication points are computed and has the bits of `liegeo.simulate`.
 Others choose their steps and end there too; the next step that they would have tried is what they go on with.  Where an
 input jumps, a method's memory is of another motion, and it starts anew; that is also what `liegeo.simulate` does with a
 run that begins there.
@@ -49,6 +51,8 @@ METHODS: dict[str, Method | AdaptiveMethod] = {
 _ORDER = 3
 # Accepted steps in one call of the compiled loop, and at most in a communication step.
 _AT_ONCE, _MOST_STEPS = 64, 10_000_000
+# By how much times differ that mean the same: of the times, and of a step.
+_ROUND_OFF, _SAME_STEP = 4.0 * np.finfo(np.float64).eps, 1e-9
 
 
 class Driven(Drive):
@@ -118,19 +122,13 @@ class Machine:
             state = self._state(mechanism, initial, float(start))
         else:
             state = State(y[: self.model.nq], y[self.model.nq :], float(start))
-        end = float(start) + 1.0 if stop is None or not stop > start else float(stop)
-        problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=float(start), name=self.model.tree.name)
-        method = METHODS[settings.method]
-        self.stepper: Stepper | AdaptiveStepper
-        if isinstance(method, AdaptiveMethod):
-            self.stepper = AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
-        else:
-            self.stepper = Stepper(problem, method)
+        self.stepper = self._stepper(state, stop)
         self._floats.append(_writable(self.stepper._F))
         self._tables.append(self._rows_of_tables(self._floats[-1]))
         self._set_coefficients(self._t0)
         self.t = float(start)
         self.steps = 0
+        self._origin, self._h = self.t, 0.0
         self._nq, self._only_outside = self.model.nq, self.drive.only_outside
         self._memory = self.stepper.memory
         # inputs that are constant within a step
@@ -141,6 +139,15 @@ class Machine:
         self._signs = self.outputs.signs(*self._point()) if self.outputs.has_quaternions else np.zeros(0)
 
     # ---- where it begins
+
+    def _stepper(self, state: State, stop: float | None) -> Stepper | AdaptiveStepper:
+        start, settings = float(state.t), self.settings
+        end = start + 1.0 if stop is None or not stop > start else float(stop)
+        problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=start, name=self.model.tree.name)
+        method = METHODS[settings.method]
+        if isinstance(method, AdaptiveMethod):
+            return AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
+        return Stepper(problem, method)
 
     def _state(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
         model = self.model
@@ -226,6 +233,7 @@ class Machine:
         control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else None
         # arrays that are replaced, not written to, need no copy
         saved = stepper.y.copy(), self._c, self._before, self._end, self.t, self._t0
+        count = self._count()
         self.t = t
         jumps = self.w.tobytes() != self._end.tobytes()
         # held inputs that stay as they are need no new coefficients
@@ -235,15 +243,7 @@ class Machine:
             if isinstance(stepper, AdaptiveStepper):
                 self._advance_adaptive(stepper, t, t + size)
             else:
-                n = max(1, math.ceil(size / self.settings.step * (1.0 - 1e-9)))
-                if n > _MOST_STEPS:
-                    raise SimulationError(
-                        f"step: {n} internal steps of {self.settings.step:g} s in one of {size:g} s are too many.", None
-                    )
-                status = stepper.advance(size / n, n, start=t)
-                self.steps += stepper.done
-                if status:
-                    raise self._failed(stepper.t, explain(stepper.problem.system, status))
+                self._advance_fixed(stepper, t, size)
             self.model.check_custom()
         except (LiegeoError, ArithmeticError):
             stepper.y[:], self._c, self._before, self._end, self.t, t0 = saved
@@ -251,6 +251,7 @@ class Machine:
                 self._memory[:] = memory
             if isinstance(stepper, AdaptiveStepper):
                 stepper.control[:] = control
+            self._set_count(count)
             self._set_coefficients(t0)
             raise
         self.t = t + size
@@ -280,6 +281,34 @@ class Machine:
         y = self.stepper.y
         state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
         y[:nq], y[nq:] = state.q, state.v
+
+    def _advance_fixed(self, stepper: Stepper, t: float, size: float) -> None:
+        h = self.settings.step
+        unsure = min(_ROUND_OFF * (abs(t) + size), 1e-6 * size)
+        n = max(1, math.ceil((size - max(_SAME_STEP * size, unsure)) / h))
+        if n > _MOST_STEPS:
+            raise SimulationError(f"step: {n} internal steps of {h:g} s in one of {size:g} s are too many.", None)
+        if abs(n * h - size) > unsure:
+            h = size / n
+        goes_on = h == self._h and abs(t - stepper.t) <= max(_SAME_STEP * h, _ROUND_OFF * abs(t))
+        if not goes_on:
+            self._origin, self._h = t, h
+        before = stepper.done if goes_on else 0
+        status = stepper.advance(h, n, start=None if goes_on else t)
+        self.steps += stepper.done - before
+        if status:
+            raise self._failed(stepper.t, explain(stepper.problem.system, status))
+
+    def _count(self) -> tuple[float, float, int]:
+        """From when, in steps of which size, and how many of them steps of fixed size are counted."""
+        return self._origin, self._h, self.stepper.done if isinstance(self.stepper, Stepper) else 0
+
+    def _set_count(self, count: Sequence[float] | Array) -> None:
+        self._origin, self._h, done = (float(x) for x in count)
+        if isinstance(self.stepper, Stepper):
+            # no step of it sets what steps are counted from
+            self.stepper.advance(self._h, 0, start=self._origin)
+            self.stepper.done = int(done)
 
     def _advance_adaptive(self, stepper: AdaptiveStepper, t: float, end: float) -> None:
         stepper.control[0], stepper.control[3] = t, end
@@ -336,6 +365,7 @@ class Machine:
             "c": self._c,
             "signs": self._signs,
             "times": np.array([self.t, self._t0, float(self.steps)]),
+            "count": np.array(self._count()),
             "gravity": self.model.floats[at.GRAVITY : at.GRAVITY + 3].copy(),
         }
 
@@ -350,6 +380,7 @@ class Machine:
         self._signs = np.array(saved["signs"])
         self.t, t0, steps = (float(x) for x in saved["times"])
         self.steps = int(steps)
+        self._set_count(saved["count"])
         for F in (_writable(self.model.floats), *self._floats):
             F[at.GRAVITY : at.GRAVITY + 3] = saved["gravity"]
         self._set_coefficients(t0)

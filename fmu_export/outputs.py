@@ -21,7 +21,7 @@ from liegeo._jit import kernel
 from liegeo.errors import DynamicsError
 from liegeo.kernels import articulated, inertia, inverse, kinematics, loops, nodes, observe
 from liegeo.kernels import layout as at
-from liegeo.lie import SO3Q
+from liegeo.lie import SO3, SO3Q
 from liegeo.model.body import Node
 from liegeo.model.model import Model
 from liegeo.results.quantities import Observer
@@ -29,10 +29,12 @@ from liegeo.results.quantities import Observer
 Array = NDArray[Any]
 Source = tuple[str, ...]
 
-# Places in a row of a frame: rotation, position, twist in its own axes, then rates of motion in the world's.
+# Places in a row of a frame: rotation, position, twist in its own axes, then rates of motion in the world's, and how
+# far a node is from where it is undeformed, in the axes of its body.
 _ROW = {"position": 9, "twist.angular": 12, "twist.linear": 15, "angular_velocity": 18, "velocity": 21}
 _RATES = {"angular_acceleration": 24, "acceleration": 27}
-_ROW_SIZE = 30
+_BENDING = {"deflection": 30, "tilt": 33}
+_ROW_SIZE = 36
 # Places among the numbers of kernels.observe.energies, to which the sum of the energies is added.
 _BALANCE = {
     "energy.kinetic": 0,
@@ -110,6 +112,7 @@ class _Frame:
         self.floats = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3], shape.ravel(), second])
         first = -1 if where.second is None else len(self.floats) - len(second)
         self.ints = np.array([0, self.n, first], dtype=np.int64)
+        self.pose = pose
         self.modes = np.zeros(6 * self.n)
 
     def bend(self, q: Array, v: Array, a: Array | None) -> None:
@@ -122,6 +125,11 @@ class _Frame:
         if a is not None:
             self.modal[:] = a[self.v] @ Pi
             self.modal += nodes.node_rate(self.ints, self.floats, 0, eta, 0, speed, 0, self.X, 0, False)
+
+    def away(self, row: Array) -> None:
+        """Displacement and rotation vector of the node, from where it is undeformed."""
+        row[30:33] = self.X[9:] - self.pose[:3, 3]
+        row[33:36] = SO3.log(self.X[:9].reshape(3, 3) @ self.pose[:3, :3].T)
 
 
 class Outputs:
@@ -150,6 +158,9 @@ class Outputs:
         self._turned = np.array([places.index(source[1]) for source in self._quaternions], dtype=np.int64)
         self._asked = [source for source in sources if source[0] in ("joint", "loop")]
         self._rates = any(source[0] == "frame" and source[2] in _RATES for source in sources)
+        bent = {source[1] for source in sources if source[0] == "frame" and source[2] in _BENDING}
+        rows = self._rows.reshape(-1, _ROW_SIZE)
+        self._bent = [(frame, row) for p, frame, row in zip(places, self._frames, rows, strict=True) if p in bent]
         self._accelerate = self._rates or ("a",) in sources
         self._weigh = any(source[0] == "balance" for source in sources)
         direct, turned, asked = [], [], []
@@ -172,7 +183,12 @@ class Outputs:
         if source[0] == "balance":
             return starts["balance"] + _BALANCE[source[1]] + place
         if source[0] == "frame":
-            return starts["frame"] + _ROW_SIZE * places.index(source[1]) + {**_ROW, **_RATES}[source[2]] + place
+            return (
+                starts["frame"]
+                + _ROW_SIZE * places.index(source[1])
+                + {**_ROW, **_RATES, **_BENDING}[source[2]]
+                + place
+            )
         return starts[source[0]] + place
 
     @property
@@ -213,6 +229,8 @@ class Outputs:
                 raise DynamicsError(f"at t = {t:.6g} s: {model.singular((status - 1) // 2, modes=status % 2 == 0)}")
         if self._weigh or self._frames:
             self._move(q, v, self._a if self._rates else None)
+        for frame, row in self._bent:
+            frame.away(row)
         if self._weigh:
             balance = self._balance
             inertia.inertias(I, F, q, False, W)

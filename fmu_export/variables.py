@@ -5,7 +5,7 @@ stands in quotes.  Numbers inside are SI; a variable whose unit the model file c
 
 What a model file's `fmu` section leaves out:  inputs are all force elements, wheels, and prescribed motions without a
 law;  outputs are coordinates and speeds of joints, positions of frames, energies;  parameters are all of the file.
-Always there are gravity, the initial coordinates and speeds of joints, and the integrator.
+Always there are gravity, the initial coordinates and speeds of joints and modes, and the integrator.
 """
 
 from __future__ import annotations
@@ -278,9 +278,8 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
             description=f"gravity along the world's {axis}",
         )
     state = mechanism.state()
-    joints = tuple(f"{name}." for name in model.joints)
     for name, column in names_of(model).table.items():
-        if column.source in (("q",), ("v",)) and name.startswith(joints):
+        if column.source in (("q",), ("v",)):
             letter = column.source[0]
             value = (state.q if letter == "q" else state.v)[column.place]
             yield Variable(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -575,30 +576,66 @@ def fmu_run(
     Example:  liegeo fmu run arm.fmu --end 2 --input shoulder_motor=0.2
     """
     import fmu_export
+    from fmu_export.cosim.description import read_description
     from liegeo.results.tables import write_table
 
+    target = _table_file(to, unit)
+    variables = read_description(unit).variables if unit.is_file() else {}
     table = fmu_export.run(
         unit,
         _seconds("--end", end),
         interval=_seconds("--interval", interval),
-        values=_values("--set", given),
-        inputs={name: _number(f"--input {name}", text) for name, text in _assignments(drive, "--input").items()},
+        values=_typed("--set", given, variables),
+        inputs=_typed("--input", drive, variables),
         outputs=names or ("*",),
     )
-    _Output(quiet).wrote(write_table(to if to is not None else Path(unit.with_suffix(".csv").name), table))
+    _Output(quiet).wrote(write_table(target, table))
 
 
-def _values(option: str, given: list[str] | None) -> dict[str, Any]:
-    """Numbers where they are numbers, words otherwise: parameters may be text."""
+def _table_file(to: Path | None, source: Path) -> Path:
+    """Where a table goes; of a kind that can be written, so that no run is lost."""
+    from liegeo.results.tables import suffix_of
+
+    target = to if to is not None else Path(source.with_suffix(".csv").name)
+    suffix_of("--to", target)
+    return target
+
+
+def _typed(option: str, given: list[str] | None, variables: Mapping[str, Any]) -> dict[str, Any]:
+    """Values of variables of units, in their own units; what has no variable is left to who knows names."""
+    from fmu_export.cosim.system import from_text
     from liegeo.errors import InputError
 
     out: dict[str, Any] = {}
     for name, text in _assignments(given, option).items():
         try:
-            out[name] = _number(f"{option} {name}", text)
-        except InputError:
-            out[name] = text
+            out[name] = from_text(variables[name], text) if name in variables else text
+        except InputError as error:
+            raise InputError(f"{option} {name} {error}.") from None
     return out
+
+
+@contextlib.contextmanager
+def _heard(name: str) -> Iterator[None]:
+    """What is logged there as a warning, some lines, one each; errors are told by who raises them."""
+    import logging
+
+    class Lines(logging.Handler):
+        left = 10
+
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno == logging.WARNING and self.left >= 0:
+                said = record.getMessage().splitlines() or [""]
+                self.left -= 1
+                who = record.name.removeprefix(name).lstrip(".")
+                typer.echo(f"{who}: {said[0]}" if self.left >= 0 else "… and more warnings", err=True)
+
+    logger, handler = logging.getLogger(name), Lines()
+    logger.addHandler(handler)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
 
 
 @app.command()
@@ -610,6 +647,9 @@ def cosim(
     end: Annotated[str | None, typer.Option(help="When it ends.")] = None,
     step: Annotated[str | None, typer.Option(help="The communication step.")] = None,
     algorithm: Annotated[str | None, typer.Option(help="jacobi or gauss-seidel.")] = None,
+    extrapolation: Annotated[str | None, typer.Option(help="Of inputs within a step: hold or linear.")] = None,
+    iterations: Annotated[int | None, typer.Option(help="How often a step is repeated, from saved states.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Choose steps so that the relative error is less.")] = None,
     given: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="UNIT.NAME=VALUE", help="A parameter or start value; repeatable."),
@@ -618,31 +658,52 @@ def cosim(
         list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="What to draw; repeatable, wildcards.")
     ] = None,
     plot_: Annotated[Path | None, typer.Option("--plot", help="Also draw: .png, .pdf or .svg.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the system, for other masters (.ssp) or as text (.yaml); runs nothing.")
+    ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Run several units together.
 
-    Example:  liegeo cosim loop.yaml --step '1 ms' --plot loop.png
+    Examples:
+
+      liegeo cosim loop.yaml --step '1 ms' --plot loop.png
+
+      liegeo cosim loop.yaml --save loop.ssp
     """
-    from fmu_export.cosim import load_system
+    from fmu_export.cosim import load_system, save_system
+    from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 
-    out = _Output(quiet)
-    options = {} if algorithm is None else {"algorithm": algorithm}
-    result = load_system(system).simulate(
-        _seconds("--end", end),
-        _seconds("--step", step),
-        set=_values("--set", given),
-        progress=False if quiet else None,
-        **options,
-    )
-    target = to if to is not None else Path(system.with_suffix(".csv").name)
+    out, target = _Output(quiet), _table_file(to, system)
+    made = load_system(system)
+    start = _typed("--set", given, made.variables)
+    asked = {"algorithm": algorithm, "extrapolation": extrapolation, "iterations": iterations, "tolerance": tolerance}
+    options = {key: value for key, value in asked.items() if value is not None}
+    times = _seconds("--end", end), _seconds("--step", step)
+    if save is not None:
+        chosen = made.with_start(start) if start else made
+        out.wrote(save_system(chosen.changed(experiment=chosen.planned(*times, **options)), save))
+        return
+    why = ""
+    try:
+        with _heard("liegeo.cosim"):
+            result = made.simulate(*times, set=start, progress=False if quiet else None, **options)
+    except SimulationError as error:
+        result, why = error.result, str(error)
+        if not len(result):
+            raise
+    if result.info.message.startswith("interrupted"):
+        why = result.info.message
     files = [write_table(target, result.table, result.units, result.name)]
     if plot_ is not None:
         result.plot(*(names or ("*",)), file=plot_)
         files.append(plot_)
-    out.show(None, repr(result))
+    out.show(None, str(result))
     out.wrote(*files)
+    if why:
+        typer.secho(f"Error: {why}", fg="red", err=True)
+        raise typer.Exit(ENDED_EARLY)
 
 
 def main() -> None:

@@ -268,7 +268,9 @@ class _Run:
             return 0.0
         if step is None:
             raise InputError(f"simulate: {self.method.name} is a method of fixed step; give step=… in seconds.")
-        return (self.end - self.start) / self.n_steps(step)
+        n, whole = self.n_steps(step), self.end - self.start
+        # the step itself if it fits but for round-off: a unit that makes the same steps then has the same bits
+        return float(step) if abs(n * step - whole) <= 1e-13 * whole else whole / n
 
     def n_steps(self, step: float) -> int:
         return max(1, int(np.ceil((self.end - self.start) / step * (1.0 - 1e-12))))
@@ -305,7 +307,7 @@ class _Run:
         saved = None if path is None else checkpoints.Checkpoint(path, self._identity(), seconds_between)
         spent = self._restore(saved) if saved is not None else 0.0
         whole = True
-        with Progress(self.end - self.start, self.model.tree.name, progress) as bar, _CtrlC() as ctrl_c:
+        with Progress(self.end - self.start, self.model.tree.name, progress) as bar, CtrlC() as ctrl_c:
             try:
                 more = self.end > self.start and self.last.t[-1] < self.end
                 n = max(_FEWEST_AT_FIRST, min(_MOST_AT_FIRST, _FIRST_PIECE // self.model.nv))
@@ -516,7 +518,7 @@ class _Run:
         return float(seconds)
 
 
-class _CtrlC:
+class CtrlC:
     """Ctrl-C is noted and heard between pieces, so that what is kept is whole; a second one is heard at once."""
 
     def __enter__(self) -> Self:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -147,7 +148,9 @@ class _Reader:
         self.source = source.read(path)
         self.file = folder_file(path.parent)
         self.problems: list[Problem] = []
-        self.crossing_places: list[Place] = []
+        # by crossing its place in the list of events, and units whose file is a problem of its own
+        self.crossing_places: list[int] = []
+        self.unreadable: set[str] = set()
 
     def say(self, place: Place, message: str) -> None:
         from liegeo.io.problems import ended
@@ -187,6 +190,9 @@ class _Reader:
         return value
 
     def system(self) -> System:
+        if isinstance(self.source.data, dict) and "liegeo" in self.source.data and "cosim" not in self.source.data:
+            self.say((), "is the file of a model, expected a system of units; make a unit of it with liegeo fmu build")
+            raise ModelFileError(self.problems)
         data = self.mapping(self.source.data, (), _TOP)
         if data.get("cosim") != VERSION or isinstance(data.get("cosim"), bool):
             from liegeo.io.fields import show
@@ -211,15 +217,21 @@ class _Reader:
             for place, message in error.issues:
                 if place[0] == "connections" and len(place) > 1:
                     place = ("connections", places[int(place[1])])
-                # units that were left out have a problem of their own
-                if place != ("units",) or "units" not in data:
+                told = place[0] == "units" and place[-1] == "fmu" and place[1] in self.unreadable
+                if not told and (place != ("units",) or "units" not in data):
                     self.say(self._event_place(place), message)
         if self.problems or made is None:
             found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
             raise ModelFileError(found)
+        stops = [found.stop for found in made.descriptions.values() if found.stop is not None]
+        if stops and "end" not in (data.get("experiment") or {}) and max(stops) > experiment.start:
+            return made.changed(experiment=replace(experiment, end=max(stops)))
         return made
 
     def _event_place(self, place: Place) -> Place:
+        """Where in the file what the experiment has as crossings and instants is."""
+        if place[:2] == ("experiment", "crossings") and len(place) > 2:
+            return ("experiment", "events", self.crossing_places[int(place[2])])
         return ("experiment", "events") if place[-1] in ("crossings", "instants") else place
 
     def text(self, value: Any, place: Place) -> str:
@@ -235,13 +247,18 @@ class _Reader:
         for name, entry in self.mapping(value, ("units",)).items():
             place: Place = ("units", name)
             keys = self.mapping({"fmu": entry} if isinstance(entry, str) else entry, place, _UNIT)
-            if "fmu" not in keys:
+            found = None
+            if "fmu" in keys:
+                file = self.text(keys["fmu"], (*place, "fmu"))
+                found = self.take((*place, "fmu"), partial(self.file, file))
+            else:
                 self.say((*place, "fmu"), "is missing, expected the name of a file")
-                continue
-            file = self.text(keys["fmu"], (*place, "fmu"))
-            found = self.take((*place, "fmu"), partial(self.file, file))
             start = self.mapping(keys.get("start"), (*place, "start"))
-            if found is not None:
+            if found is None:
+                # it stays a unit, so that what names it is no problem too
+                self.unreadable.add(name)
+                out[name] = Unit("", start, keys.get("every", 1))
+            else:
                 out[name] = Unit(found.relative_to(self.path.parent.resolve()), start, keys.get("every", 1))
         return out
 
@@ -305,7 +322,9 @@ class _Reader:
             here = (*place, "events", k)
             if isinstance(entry, dict):
                 made = self.crossing(entry, here)
-                crossings += [made] if made is not None else []
+                if made is not None:
+                    crossings.append(made)
+                    self.crossing_places.append(k)
             else:
                 when = self.take(here, partial(read_number, entry, [TIME]))
                 instants += [when] if when is not None else []

@@ -44,6 +44,9 @@ SETTLED = 1e-10
 SMALLEST = 1e-9
 # Of the macro step: how exactly crossings are found.
 CROSSING = 1e-9
+# Where a unit does not say how far it got: the part of the macro step below which nobody looks for a step that it
+# takes, and how often steps are halved until the next macro step.
+SHORTEST_GUESS, _MOST_GUESSES = 1e-3, 64
 _SAFETY, _SHRINK, _GROW = 0.85, 0.2, 3.0
 
 log = logging.getLogger(LOGGER)
@@ -80,7 +83,7 @@ class Master:
         self._ahead: Array | None = None
         self._saved: dict[int, Any] = {}
         self._stepped: list[int] = []
-        self.steps = self.rejected = self.calls = self.iterations = 0
+        self.steps = self.rejected = self.calls = self.iterations = self._guesses = 0
         self.residual = self.estimate = self.spent = 0.0
         self.events: list[Event] = []
         self.message = ""
@@ -339,11 +342,12 @@ class Master:
 
     def _reach(self, t1: float) -> float:
         """Step towards t1: the time that was reached, earlier where a unit discards the step."""
-        start = self.t
+        start, wanted = self.t, t1
         saved = self._keep()
         while True:
             try:
                 self._macro(t1, self._due(t1), saved)
+                self._guesses = 0 if t1 == wanted else self._guesses
                 return t1
             except _DiscardedError as discarded:
                 t1 = self._shorter(start, t1, saved, discarded)
@@ -373,7 +377,8 @@ class Master:
         gone = discarded.reached - start
         least = max(SMALLEST * self.step, 4.0 * math.ulp(abs(t1)))
         if discarded.ends:
-            self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s"
+            said = self.ports[discarded.unit].slave.heard()
+            self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s" + (said and f".{said}")
             self.events.append(Event(discarded.reached, "end", name))
             if gone <= least:
                 raise _EndedError
@@ -381,10 +386,12 @@ class Master:
         if gone > least and t1 - discarded.reached > least:
             self.events.append(Event(discarded.reached, "discard", name))
             return discarded.reached
-        shorter = start + 0.5 * (t1 - start)
-        if shorter - start <= least:
-            raise _StuckError(f"{said}; it takes no step from there, however small.\n  Look at what the unit logs.")
-        return shorter
+        half = 0.5 * (t1 - start)
+        self._guesses += 1
+        if half < max(SHORTEST_GUESS * self.step, least) or self._guesses > _MOST_GUESSES:
+            heard = self.ports[discarded.unit].slave.heard()
+            raise _StuckError(f"{said}; shorter steps did not help.{heard}\n  Look at what its inputs are then.")
+        return start + half
 
     def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
         """A step and two halves: the time reached, and the error over what is allowed; the halves are kept.
@@ -467,12 +474,12 @@ class Master:
     def run(self, progress: bool | None = False) -> CosimResult:
         """From start to end; what there is, if Ctrl-C is pressed, a unit ends the run, or an event stops it."""
         from liegeo.results.progress import Progress
-        from liegeo.simulation import _CtrlC
+        from liegeo.simulation import CtrlC
 
         began = time.perf_counter()
         failed = ""
         length = self.plan.end - self.plan.start
-        with Progress(length, self.system.name, progress) as bar, _CtrlC() as ctrl_c:
+        with Progress(length, self.system.name, progress) as bar, CtrlC() as ctrl_c:
             try:
                 # what is not finite is refused by units, or shows in the results
                 with np.errstate(over="ignore", invalid="ignore"), self.open():

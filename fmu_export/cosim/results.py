@@ -96,6 +96,25 @@ class CosimResult:
         last = f" to t = {self.t[-1]:.6g} s" if len(self) else ""
         return f"CosimResult('{self.name}', {len(self)} points{last}, {len(self.names) - 1} columns{end})"
 
+    def __str__(self) -> str:
+        """For people: how it went."""
+        info = self.info
+        last = f" to t = {self.t[-1]:.6g} s" if len(self) else ""
+        told = [f"{info.steps} steps", f"{info.calls} calls of doStep", f"{info.seconds:.3g} s"]
+        told[1:1] = [f"{info.rejected} rejected"] if info.rejected else []
+        lines = [f"{self.name}: {len(self)} points{last}, {len(self.names) - 1} columns", f"  {info.algorithm}"]
+        lines[-1] += f" ({', '.join(info.order)})" if info.order else ""
+        lines[-1] += f": {', '.join(told)}"
+        if info.iterations:
+            lines.append(f"  {info.iterations} repetitions of steps, the last changed {info.residual:.2g} at most")
+        if info.error:
+            lines.append(f"  relative error by Richardson: {info.error:.2g}")
+        told = [f"{event.kind} {event.what}".strip() + f" at {event.time:.9g} s" for event in info.events]
+        if told:
+            more = f", and {len(told) - 8} more" if len(told) > 8 else ""
+            lines.append(f"  events: {', '.join(told[:8])}{more}")
+        return "\n".join([*lines, *([f"  {info.message}"] if info.message else [])])
+
     def to_csv(self, file: FilePath) -> Path:
         from liegeo.results.tables import write_csv
 

@@ -46,7 +46,9 @@ def _hear(environment: Any, instance: bytes | None, status: int, category: bytes
         text = (message or b"").decode("utf-8", "replace").rstrip()
         level = _LEVELS[status] if 0 <= status < len(_LEVELS) else logging.ERROR
         if status >= _WARNING and name in _said:
-            _said[name] = [*_said[name][-4:], text]
+            # where in the unit it came from is for those who read logs
+            brief = text.partition("\nTraceback (most recent call last)")[0].rstrip(". \n")
+            _said[name] = [*_said[name][-4:], brief]
         logging.getLogger(f"{LOGGER}.{name}").log(level, "%s%s", f"[{kind}] " if kind else "", text)
     except Exception:
         return
@@ -158,7 +160,7 @@ class Slave:
         except Exception:  # fmpy raises a bare exception for a null pointer
             fmu.freeLibrary()
             raise UnitError(
-                f"unit '{name}': '{description.file.name}' gave no instance.{self._heard()}\n"
+                f"unit '{name}': '{description.file.name}' gave no instance.{self.heard()}\n"
                 f"  Switch on logging of '{LOGGER}.{name}' with debug=True to see why."
             ) from None
         self._fmu = fmu
@@ -169,14 +171,15 @@ class Slave:
 
     # ---- statuses
 
-    def _heard(self) -> str:
+    def heard(self) -> str:
+        """What the unit said since it was last asked, as the end of a message."""
         said, _said[self.name] = _said.get(self.name, []), []
-        return f" It said: {'; '.join(said)}." if said else ""
+        return f" It said: {'; '.join(dict.fromkeys(said))}." if said else ""
 
     def _check(self, status: int, what: str, more: str = "") -> None:
         if status > _WARNING:
             word = _STATUS[status] if status < len(_STATUS) else str(status)
-            raise UnitError(f"unit '{self.name}': {what} ended with status {word}{more}.{self._heard()}")
+            raise UnitError(f"unit '{self.name}': {what} ended with status {word}{more}.{self.heard()}")
 
     def _call(self, what: str, *arguments: Any) -> None:
         self._check(self._fmu._functions[what](self._component, *arguments), what)

@@ -5,6 +5,7 @@ Everything is checked when a System is made, against the descriptions inside the
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import math
@@ -297,6 +298,11 @@ class System:
         unit = name[: places[0]]
         raise InputError(f"names '{name}', but there is no unit '{unit}'.{closest(unit, list(self.units))}")
 
+    @property
+    def variables(self) -> dict[str, Variable]:
+        """All variables of all units, as `unit.variable`."""
+        return {f"{unit}.{name}": v for unit, found in self.descriptions.items() for name, v in found.variables.items()}
+
     def variable(self, name: str) -> tuple[str, Variable]:
         """The unit and the variable that `unit.variable` is."""
         unit, rest = self.split(name)
@@ -308,7 +314,7 @@ class System:
         return unit, variables[rest]
 
     def _check_outputs(self) -> Iterator[Issue]:
-        known = [f"{unit}.{name}" for unit, found in self.descriptions.items() for name in found.variables]
+        known = list(self.variables)
         for k, pattern in enumerate(self.outputs):
             if len(self.descriptions) == len(self.units) and not self.recorded([pattern]):
                 yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}"
@@ -377,11 +383,10 @@ class System:
                     f"is {count:.6g} steps after the start, but {', '.join(stiff)} take whole steps only "
                     f"(canHandleVariableCommunicationStepSize is false); expected a multiple of {worst}",
                 )
-        for crossing in experiment.crossings:
-            yield from self._check_crossing(crossing, prefix)
+        for k, crossing in enumerate(experiment.crossings):
+            yield from self._check_crossing(crossing, (*prefix, "crossings", k))
 
-    def _check_crossing(self, crossing: Crossing, prefix: Place) -> Iterator[Issue]:
-        here = (*prefix, "crossings")
+    def _check_crossing(self, crossing: Crossing, here: Place) -> Iterator[Issue]:
         if crossing.direction not in DIRECTIONS:
             yield here, f"has the direction '{crossing.direction}', expected {', '.join(DIRECTIONS)}"
         try:
@@ -472,16 +477,11 @@ class SystemIssuesError(ModelError):
         self.issues = tuple(issues)
 
 
-def _dotted(place: Place) -> str:
-    out = ""
-    for key in place:
-        out += f"[{key}]" if isinstance(key, int) else f".{key}" if out else str(key)
-    return out
-
-
 def _told(issue: Issue) -> str:
+    from liegeo.io.source import dotted
+
     place, text = issue
-    return f"{_dotted(place)} {ended(text)}"
+    return f"{dotted(place)} {ended(text)}"
 
 
 def parse_connection(text: str) -> Connection:
@@ -511,6 +511,17 @@ def value_of(variable: Variable, value: Any) -> Value:
             raise InputError(f"is {value!r}, expected a whole number{said}")
         return value
     return _real(variable, value)
+
+
+def from_text(variable: Variable, text: str) -> Value:
+    """What was typed, as the variable takes it: plain numbers are in its unit, others are converted."""
+    value: Any = text
+    if variable.type == "Boolean":
+        value = {"true": True, "false": False}.get(text, text)
+    elif variable.type in ("Integer", "Real"):
+        with contextlib.suppress(ValueError):
+            value = int(text) if variable.type == "Integer" else float(text)
+    return value_of(variable, value)
 
 
 def _real(variable: Variable, value: Any) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 from fmu.units import compiled_controller, script_controller, unifmu_controller
@@ -20,10 +19,6 @@ JOINTS = {
 # so exact that only the exchange of values is left as an error
 ARM = {"integrator.method": "rkmk-54", "integrator.rtol": 1e-9, "integrator.atol": 1e-9}
 TIP = "payload.tip.position.z"
-
-
-def has_unifmu() -> bool:
-    return all(importlib.util.find_spec(name) is not None for name in ("unifmu", "grpc"))
 
 
 def arm_system(folder: Path, *kinds: str) -> System:

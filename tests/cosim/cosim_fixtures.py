@@ -11,7 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cunits
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+
+from fmu_export.cosim.master import Master
 
 
 @pytest.fixture(scope="session")
@@ -34,3 +38,17 @@ def folder(tmp_path: Path, built: Callable[[str], Path]) -> Callable[..., Path]:
         return tmp_path / "system.yaml"
 
     return fill
+
+
+def there_and_back(master: Master, short: float, t: float) -> NDArray[np.float64]:
+    """All outputs after a step to t, which was also undone, taken to an earlier time, undone and taken again."""
+    kept = master._keep_aside()
+    master._reach(t)
+    once = master.point.y.copy()
+    master._return_aside(kept)
+    master._reach(short)
+    master._return_aside(kept)
+    master._free_aside(kept)
+    master._reach(t)
+    np.testing.assert_array_equal(once, master.point.y)
+    return once

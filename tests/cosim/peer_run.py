@@ -1,6 +1,7 @@
 """Runs an SSP file under another master and writes the numbers of one output: a process of its own for each.
 
 python peer_run.py libcosim|ecos|fmpy FILE.ssp STEP COUNT UNIT VARIABLE REFERENCE OUT.npy
+python peer_run.py pathsim FILE.fmu STEP COUNT INPUT VARIABLE 0 OUT.npy
 """
 
 from __future__ import annotations
@@ -49,6 +50,29 @@ def fmpy(file: str, h: float, n: int, unit: str, variable: str, reference: int) 
     from fmpy.ssp.simulation import simulate_ssp
 
     return list(simulate_ssp(file, stop_time=(n - 0.5) * h, step_size=h)[f"{unit}.{variable}"])
+
+
+def pathsim(file: str, h: float, n: int, torque: str, angle: str, reference: int) -> list[float]:
+    """The FMU as a block, its angle under a controller of amplifiers and an adder: 60 (1 − angle) − 8 speed."""
+    from pathsim import Connection, Simulation
+    from pathsim.blocks import Adder, Amplifier, Constant
+    from pathsim_fmi import CoSimulationFMU
+
+    arm = CoSimulationFMU(file, "arm", dt=h)
+    wanted, stiffness, damping, total = Constant(60.0), Amplifier(-60.0), Amplifier(-8.0), Adder()
+    wires = [
+        Connection(arm[angle], stiffness[0]),
+        Connection(arm[angle.replace("angle", "speed")], damping[0]),
+        *(Connection(part[0], total[k]) for k, part in enumerate((wanted, stiffness, damping))),
+        Connection(total[0], arm[torque]),
+    ]
+    simulation = Simulation([arm, wanted, stiffness, damping, total], wires, dt=h, log=False)
+    out = []
+    for _ in range(n):
+        # it steps the FMU to the end of its own step at once
+        simulation.timestep(h)
+        out.append(float(arm.outputs[angle]))
+    return out
 
 
 if __name__ == "__main__":

@@ -96,6 +96,7 @@ connections:
   - plant.x -> control.v
   - plant.x -> control.z
   - plan.x -> control.y
+  - third.x -> control.y
   - control.u -> plant.force
   - control.u -> plant.force
   - control.y -> plant.force
@@ -126,11 +127,11 @@ experiment:
         "system.yaml:10:5: connections[0] 'plant.x -> control.v' connects 'm' to 'm/s', which are of different",
         "'plant.x -> control.z' names 'control.z', which is no variable of unit 'control'. There are: r, y, v.",
         "'plan.x -> control.y' names 'plan.x', but there is no unit 'plan'. Did you mean 'plant'?",
-        "system.yaml:14:5: connections[4] 'control.u -> plant.force' drives an input that",
+        "system.yaml:15:5: connections[5] 'control.u -> plant.force' drives an input that",
         "names 'control.y', which is of causality input, expected an output.",
-        "connections[6] 'plant.x' is no connection, expected unit.output -> unit.input.",
-        "connections[7] has no 'from', expected from and to.",
-        "connections[8] is 3, expected unit.output -> unit.input.",
+        "connections[7] 'plant.x' is no connection, expected unit.output -> unit.input.",
+        "connections[8] has no 'from', expected from and to.",
+        "connections[9] is 3, expected unit.output -> unit.input.",
         "experiment.end is '2 kg', which is a mass, expected a time in s.",
         "experiment.step is -0.001, must be > 0.",
         "experiment.algorithm is 'euler', expected jacobi or gauss-seidel.",
@@ -141,6 +142,8 @@ experiment:
         "experiment.events[3].stop is 1, expected true or false.",
     ):
         assert any(line in entry for entry in found), (line, found)
+    # what names a unit with a problem of its own is none
+    assert not any("'third'" in entry or "third.x" in entry for entry in found)
     assert found == sorted(found, key=lambda entry: int(entry.split(":")[1]))
 
 
@@ -148,7 +151,10 @@ def test_patterns_and_crossings_are_checked(folder):
     text = "cosim: 1\nunits: {a: lag.fmu}\noutputs: [b.*]\nexperiment: {events: [{when: a.q}]}\n"
     found = problems(folder(text, "lag"))
     assert any("outputs[0] 'b.*' matches no variable" in entry for entry in found)
-    assert any("experiment.events names 'a.q', but there is no variable 'q' in unit 'a'" in entry for entry in found)
+    assert any(
+        "system.yaml:4:23: experiment.events[0] names 'a.q', but there is no variable 'q' in unit 'a'" in entry
+        for entry in found
+    )
     text = "cosim: 1\nunits: {a: clock.fmu}\nexperiment: {events: [{when: a.ticks}, x]}\n"
     found = problems(folder(text, "clock"))
     assert any("names 'a.ticks', which is of type Integer, expected Real" in entry for entry in found)
@@ -158,6 +164,10 @@ def test_patterns_and_crossings_are_checked(folder):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            "liegeo: 1\nbodies: {}\n",
+            "is the file of a model, expected a system of units; make a unit of it with liegeo fmu",
+        ),
         ("cosim: 1\n", "units has no units, expected at least one FMU"),
         ("- 1\n", "is [1], expected a mapping"),
         ("cosim: 1\nunits: []\nconnections: {}\n", "connections is an empty mapping, expected a list"),

@@ -115,6 +115,9 @@ def unifmu_controller(folder: Path) -> Path:
     shutil.copy(CONTROLLERS / "unifmu_pd.py", made / "resources" / "model.py")
     launch = made / "resources" / "launch.toml"
     launch.write_text(launch.read_text("utf-8").replace('"python3"', json.dumps(sys.executable)), encoding="utf-8")
+    # every call would write a line to standard error
+    backend = made / "resources" / "backend_grpc.py"
+    backend.write_text(backend.read_text("utf-8").replace("level=logging.DEBUG", "level=logging.WARNING"), "utf-8")
     text = (CONTROLLERS / "pd" / "modelDescription.xml").read_text("utf-8")
     begin, end = text.index("<CoSimulation"), text.index("</CoSimulation>") + len("</CoSimulation>")
     flags = 'modelIdentifier="unifmu" needsExecutionTool="true" canHandleVariableCommunicationStepSize="true"'

@@ -7,9 +7,17 @@ static void initialise(Unit *u) { u->r[WAVE] = 1.0; u->r[COUNT] = 0.0; u->i[0] =
 static void outputs(Unit *u) { (void)u; }
 static fmi2Status advance(Unit *u, double h) {
     double next = (u->r[COUNT] + 1.0) * u->r[HALF];
-    if (u->t + h > u->r[STUCK] + 1e-12) { u->reached = u->t; return fmi2Discard; }
-    if (u->t + h > u->r[BROKEN] + 1e-12) { say(u, fmi2Error, "logStatusError", "the clock is broken"); return fmi2Error; }
-    if (u->t + h > u->r[LAST] + 1e-12) { u->reached = u->r[LAST]; u->terminated = 1; return fmi2Discard; }
+    if (u->t + h > u->r[STUCK] + 1e-12) {
+        say(u, fmi2Discard, "logStatusDiscard", "out of springs");
+        u->reached = u->t;
+        return fmi2Discard;
+    }
+    if (u->t + h > u->r[BROKEN] + 1e-12) { say(u, fmi2Error, "logStatusError", "the clock is broken.\nTraceback (most recent call last):\n  a spring"); return fmi2Error; }
+    if (u->t + h > u->r[LAST] + 1e-12) {
+        say(u, fmi2Discard, "logStatusDiscard", "that was the last tick");
+        u->reached = u->r[LAST]; u->terminated = 1;
+        return fmi2Discard;
+    }
     if (u->t + h > next + 1e-12) { u->reached = next; return fmi2Discard; }
     if (u->t + h > next - 1e-12) {
         u->r[COUNT] += 1.0;

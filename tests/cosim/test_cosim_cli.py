@@ -1,0 +1,153 @@
+"""`liegeo cosim` and `liegeo fmu run`, as a person types them."""
+
+from __future__ import annotations
+
+import cosim_fixtures
+import numpy as np
+import pytest
+import test_cli
+from fmu.units import PENDULUM, mechanism_unit
+
+import fmu_export
+from fmu_export.cosim import load_system
+from liegeo import read_table
+
+built = cosim_fixtures.built
+folder = cosim_fixtures.folder
+liegeo = test_cli.liegeo
+
+LOOP = """\
+cosim: 1
+name: loop
+units:
+  plant: {fmu: mass.fmu, start: {x0: 0.1}}
+  control: {fmu: pd_mm.fmu, start: {r: 500, kp: 0.008}}
+connections: [plant.x -> control.y, plant.v -> control.v, control.u -> plant.force]
+experiment: {end: 1 s, step: 20 ms}
+"""
+
+
+@pytest.fixture
+def loop(folder, liegeo):
+    return folder(LOOP, "mass", "pd_mm")
+
+
+@pytest.mark.parametrize(
+    ("typed", "options"),
+    [
+        ((), {}),
+        (("--algorithm", "gauss-seidel"), {"algorithm": "gauss-seidel"}),
+        (("--extrapolation", "linear", "--step", "10 ms"), {"extrapolation": "linear", "step": 0.01}),
+        (("--iterations", "2", "--end", "500 ms"), {"iterations": 2, "end": 0.5}),
+        (("--tolerance", "1e-2"), {"tolerance": 1e-2}),
+        (("--set", "control.r=0.3 m", "--set", "plant.x0=20 cm"), {"set": {"control.r": 300.0, "plant.x0": 0.2}}),
+        (("--set", "control.r=300"), {"set": {"control.r": 300.0}}),
+    ],
+)
+def test_what_is_typed_is_what_runs(liegeo, loop, tmp_path, typed, options):
+    code, out, err = liegeo("cosim", "system.yaml", "-o", "run.npz", *typed)
+    assert (code, err) == (0, "")
+    expected = load_system(loop).simulate(**options)
+    np.testing.assert_array_equal(read_table(tmp_path / "run.npz"), expected.table)
+    assert out.startswith(f"loop: {len(expected)} points to t = {expected.t[-1]:.6g} s, 4 columns\n")
+
+
+def test_how_it_went_is_told(liegeo, loop, tmp_path):
+    loop.write_text(LOOP.replace("20 ms}", "20 ms, events: [222 ms, {when: plant.x, crosses: 0.2, stop: true}]}"))
+    options = "--algorithm", "gauss-seidel", "--iterations", "2", "--plot", "loop.png", "-c", "plant.*"
+    code, out, _ = liegeo("cosim", "system.yaml", *options)
+    assert code == 0
+    assert "  gauss-seidel (plant, control): " in out
+    assert "repetitions of steps, the last changed " in out
+    assert "  events: instant at 0.222 s, crossing plant.x at 0.3" in out
+    assert "'plant.x' reached 0.2 at t = 0.3" in out
+    assert out.endswith("wrote system.csv\nwrote loop.png\n")
+    assert (tmp_path / "loop.png").stat().st_size > 5000
+    assert "relative error by Richardson: 0.00" in liegeo("cosim", "system.yaml", "--tolerance", "1e-2")[1]
+    loop.write_text(LOOP)
+    assert liegeo("cosim", "system.yaml", "-q") == (0, "", "")
+
+
+def test_an_archive_for_other_masters(liegeo, loop, tmp_path):
+    typed = "--step", "10 ms", "--algorithm", "gauss-seidel", "--set", "plant.x0=50 mm"
+    assert liegeo("cosim", "system.yaml", "--save", "loop.ssp", *typed) == (0, "wrote loop.ssp\n", "")
+    assert not (tmp_path / "system.csv").exists()
+    assert (
+        liegeo("cosim", "loop.ssp", "-q", "-o", "a.npz")[0] == liegeo("cosim", "system.yaml", "-o", "b.npz", *typed)[0]
+    )
+    np.testing.assert_array_equal(read_table(tmp_path / "a.npz"), read_table(tmp_path / "b.npz"))
+
+
+def test_what_there_is_is_kept_where_a_run_fails(liegeo, folder, tmp_path):
+    folder("cosim: 1\nunits: {c: {fmu: clock.fmu, start: {broken: 0.42}}}\nexperiment: {step: 0.1}\n", "clock")
+    code, out, err = liegeo("cosim", "system.yaml")
+    assert code == 3
+    assert "wrote system.csv" in out
+    # once, and not where in the unit it came from
+    assert err.count("the clock is broken") == 1
+    assert "ended with status error. It said: the clock is broken." in err
+    assert "Traceback" not in err
+    assert read_table(tmp_path / "system.csv")["time"][-1] == pytest.approx(0.4)
+
+
+def test_warnings_of_units_are_shown(liegeo, folder):
+    folder("cosim: 1\nunits: {c: {fmu: clock.fmu, start: {last: 0.42}}}\nexperiment: {step: 0.1}\n", "clock")
+    code, out, err = liegeo("cosim", "system.yaml")
+    assert (code, err) == (0, "c: [logStatusDiscard] that was the last tick\n")
+    assert "ended by unit 'c' at t = 0.42 s. It said: that was the last tick." in out
+    # not all of them
+    code, _, err = liegeo("cosim", "system.yaml", "--set", "c.stuck=0.33", "--step", "100 ms")
+    assert code == 3
+    assert err.count("c: [logStatusDiscard] out of springs\n") == 10
+    assert "… and more warnings\nError: " in err
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (("--set", "plant.x0=1 kg"), "--set plant.x0 is '1 kg', which is a mass, expected something in 'm'"),
+        (("--set", "plant.x00=1"), "units.plant.start.x00 is no variable of 'mass.fmu'. Did you mean 'x0'?"),
+        (("--set", "plan.x0=1"), "set: names 'plan.x0', but there is no unit 'plan'. Did you mean 'plant'?"),
+        (("--extrapolation", "cubic"), "extrapolation is 'cubic', expected hold or linear"),
+        (("--iterations", "-1"), "iterations is -1, expected how often a step is repeated"),
+        (("--tolerance", "0"), "tolerance is 0, must be > 0"),
+        (("--save", "loop.zip"), "'loop.zip' ends in '.zip', expected one of .yaml, .yml, .ssp"),
+        (("-o", "run.xls"), "--to: run.xls ends in '.xls', expected one of .csv, .npz, .parquet"),
+    ],
+)
+def test_what_cannot_be_is_told_before_anything_runs(liegeo, loop, tmp_path, typed, said):
+    before = sorted(tmp_path.iterdir())
+    code, out, err = liegeo("cosim", "system.yaml", *typed)
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: ")
+    assert said in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_values_of_one_unit_are_in_its_units(liegeo, tmp_path):
+    """A length that the unit has in millimetres, a moment in kN·m, a word, and what is no length."""
+    text = "fmu: {parameters: {length: {unit: mm}}, inputs: {motor: {unit: kN*m}}}\n"
+    unit = mechanism_unit(tmp_path, "swing", PENDULUM + text)
+    given = "--set", "length=0.5 m", "--set", "integrator.method=rkmk-3", "--input", "motor.input=3 N*m"
+    code, _, err = liegeo("fmu", "run", "swing.fmu", "--end", "0.2", "-o", "run.npz", *given)
+    assert (code, err) == (0, "")
+    values = {"length": 500.0, "integrator.method": "rkmk-3"}
+    expected = fmu_export.run(unit, 0.2, values=values, inputs={"motor.input": 0.003})
+    np.testing.assert_array_equal(read_table(tmp_path / "run.npz"), expected)
+    code, _, err = liegeo("fmu", "run", "swing.fmu", "--set", "length=3 kg")
+    assert code == 1
+    assert "--set length is '3 kg', which is a mass, expected something in 'mm'" in err
+    # without an end of its own a run ends where the units' experiment does
+    (tmp_path / "alone.yaml").write_text("cosim: 1\nunits: {swing: {fmu: swing.fmu}}\n")
+    assert liegeo("cosim", "alone.yaml")[1].startswith("alone: 201 points to t = 2 s, ")
+    assert "is no input of the unit" in liegeo("fmu", "run", "swing.fmu", "--input", "moter.input=1")[2]
+
+
+def test_truth_values_whole_numbers_and_words(liegeo, folder, tmp_path):
+    folder("cosim: 1\nunits: {s: {fmu: sink.fmu}}\noutputs: ['*', s.n]\nexperiment: {end: 0.1, step: 0.1}\n", "sink")
+    typed = "--set", "s.n=7", "--set", "s.flag=true", "--set", "s.text=word"
+    assert liegeo("cosim", "system.yaml", *typed)[0] == 0
+    table = read_table(tmp_path / "system.csv")
+    assert (table["s.n"][0], table["s.sum"][0]) == (7.0, 107.0)
+    for wrong, said in (("s.n=seven", "is 'seven', expected a whole number"), ("s.flag=yes", "expected true or false")):
+        assert said in liegeo("cosim", "system.yaml", "--set", wrong)[2]
