@@ -95,22 +95,32 @@ class Instance:
 
     def initialise(self, start: float, stop: float | None = None, values: dict[str, Any] | None = None) -> None:
         """Start values, setupExperiment, initialisation mode and out of it."""
-        for name, value in (values or {}).items():
-            self.write(name, value)
-        self._fmu.setupExperiment(startTime=start, stopTime=stop)
-        self._fmu.enterInitializationMode()
-        self._fmu.exitInitializationMode()
+        from fmpy.fmi1 import FMICallException
+
+        try:
+            for name, value in (values or {}).items():
+                self.write(name, value)
+            self._fmu.setupExperiment(startTime=start, stopTime=stop)
+            self._fmu.enterInitializationMode()
+            self._fmu.exitInitializationMode()
+        except FMICallException as error:
+            unit = self.description.modelName
+            raise SimulationError(f"unit '{unit}' cannot be initialised: {error}{self.said()}", None) from None
 
     def write(self, name: str, value: Any) -> None:
         variable = self.by_name[name]
         getattr(self._fmu, f"set{variable.type}")([variable.valueReference], [value])
 
-    def step(self, t: float, size: float) -> int:
-        """doStep; the status, whatever it is."""
+    def status(self, function: str, *arguments: Any) -> int:
+        """The status that a function gives, whatever it is; a warning is as good as OK."""
         from fmpy.fmi1 import FMICallException
 
         try:
-            self._fmu.doStep(t, size)
+            getattr(self._fmu, function)(*arguments)
         except FMICallException as error:
             return int(error.status)
         return OK
+
+    def step(self, t: float, size: float) -> int:
+        """doStep; the status, whatever it is."""
+        return self.status("doStep", t, size)

@@ -6,8 +6,8 @@ table of one piece, whose three coefficients are written anew where a communicat
     u(t) = c₀ + c₁ (t − t₀) + c₂ (t − t₀)²,                                                                      (1)
 
 c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since the communication point before.  Slopes
-that are given for a step are taken instead.  A prescribed motion takes its rate and half its acceleration as c₁ and c₂, so that value, rate and acceleration agree
-within a step.
+that are given for a step are taken instead.  A prescribed motion takes its rate and half its acceleration as c₁ and c₂,
+so that value, rate and acceleration agree within a step.
 
 A method of fixed step makes the fewest equal steps that are not longer than `step` and end at the communication point.
 Others choose their steps and end there too; the next step that they would have tried is what they go on with.  Where an
@@ -182,11 +182,6 @@ class Machine:
         """Our tables: a row each, of where it begins, where it ends, and the coefficients."""
         n = len(self.places)
         return F[len(F) - n * (2 + _ORDER) :].reshape(n, 2 + _ORDER)
-
-    @property
-    def prescribed(self) -> set[int]:
-        """The rows of inputs that belong to prescribed motions, whose slopes are inputs themselves."""
-        return {row for rows in self._motions for row in rows}
 
     def _new_coefficients(self, t: float, slopes: Array | None = None) -> Array:
         c = np.zeros((len(self.places), _ORDER))

@@ -87,7 +87,8 @@ def _check_needs():
             missing.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
     if missing:
         _stop(
-            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, " + sys.executable + ".\\n"
+            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, "
+            + (sys.executable or sys.prefix) + ".\\n"
             "  Install it there, with pip install -r requirements.txt; the file is in the unit's resources."
         )
 
@@ -232,6 +233,7 @@ def _content(
         "model": "model.yaml",
         "start": experiment.start,
         "stop": experiment.end,
+        "motions": motions,
         "variables": [variable.as_dict() for variable in listed],
     }
     if bundle:

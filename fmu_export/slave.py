@@ -87,6 +87,8 @@ class Unit:
         self.variables = [Variable.from_dict(each) for each in described["variables"]]
         self.start: float = described["start"]
         self.stop: float = described["stop"]
+        # the inputs of prescribed motions, whose rates are inputs too
+        self.motions: list[str] = described["motions"]
         by_role: dict[str, list[int]] = {}
         for reference, variable in enumerate(self.variables):
             by_role.setdefault(variable.role, []).append(reference)
@@ -97,6 +99,11 @@ class Unit:
         self.factors = np.array([self.variables[k].factor for k in self.outputs])
         self.scaled = bool((self.factors != 1.0).any())
         self.input_factors = np.array([self.variables[k].factor for k in self.inputs])
+        self.inputs_scaled = bool((self.input_factors != 1.0).any())
+        # variables of a role follow each other
+        self.input_part, self.output_part = (
+            slice(part[0], part[-1] + 1) if part else slice(0, 0) for part in (self.inputs, self.outputs)
+        )
         self.kinds = np.array([_kind(variable) for variable in self.variables], dtype=np.uint8)
         self._built: dict[tuple[tuple[str, float], ...], Mechanism] = {}
 
@@ -171,8 +178,8 @@ class Slave(Fmi2Slave):
         self._strings = {k: str(v.start or "") for k, v in enumerate(unit.variables) if v.type != REAL}
         # Parameters that were set, in SI, by reference.
         self._set: dict[int, Any] = {}
-        # First and second derivatives of inputs that the next step begins with, in SI; NaN where none was given.
-        self._slopes = np.full((len(unit.inputs), 2), np.nan)
+        # First and second derivatives of inputs that the next step begins with, in SI; NaN where none is given.
+        self._slopes: Array | None = None
         self._machine: Machine | None = None
         try:
             self._warm_up()
@@ -293,7 +300,8 @@ class Slave(Fmi2Slave):
     def do_step(self, t: float, size: float) -> bool:
         block, machine = self._block, self._moving()
         block.fresh = 0
-        slopes = None if np.isnan(self._slopes).all() else self._slopes
+        # they are those of one step
+        slopes, self._slopes = self._slopes, None
         try:
             # the master's time, so that nothing drifts
             machine.step(t, size, slopes)
@@ -303,8 +311,6 @@ class Slave(Fmi2Slave):
             block.time = t + size
             if block.asked:
                 self._show_early(block.asked == 2)
-        if slopes is not None:
-            self._slopes[:] = np.nan
         return True
 
     def _stop_early(self, t: float, size: float, slopes: Array | None, error: Exception) -> None:
@@ -349,7 +355,7 @@ class Slave(Fmi2Slave):
             self._settings(),
             unit.places,
             unit.columns,
-            inputs=self._values[unit.inputs] * unit.input_factors,
+            inputs=self._values[unit.input_part] * unit.input_factors,
             initial=self._of_role(INITIAL),
             gravity=self._of_role(GRAVITY),
             start=block.start if math.isfinite(block.start) else unit.start,
@@ -365,12 +371,15 @@ class Slave(Fmi2Slave):
     def _moving(self) -> Machine:
         """The machine with the inputs as they are; made anew while parameters and inputs may still change it."""
         block, unit = self._block, self.unit
-        if block.mode in (Mode.NEW, Mode.INITIALISING):
+        if block.mode <= Mode.INITIALISING:
             if block.changed or self._machine is None:
                 self._machine = self._make()
                 self._show_parameters()
         elif block.changed:
-            self._machine_now().w[:] = self._values[unit.inputs] * unit.input_factors
+            w = self._machine_now().w
+            w[:] = self._values[unit.input_part]
+            if unit.inputs_scaled:
+                w *= unit.input_factors
         block.changed = 0
         return self._machine_now()
 
@@ -395,10 +404,7 @@ class Slave(Fmi2Slave):
         """The values of outputs, those that take time only if they are asked for."""
         unit = self.unit
         values = self._moving().values(computed)
-        if unit.outputs:
-            # they follow each other
-            first = unit.outputs[0]
-            self._values[first : first + len(unit.outputs)] = values / unit.factors if unit.scaled else values
+        self._values[unit.output_part] = values / unit.factors if unit.scaled else values
         self._block.fresh = 2 if computed else 1
 
     # ---- derivatives
@@ -406,7 +412,7 @@ class Slave(Fmi2Slave):
     def _give(self, outputs: Array) -> None:
         """Numbers for outputs, to where the host wants those that it asks for."""
         block = self._block
-        first = self.unit.outputs[0]
+        first = self.unit.output_part.start
         for k, reference in enumerate(block.references[: block.n_references]):
             block.out[k] = outputs[reference - first]
 
@@ -445,15 +451,16 @@ class Slave(Fmi2Slave):
     def _take_slopes(self) -> None:
         block, unit = self._block, self.unit
         n, ignored = block.n_references, ""
-        prescribed = {unit.inputs[row] for row in self._moving().prescribed}
+        slopes = np.full((len(unit.inputs), 2), np.nan) if self._slopes is None else self._slopes
         for reference, order, value in zip(block.references[:n], block.orders[:n], block.given[:n], strict=True):
             row = unit.inputs.index(reference)
-            if reference in prescribed:
+            if unit.variables[reference].name in unit.motions:
                 ignored = f"{unit.variables[reference].name}: its rate and acceleration are inputs of their own"
             elif order > 2:
                 ignored = f"{unit.variables[reference].name}: the order is {order}, and those above 2 are not used"
             else:
-                self._slopes[row, order - 1] = value * unit.input_factors[row]
+                slopes[row, order - 1] = value * unit.input_factors[row]
+                self._slopes = slopes
         if ignored:
             self._answer(WARNING, f"fmi2SetRealInputDerivatives: {ignored}.")
 
@@ -513,15 +520,15 @@ class Slave(Fmi2Slave):
     @_guarded(lambda *_: {"wrong": "it was not saved, because that failed"})
     def _get_fmu_state(self) -> dict[str, Any]:
         block = self._block
-        if block.mode not in (Mode.NEW, Mode.INITIALISING, Mode.BROKEN):
+        if Mode.STEPPING <= block.mode < Mode.BROKEN:
             self._moving()
         return {
             "guid": self.guid,
             "mode": block.mode,
             "changed": block.changed,
             "set": dict(self._set),
-            "inputs": self._values[self.unit.inputs].tolist(),
-            "slopes": self._slopes.tolist(),
+            "inputs": self._values[self.unit.input_part].tolist(),
+            "slopes": None if self._slopes is None else self._slopes.tolist(),
             "experiment": [block.start, block.stop, block.tolerance, block.time],
             "machine": None if self._machine is None else self._machine.snapshot(),
         }
@@ -550,9 +557,9 @@ class Slave(Fmi2Slave):
                 elif variable.role in (FILE, GRAVITY):
                     self._values[reference] = _as_number(variable)
             elif variable.role != MESSAGE:
-                self._strings[reference] = self._set.get(reference, variable.start)
-        self._values[self.unit.inputs] = state["inputs"]
-        self._slopes[:] = np.array(state["slopes"]).reshape(self._slopes.shape)
+                self._strings[reference] = str(self._set.get(reference, variable.start))
+        self._values[self.unit.input_part] = state["inputs"]
+        self._slopes = None if state["slopes"] is None else np.array(state["slopes"])
         if state["machine"] is None:
             self._machine = None
         else:

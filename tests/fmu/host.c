@@ -1,12 +1,14 @@
 /* A host that is no Python: loads a unit twice, drives it for a second, and says where it got.
  *
- *     host FOLDER IDENTIFIER
+ *     host FOLDER IDENTIFIER GUID [forget]
  *
- * FOLDER is an unpacked unit whose first variable is an input and whose second is an output.
+ * FOLDER is an unpacked unit whose first variable is an input and whose second is an output.  With `forget`, it frees
+ * nothing.
  */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fmi2Functions.h"
 
@@ -23,8 +25,9 @@ static void logger(fmi2ComponentEnvironment environment, fmi2String name, fmi2St
 int main(int argc, char **argv)
 {
     char path[4096], uri[4096];
-    if (argc != 3)
+    if (argc < 4)
         return 1;
+    int forget = argc > 4 && !strcmp(argv[4], "forget");
     snprintf(path, sizeof path, "%s/binaries/linux64/%s.so", argv[1], argv[2]);
     snprintf(uri, sizeof uri, "file://%s/resources", argv[1]);
     for (int round = 0; round < 2; round++) {
@@ -40,16 +43,16 @@ int main(int argc, char **argv)
         FUNCTION(fmi2SetReal);
         FUNCTION(fmi2DoStep);
         FUNCTION(fmi2GetReal);
-        FUNCTION(fmi2Terminate);
         FUNCTION(fmi2FreeInstance);
-        fmi2CallbackFunctions callbacks = {logger, calloc, free, NULL, NULL};
-        fmi2Component unit = fmi2Instantiate("unit", fmi2CoSimulation, "", uri, &callbacks, fmi2False, fmi2True);
+        static fmi2CallbackFunctions callbacks;
+        callbacks = (fmi2CallbackFunctions) {logger, calloc, free, NULL, NULL};
+        fmi2Component unit = fmi2Instantiate("unit", fmi2CoSimulation, argv[3], uri, &callbacks, fmi2False, fmi2True);
         if (!unit)
             return 3;
         fmi2SetupExperiment(unit, fmi2False, 0.0, 0.0, fmi2False, 0.0);
         fmi2EnterInitializationMode(unit);
         fmi2ExitInitializationMode(unit);
-        fmi2ValueReference input = 0, output = 1;
+        fmi2ValueReference input = 0, output = 1, unknown = 123456;
         fmi2Real value = 0.5;
         fmi2SetReal(unit, &input, 1, &value);
         for (int k = 0; k < 100; k++)
@@ -57,7 +60,11 @@ int main(int argc, char **argv)
                 return 4;
         fmi2GetReal(unit, &output, 1, &value);
         printf("%.17g\n", value);
-        fmi2Terminate(unit);
+        /* what no unit offers */
+        if (fmi2GetReal(unit, &unknown, 1, &value) != fmi2Error)
+            return 5;
+        if (forget)
+            continue;
         fmi2FreeInstance(unit);
         dlclose(library);
     }

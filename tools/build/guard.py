@@ -1,4 +1,4 @@
-"""Compile the guard library of units, for Linux and for Windows, wherever this is: with zig, which carries both targets.
+"""Compile the guard library of units for Linux and for Windows, wherever this is, by zig, which has both targets.
 
 Hatch runs it when liegeo is installed or packed (pyproject.toml).  By hand, with ziglang installed:
 
@@ -21,8 +21,18 @@ except ImportError:  # by hand
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "fmu_export/guard/guard.c"
-COMMON = ("-std=gnu11", "-O2", "-g0", "-s", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-parameter")
-# The oldest glibc that pythonfmu's own library would not refuse is newer; on Windows nothing but kernel32 is needed.
+COMMON = (
+    "-std=gnu11",
+    "-O2",
+    "-g0",
+    "-s",
+    "-shared",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+)
+# An old glibc, so that it is pythonfmu's own library that says where units run; on Windows nothing but kernel32.
 TARGETS = {
     "linux64/guard.so": ("-target", "x86_64-linux-gnu.2.17", "-fPIC", "-Wl,-Bsymbolic", "-ldl"),
     "win64/guard.dll": ("-target", "x86_64-windows-gnu", "-nostdlib", "-fno-builtin", "-lkernel32"),
