@@ -435,6 +435,8 @@ static void end_python(void *nothing)
     }
     units = NULL;
     inner.let_python_go();
+    /* it was unloaded by the system, or will be */
+    inner.library = NULL;
 }
 
 static void keep_python(int was_running)
@@ -459,6 +461,12 @@ static void keep_python(int was_running)
     (void)was_running;
 }
 #endif
+
+/* Hosts that are Python may call us when they are half gone themselves. */
+static int python_is_gone(void)
+{
+    return inner.python_runs && !inner.python_runs();
+}
 
 /* ---- the slave */
 
@@ -524,6 +532,8 @@ enum {
     Unit *unit = c;                                                                                                    \
     if (!unit)                                                                                                         \
         return ERROR;                                                                                                  \
+    if (python_is_gone())                                                                                              \
+        return FATAL;                                                                                                  \
     Block *block = &unit->block;                                                                                       \
     static const char name[] = function;                                                                               \
     (void)block;                                                                                                       \
@@ -675,7 +685,7 @@ EXPORT void fmi2FreeInstance(Component c)
         units = unit->next;
     unlock();
     /* what is dead is left as it lies */
-    if (unit->block.mode != DEAD)
+    if (unit->block.mode != DEAD && !python_is_gone())
         free_inside(unit);
     free_unit(unit);
 }

@@ -1,6 +1,6 @@
-/* A host that is no Python: loads a unit twice, drives it for a second, and says where it got.
+/* A host that is no Python: loads a unit twice, drives it for a second or so many steps of 10 ms, and says where it got.
  *
- *     host FOLDER IDENTIFIER GUID [forget]
+ *     host FOLDER IDENTIFIER GUID [forget|free [STEPS]]
  *
  * FOLDER is an unpacked unit whose first variable is an input and whose second is an output.  With `forget`, it frees
  * nothing.
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
     char path[4096], uri[4096];
     if (argc < 4)
         return 1;
-    int forget = argc > 4 && !strcmp(argv[4], "forget");
+    int forget = argc > 4 && !strcmp(argv[4], "forget"), steps = argc > 5 ? atoi(argv[5]) : 100;
     snprintf(path, sizeof path, "%s/binaries/linux64/%s.so", argv[1], argv[2]);
     snprintf(uri, sizeof uri, "file://%s/resources", argv[1]);
     for (int round = 0; round < 2; round++) {
@@ -55,7 +55,7 @@ int main(int argc, char **argv)
         fmi2ValueReference input = 0, output = 1, unknown = 123456;
         fmi2Real value = 0.5;
         fmi2SetReal(unit, &input, 1, &value);
-        for (int k = 0; k < 100; k++)
+        for (int k = 0; k < steps; k++)
             if (fmi2DoStep(unit, 0.01 * k, 0.01, fmi2True) != fmi2OK)
                 return 4;
         fmi2GetReal(unit, &output, 1, &value);

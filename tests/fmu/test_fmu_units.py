@@ -444,6 +444,19 @@ def test_rates_of_outputs(arms):
             assert rate == pytest.approx(math.degrees(2.0), abs=1e-10)
 
 
+def test_rates_of_frames(folder):
+    """The rate of a position is a velocity, that of a velocity an acceleration, to round-off."""
+    text = PENDULUM + "fmu: {outputs: {rod.bob.position: , rod.bob.velocity: , rod.bob.acceleration: }}\n"
+    with Unpacked(mechanism_unit(folder, "framed", text)) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0, 2.0, {"motor.input": 3.0})
+        for k in range(3):
+            assert unit.step(0.1 * k, 0.1) == OK
+        outputs = list(range(1, 10))
+        values, rates = unit.getReal(outputs), unit.getRealOutputDerivatives(outputs, [1] * 9)
+        assert rates[:6] == pytest.approx(values[3:], abs=1e-11)
+        assert max(map(abs, values[3:])) > 0.5
+
+
 def test_rates_of_inputs(folder, pendulum):
     """A torque of which the master gives slope and curvature: exact, where holding it is not, and for one step only."""
     mechanism = lg.load(folder / "pendulum.yaml")
