@@ -116,4 +116,5 @@ REASONS = (
     "{name} is no output.",
     "there is no category '{what}'.",
     "it belongs to model exchange, and the unit is for co-simulation.",
+    "{name}: the text is not UTF-8.",
 )

@@ -46,7 +46,7 @@ class Unpacked:
 class Instance:
     """An instance of an unpacked unit: FMI's functions by their names, with statuses; `messages` is its log."""
 
-    def __init__(self, unpacked: Unpacked, name: str = "unit") -> None:
+    def __init__(self, unpacked: Unpacked, name: str = "unit", *, logging: bool = True) -> None:
         from fmpy import fmi2
 
         described = unpacked.description
@@ -66,14 +66,16 @@ class Instance:
         self._callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(fmi2.free)
         self._alive = False
         try:
-            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=True)
+            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=logging)
         except Exception:
             raise SimulationError(f"unit '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
         self._alive = True
 
     def _note(self, environment: Any, name: Any, status: int, category: Any, message: Any) -> None:
         with contextlib.suppress(Exception):
-            self.messages.append((status, (category or b"").decode(), (message or b"").decode("utf-8", "replace")))
+            # a format of printf, says the standard
+            text = (message or b"").decode("utf-8", "replace").replace("%%", "%")
+            self.messages.append((status, (category or b"").decode(), text))
 
     def said(self) -> str:
         """The messages that are worth a line each."""

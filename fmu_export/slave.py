@@ -201,6 +201,8 @@ class Slave(Fmi2Slave):
         size = 1e-6 * min(1.0, machine.settings.step)
         try:
             machine.step(machine.t, size)
+            # not for steps, but for derivatives
+            machine.accelerations()
         except LiegeoError as error:
             self._log(WARNING, f"a first step from the default initial state fails: {error}")
         machine.values()

@@ -54,8 +54,8 @@ enum { IS_REAL = 1, IS_STRING = 2, IS_INPUT = 4, IS_PARAMETER = 8, IS_TUNABLE = 
        IS_OUTPUT = 128 };
 enum { REFUSE, REFRESH, COMPLETE, DIRECTIONAL, OUTPUT_RATES, INPUT_RATES, HEARD };
 enum { NOT_NOW = 1, IS_NULL, NO_SUCH, CANNOT_BE_SET, IS_FIXED, NOT_FINITE, TIMES, STEP_SIZE, STEP_START, STEP_NOTHING,
-       STEP_STOP, NO_STATUS, NO_STATE, TOO_SMALL, NO_ORDER, NOT_KNOWN, NOT_UNKNOWN, NO_CATEGORY,
-       NOT_OFFERED };
+       STEP_STOP, NO_STATUS, NO_STATE, TOO_SMALL, NO_ORDER, NOT_KNOWN, NOT_UNKNOWN, NO_CATEGORY, NOT_OFFERED,
+       NOT_TEXT };
 
 #define MAGIC 0x6c69656765690001u
 
@@ -184,6 +184,22 @@ static char *copied(const char *text)
     for (size_t k = 0; copy && k < n; k++)
         copy[k] = text[k];
     return copy;
+}
+
+/* Whether it is UTF-8 as Python reads it: pythonfmu's library does not survive what Python refuses. */
+static int is_text(const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int more = *c < 0x80 ? 0 : *c >= 0xc2 && *c < 0xe0 ? 1 : (*c & 0xf0) == 0xe0 ? 2 : *c >= 0xf0 && *c < 0xf5 ? 3 : -1;
+        /* too long for what they are, halves of pairs, beyond the last character */
+        if (more < 0 || (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xed && c[1] > 0x9f) || (*c == 0xf0 && c[1] < 0x90) ||
+            (*c == 0xf4 && c[1] > 0x8f))
+            return 0;
+        for (c++; more > 0; more--, c++)
+            if ((*c & 0xc0) != 0x80)
+                return 0;
+    }
+    return 1;
 }
 
 static atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -633,7 +649,7 @@ EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGU
     unit->ours.allocate = functions->allocate, unit->ours.release = functions->release;
     unit->ours.environment = unit;
     unit->logging = loggingOn;
-    unit->name = copied(instanceName ? instanceName : "unit");
+    unit->name = copied(instanceName && is_text(instanceName) ? instanceName : "unit");
     unit->guid = copied(fmuGUID ? fmuGUID : "");
     if (!unit->name || !unit->guid)
         return failed(unit, NULL, NULL);
@@ -642,6 +658,8 @@ EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGU
     char *path = fmuResourceLocation ? path_of(fmuResourceLocation) : NULL;
     if (!path)
         return failed(unit, "fmi2Instantiate: fmuResourceLocation is NULL, expected the URI of the resources.", NULL);
+    if (!is_text(path))
+        return failed(unit, "fmi2Instantiate: the path of the resources is not UTF-8.", path);
     lock();
     String wrong = load();
     unlock();
@@ -892,8 +910,11 @@ EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const
     Status status = writable(unit, name, "String", IS_STRING, vr, nvr);
     if (status)
         return status;
-    for (size_t k = 0; k < nvr; k++)
+    for (size_t k = 0; k < nvr; k++) {
         NOT_NULL(value[k]);
+        if (!is_text(value[k]))
+            return refuse(unit, ERROR, name, NOT_TEXT, NULL, vr[k], 0.0, 0.0);
+    }
     block->status = OK;
     return settled(unit, inner.set_string(unit->inside, vr, nvr, value));
 }

@@ -711,6 +711,58 @@ def test_what_masters_in_c_can_do_wrong(pendulum):
             assert (b"the GUID is '{0}'" if what == "guid" else b"for co-simulation, not") in heard[-1]
 
 
+def test_texts_that_are_none(pendulum):
+    """Bytes that are not UTF-8, and all that is: one, two, three and four bytes long."""
+    with Unpacked(pendulum) as unpacked, Instance(unpacked, "ü 🙂") as unit:
+        library, component = unit.dll, ctypes.c_void_p(unit.component)
+        (method,) = unit.references(["integrator.method"])
+        one = (ctypes.c_uint * 1)(method)
+        for text in ("a", "ü", "€", "🙂", "\u07ff\u0800\uffff\U00010000\U0010ffff", ""):
+            given = (ctypes.c_char_p * 1)(text.encode())
+            assert library.fmi2SetString(component, one, 1, given) == OK, text
+        state = unit.getFMUstate()
+        for data in (
+            *(
+                b"\xff",
+                b"\x80",
+                b"\xc3",
+                b"\xc0\x80",
+                b"\xe2\x82",
+                b"\xe0\x80\x80",
+                b"\xed\xa0\x80",
+                b"a\xf0\x8f\xbf\xbf",
+            ),
+            *(b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf0\x9f\x99", b"\xe2\x28\xa1"),
+        ):
+            with pytest.raises(UnicodeDecodeError):
+                data.decode()
+            assert library.fmi2SetString(component, one, 1, (ctypes.c_char_p * 1)(data)) == ERROR, data
+            assert "integrator.method: the text is not UTF-8" in unit.messages[-1][2]
+            unit.setFMUstate(state)
+
+
+def test_the_log(pendulum):
+    """Warnings and errors always; the rest where logging is on; of categories, those that were chosen."""
+    with Unpacked(pendulum) as unpacked:
+        for logging in (False, True):
+            with Instance(unpacked, logging=logging) as unit:
+                unit.initialise(0.0)
+                assert unit.status("getReal", [9999]) == ERROR
+                assert [text[0] for text in unit.messages] == ([OK, ERROR] if logging else [ERROR])
+        with Instance(unpacked) as unit:
+            unit.setDebugLogging(True, ["logStatusDiscard"])
+            unit.initialise(0.0)
+            assert unit.status("setReal", [0], [math.nan]) == DISCARD
+            assert unit.status("getReal", [9999]) == ERROR
+            assert [text[0] for text in unit.messages] == [DISCARD]
+            unit.setDebugLogging(True, [])
+            unit.reset()
+            # what a host may take for a format is written as one
+            unit.status("setString", unit.references(["integrator.method"]), ["100 %s"])
+            with pytest.raises(SimulationError, match="'100 %s'"):
+                unit.initialise(0.0)
+
+
 def test_uris_of_resources(pendulum, tmp_path):
     """As masters write them: one slash or three, with a host, percent signs for what is not ASCII; or a path."""
     with Unpacked(pendulum) as unpacked:
