@@ -44,6 +44,13 @@ int main(int argc, char **argv)
         FUNCTION(fmi2DoStep);
         FUNCTION(fmi2GetReal);
         FUNCTION(fmi2FreeInstance);
+        FUNCTION(fmi2GetFMUstate);
+        FUNCTION(fmi2SetFMUstate);
+        FUNCTION(fmi2FreeFMUstate);
+        FUNCTION(fmi2SerializedFMUstateSize);
+        FUNCTION(fmi2SerializeFMUstate);
+        FUNCTION(fmi2DeSerializeFMUstate);
+        FUNCTION(fmi2Reset);
         static fmi2CallbackFunctions callbacks;
         callbacks = (fmi2CallbackFunctions) {logger, calloc, free, NULL, NULL};
         fmi2Component unit = fmi2Instantiate("unit", fmi2CoSimulation, argv[3], uri, &callbacks, fmi2False, fmi2True);
@@ -60,9 +67,26 @@ int main(int argc, char **argv)
                 return 4;
         fmi2GetReal(unit, &output, 1, &value);
         printf("%.17g\n", value);
-        /* what no unit offers */
-        if (fmi2GetReal(unit, &unknown, 1, &value) != fmi2Error)
+        /* to another state and back, through bytes; one is freed, the other is left to the instance */
+        fmi2FMUstate state = NULL, copy = NULL;
+        size_t size;
+        fmi2Real again;
+        if (fmi2GetFMUstate(unit, &state) || fmi2SerializedFMUstateSize(unit, state, &size))
             return 5;
+        fmi2Byte *bytes = malloc(size);
+        if (fmi2SerializeFMUstate(unit, state, bytes, size) || fmi2DeSerializeFMUstate(unit, bytes, size, &copy))
+            return 6;
+        free(bytes);
+        if (fmi2DoStep(unit, 0.01 * steps, 0.01, fmi2True) || fmi2FreeFMUstate(unit, &state) ||
+            fmi2SetFMUstate(unit, copy) || fmi2GetReal(unit, &output, 1, &again) || again != value)
+            return 7;
+        /* what no unit has, and on from a state before */
+        if (fmi2GetReal(unit, &unknown, 1, &value) != fmi2Error || fmi2DoStep(unit, 0.01 * steps, 0.01, 1) != fmi2Error)
+            return 8;
+        if (fmi2SetFMUstate(unit, copy) || fmi2DoStep(unit, 0.01 * steps, 0.01, fmi2True))
+            return 9;
+        if (fmi2Reset(unit) || fmi2GetReal(unit, &output, 1, &value) != fmi2Error)
+            return 10;
         if (forget)
             continue;
         fmi2FreeInstance(unit);
