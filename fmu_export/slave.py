@@ -301,7 +301,8 @@ class Slave(Fmi2Slave):
     @_guarded(lambda *_: True)
     def do_step(self, t: float, size: float) -> bool:
         block, machine = self._block, self._moving()
-        block.fresh = 0
+        # outputs that the host read after the step before it will read again
+        asked, block.asked, block.fresh = block.asked, 0, 0
         # they are those of one step
         slopes, self._slopes = self._slopes, None
         try:
@@ -311,8 +312,8 @@ class Slave(Fmi2Slave):
             self._stop_early(t, size, slopes, error)
         else:
             block.time = t + size
-            if block.asked:
-                self._show_early(block.asked == 2)
+            if asked:
+                self._show_early(asked == 2)
         return True
 
     def _stop_early(self, t: float, size: float, slopes: Array | None, error: Exception) -> None:
@@ -326,7 +327,7 @@ class Slave(Fmi2Slave):
         self._answer(DISCARD, f"doStep from {t:g} s, {size:g} s long, is discarded: {error}", details)
 
     def _show_early(self, computed: bool) -> None:
-        """Outputs that the host has asked for before: it will again, and if not, or if that fails, nothing is lost."""
+        """The outputs, before they are asked for; if that fails, whoever asks will know."""
         try:
             self._refresh(computed)
         except Exception:

@@ -64,7 +64,7 @@ typedef struct {
     int32_t status; /* of the call that is being answered */
     int32_t mode;
     int32_t fresh;   /* how far `values` of outputs are up to date: not, what is read off (1), what is computed (2) */
-    int32_t asked;   /* the most of that that was ever asked for */
+    int32_t asked;   /* the most of that that was asked for since the last step */
     int32_t changed; /* whether inputs were written since the slave looked */
     int32_t reason;  /* of a refusal, with what follows */
     uint64_t reference;

@@ -202,10 +202,17 @@ def host(folder):
     return program, environment, library
 
 
-@pytest.mark.parametrize("how", ["freed", "forget", "named"])
+@pytest.mark.parametrize("how", ["freed", "forget", "named", "environment"])
 def test_a_host_that_is_no_python(pendulum, host, how):
     """In C, with nothing loaded before: the unit finds libpython; the library is loaded and unloaded twice."""
     program, environment, library = host
+    if how == "environment":
+        # as after `. bin/activate`, with nothing else that leads there
+        place = Path(sys.prefix, "bin")
+        if sys.prefix == sys.base_prefix or not (place / "python3").exists():
+            pytest.skip("this Python is in no virtual environment")
+        environment = {k: v for k, v in environment.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
+        environment["PATH"] = f"{place}{os.pathsep}/usr/bin{os.pathsep}/bin"
     if how == "named":
         environment = {**environment, "PATH": "/nowhere", "LIEGEO_LIBPYTHON": str(library)}
     with Unpacked(pendulum) as unpacked:

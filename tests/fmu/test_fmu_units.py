@@ -27,7 +27,7 @@ from units import (
 
 import fmu_export
 import liegeo as lg
-from fmu_export import package
+from fmu_export import package, slave
 from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from liegeo.errors import InputError, SimulationError
@@ -1030,6 +1030,22 @@ def test_validation_finds_what_is_wrong(folder, pendulum):
     report = fmu_export.validate(liar)
     assert any("hinge.acceleration depends on motor.input, unsaid" in text for text in report.problems), report
     assert "problem: " in str(report)
+
+
+def test_validation_finds_wrong_derivatives(folder, monkeypatch):
+    unit = mechanism_unit(folder, "honest", PENDULUM + "fmu: {outputs: {hinge.acceleration: , hinge.angle: }}\n")
+    for name in ("along_inputs", "along_motion"):
+        honest = getattr(slave, name)
+        monkeypatch.setattr(slave, name, lambda *given, honest=honest: 1.1 * honest(*given))
+    problems = fmu_export.validate(unit).problems
+    for words in ("directional derivatives: hinge.acceleration by motor.input is ", "that of hinge.angle is "):
+        assert any(words in text for text in problems), problems
+
+
+def test_what_is_answered_as_if_nothing_were_wrong(folder, tmp_path):
+    """A unit of pythonfmu alone knows no order of calls."""
+    report = fmu_export.validate(script_controller(tmp_path))
+    assert any("initialising once more is answered as if nothing were wrong" in text for text in report.problems)
 
 
 # ---- several, and many
