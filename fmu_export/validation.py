@@ -46,7 +46,8 @@ def validate(file: str | os.PathLike[str]) -> Report:
     Driven checks: the description's dependencies of outputs on inputs, by changing each input at a communication point,
     and in the same way directional derivatives; derivatives of outputs, by short steps; rollback, within the instance
     and through bytes; reset; that two instances do the same and do not disturb each other; that illegal steps and an
-    unknown reference are refused.
+    unknown reference are refused.  Of the last, units of pythonfmu alone damage the process: check them in one of its
+    own, as the command line does.
     """
     from fmpy.validation import validate_fmu
 

@@ -349,19 +349,31 @@ static const char QUESTION[] =
     "        print(f\"{place}/{name}\")\n"
     "    print(name)' 2>/dev/null";
 
-static int opened(const char *file)
+static int opened(const char *file, int mode)
 {
-    return *file && dlopen(file, RTLD_NOW | RTLD_GLOBAL) && dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+    return *file && dlopen(file, RTLD_NOW | RTLD_GLOBAL | mode) && dlsym(RTLD_DEFAULT, "Py_IsInitialized");
+}
+
+/* By the usual names, where the system looks for libraries; or only among those that are loaded. */
+static int opened_by_name(int mode)
+{
+    static const char *const names[] = {"libpython3.11.so.1.0", "libpython3.12.so.1.0", "libpython3.13.so.1.0",
+                                        "libpython3.14.so.1.0"};
+    size_t k = sizeof names / sizeof *names;
+    while (k && !opened(names[k - 1], mode))
+        k--;
+    return k > 0;
 }
 
 /* If the host is no Python, load one, so that pythonfmu's library finds its functions. */
 static String load_python(void)
 {
-    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized"))
+    /* the host may have one that only itself sees */
+    if (dlsym(RTLD_DEFAULT, "Py_IsInitialized") || opened_by_name(RTLD_NOLOAD))
         return NULL;
     const char *given = getenv("LIEGEO_LIBPYTHON");
     if (given && *given)
-        return opened(given) ? NULL : "LIEGEO_LIBPYTHON does not name a shared library of Python that can be loaded.";
+        return opened(given, 0) ? NULL : "LIEGEO_LIBPYTHON does not name a shared library of Python that can be loaded.";
     FILE *answer = popen(QUESTION, "r");
     if (answer) {
         char line[PATH_MAX];
@@ -370,16 +382,14 @@ static String load_python(void)
             size_t n = length(line);
             if (n && line[n - 1] == '\n')
                 line[n - 1] = 0;
-            found = found || opened(line);
+            found = found || opened(line, 0);
         }
         pclose(answer);
         if (found)
             return NULL;
     }
-    static const char *const usual[] = {"libpython3.13.so.1.0", "libpython3.12.so.1.0", "libpython3.11.so.1.0"};
-    for (size_t k = 0; k < sizeof usual / sizeof *usual; k++)
-        if (opened(usual[k]))
-            return NULL;
+    if (opened_by_name(0))
+        return NULL;
     return "No shared library of Python is found, and the host is no Python. Put a python3 that has one (3.11 or later, "
            "with what resources/requirements.txt says) on PATH, or name it by LIEGEO_LIBPYTHON=/path/libpython3.x.so.";
 }

@@ -30,6 +30,9 @@ int main(int argc, char **argv)
     int forget = argc > 4 && !strcmp(argv[4], "forget"), steps = argc > 5 ? atoi(argv[5]) : 100;
     snprintf(path, sizeof path, "%s/binaries/linux64/%s.so", argv[1], argv[2]);
     snprintf(uri, sizeof uri, "file://%s/resources", argv[1]);
+    /* a Python of one's own, which nobody else sees */
+    if (getenv("HOST_LOADS") && !dlopen(getenv("HOST_LOADS"), RTLD_NOW | RTLD_LOCAL))
+        return 1;
     for (int round = 0; round < 2; round++) {
         void *library = dlopen(path, RTLD_NOW);
         if (!library) {

@@ -202,7 +202,7 @@ def host(folder):
     return program, environment, library
 
 
-@pytest.mark.parametrize("how", ["freed", "forget", "named", "environment"])
+@pytest.mark.parametrize("how", ["freed", "forget", "named", "private", "environment"])
 def test_a_host_that_is_no_python(pendulum, host, how):
     """In C, with nothing loaded before: the unit finds libpython; the library is loaded and unloaded twice."""
     program, environment, library = host
@@ -213,6 +213,8 @@ def test_a_host_that_is_no_python(pendulum, host, how):
             pytest.skip("this Python is in no virtual environment")
         environment = {k: v for k, v in environment.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
         environment["PATH"] = f"{place}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    if how == "private":
+        environment = {**environment, "PATH": "/nowhere", "HOST_LOADS": str(library)}
     if how == "named":
         environment = {**environment, "PATH": "/nowhere", "LIEGEO_LIBPYTHON": str(library)}
     with Unpacked(pendulum) as unpacked:
