@@ -22,8 +22,11 @@ from liegeo.errors import LiegeoError
 
 Array = NDArray[np.float64]
 
-# Changes of inputs as a share of them, or of 1; and of the angle that the fastest coordinate moves in (2), in rad or m.
-_OF_INPUTS, _OF_MOTION = 1e-3, 1e-3
+# Changes of inputs as a share of them, or of 1: small, so that motors do not reach their limits, and large, so that
+# round-off is small; and the share of the largest that the two slopes may differ by, if there is no limit between them.
+_SMALL, _LARGE, _STRAIGHT = 1e-5, 1e-2, 1e-6
+# How far the fastest coordinate moves in (2), in rad or m.
+_OF_MOTION = 1e-3
 
 
 def slope(f: Callable[[float], Array], size: float) -> Array:
@@ -47,14 +50,15 @@ def along_inputs(machine: Machine, direction: Array) -> Array:
     if not largest:
         return np.zeros(len(machine.values(False)))
     kept = machine.w.copy()
-    size = _OF_INPUTS * max(1.0, np.abs(kept[direction != 0.0]).max()) / largest
+    size = max(1.0, np.abs(kept[direction != 0.0]).max()) / largest
 
     def outputs(e: float) -> Array:
         machine.w[:] = kept + e * direction
         return machine.values().copy()
 
     try:
-        return slope(outputs, size)
+        near, far = slope(outputs, _SMALL * size), slope(outputs, _LARGE * size)
+        return np.where(np.abs(far - near) < _STRAIGHT * np.abs(near).max(), far, near)
     finally:
         machine.w[:] = kept
 

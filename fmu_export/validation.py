@@ -171,7 +171,7 @@ def _check_directional(driver: _Driver, report: Report) -> None:
             references, reference = [v.valueReference for v in outputs], variable.valueReference
             told = np.array(driver.unit.getDirectionalDerivative(references, [reference], [1.0]))
             (kept,) = driver.unit.getReal([reference])
-            size, rows = 1e-2 * max(1.0, abs(kept)), []
+            size, rows = 1e-4 * max(1.0, abs(kept)), []
             for change in (size, -size):
                 driver.unit.setReal([reference], [kept + change])
                 rows.append(np.array(driver.unit.getReal(references)))

@@ -393,6 +393,18 @@ def test_directional_derivatives(arms):
         assert unit.getDirectionalDerivative(out, [], []) == [0.0] * len(out)
 
 
+def test_directional_derivatives_near_limits(folder):
+    """A motor of 1 N·m at most: its slope before the limit, and nothing beyond."""
+    text = PENDULUM.replace("actuator, joint: hinge", "actuator, joint: hinge, limit: 1 N*m")
+    unit = mechanism_unit(folder, "limited", text + "fmu: {outputs: {hinge.acceleration: }}\n")
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        instance.initialise(0.0, 1.0)
+        inertia = 0.01 + 2.0
+        for torque, expected in ((0.0, 1.0 / inertia), (0.999, 1.0 / inertia), (-0.999, 1.0 / inertia), (1.001, 0.0)):
+            instance.setReal([0], [torque])
+            assert instance.getDirectionalDerivative([1], [0], [1.0]) == [pytest.approx(expected, rel=1e-9)]
+
+
 def test_directional_derivatives_while_initialising(pendulum):
     """By parameters and start values too, which are known then."""
     with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
