@@ -431,6 +431,8 @@ static String load(void)
 #ifndef _WIN32
     *(void **)&inner.python_runs = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 #endif
+    if (!all)
+        inner.library = NULL;
     return all ? NULL : "pythonfmu's library beside the unit's lacks functions of FMI 2.0.";
 }
 

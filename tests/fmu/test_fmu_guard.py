@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import importlib.util
+import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -19,7 +22,8 @@ from fmu_export import block, package, slave
 from fmu_export.host import Instance, Unpacked
 from liegeo.errors import InputError, SimulationError
 
-ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 SOURCE = ROOT / "fmu_export/guard/guard.c"
 GUARD = SOURCE.parent
 
@@ -149,3 +153,34 @@ def test_the_same_source_gives_the_same_bytes(tmp_path, monkeypatch):
     guard.compile_guard(tmp_path)
     for name in ("linux64/guard.so", "win64/guard.dll"):
         assert (tmp_path / "fmu_export/guard" / name).read_bytes() == (GUARD / name).read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("wine") is None, reason="wine is not installed")
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
+def test_the_library_for_windows(tmp_path):
+    """Under wine, with a host in C and something simple in place of pythonfmu's library."""
+    cache = {"ZIG_GLOBAL_CACHE_DIR": str(tmp_path / "zig"), "ZIG_LOCAL_CACHE_DIR": str(tmp_path / "zig")}
+    common = [
+        "cc",
+        "-target",
+        "x86_64-windows-gnu",
+        "-nostdlib",
+        "-O1",
+        "-fno-builtin",
+        "-Wno-deprecated-non-prototype",
+    ]
+    place = tmp_path / "ünit folder"
+    place.mkdir()
+    for source, made, options in (("inner", "pythonfmu-export.dll", ["-shared"]), ("host", "host.exe", ["-lkernel32"])):
+        files = [str(HERE / "windows" / f"{source}.c"), "-o", str(place / made)]
+        command = [sys.executable, "-m", "ziglang", *common, *files, *options]
+        subprocess.run(command, env={**os.environ, **cache}, check=True)
+    shutil.copy(GUARD / "win64/guard.dll", place / "unit.dll")
+    environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"}
+    run = functools.partial(subprocess.run, cwd=place, env=environment, capture_output=True, timeout=300)
+    assert run(["wine", "host.exe", "unit.dll"]).returncode == 0
+    # the host says what is wrong, and the unit does not come up without the other library
+    assert run(["wine", "host.exe", "none.dll"]).returncode == 1
+    (place / "pythonfmu-export.dll").unlink()
+    assert run(["wine", "host.exe", "unit.dll"]).returncode == 4
