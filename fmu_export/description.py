@@ -50,7 +50,6 @@ def description(
             "numberOfEventIndicators": "0",
         },
     )
-    # No derivatives of inputs and outputs and no directional ones: pythonfmu's library answers them with an error.
     SubElement(
         root,
         "CoSimulation",
@@ -58,14 +57,14 @@ def description(
             "modelIdentifier": identifier,
             "needsExecutionTool": "true",
             "canHandleVariableCommunicationStepSize": "true",
-            "canInterpolateInputs": "false",
-            "maxOutputDerivativeOrder": "0",
+            "canInterpolateInputs": "true",
+            "maxOutputDerivativeOrder": "1",
             "canRunAsynchronuously": "false",
             "canBeInstantiatedOnlyOncePerProcess": "false",
             "canNotUseMemoryManagementFunctions": "true",
             "canGetAndSetFMUstate": "true",
             "canSerializeFMUstate": "true",
-            "providesDirectionalDerivative": "false",
+            "providesDirectionalDerivative": "true",
         },
     )
     _units(root, variables)

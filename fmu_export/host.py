@@ -46,7 +46,7 @@ class Unpacked:
 class Instance:
     """An instance of an unpacked unit: FMI's functions by their names, with statuses; `messages` is its log."""
 
-    def __init__(self, unpacked: Unpacked, name: str = "unit") -> None:
+    def __init__(self, unpacked: Unpacked, name: str = "unit", *, logging: bool = True) -> None:
         from fmpy import fmi2
 
         described = unpacked.description
@@ -66,14 +66,16 @@ class Instance:
         self._callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(fmi2.free)
         self._alive = False
         try:
-            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=True)
+            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=logging)
         except Exception:
             raise SimulationError(f"unit '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
         self._alive = True
 
     def _note(self, environment: Any, name: Any, status: int, category: Any, message: Any) -> None:
         with contextlib.suppress(Exception):
-            self.messages.append((status, (category or b"").decode(), (message or b"").decode("utf-8", "replace")))
+            # a format of printf, says the standard
+            text = (message or b"").decode("utf-8", "replace").replace("%%", "%")
+            self.messages.append((status, (category or b"").decode(), text))
 
     def said(self) -> str:
         """The messages that are worth a line each."""
@@ -95,22 +97,32 @@ class Instance:
 
     def initialise(self, start: float, stop: float | None = None, values: dict[str, Any] | None = None) -> None:
         """Start values, setupExperiment, initialisation mode and out of it."""
-        for name, value in (values or {}).items():
-            self.write(name, value)
-        self._fmu.setupExperiment(startTime=start, stopTime=stop)
-        self._fmu.enterInitializationMode()
-        self._fmu.exitInitializationMode()
+        from fmpy.fmi1 import FMICallException
+
+        try:
+            for name, value in (values or {}).items():
+                self.write(name, value)
+            self._fmu.setupExperiment(startTime=start, stopTime=stop)
+            self._fmu.enterInitializationMode()
+            self._fmu.exitInitializationMode()
+        except FMICallException as error:
+            unit = self.description.modelName
+            raise SimulationError(f"unit '{unit}' cannot be initialised: {error}{self.said()}", None) from None
 
     def write(self, name: str, value: Any) -> None:
         variable = self.by_name[name]
         getattr(self._fmu, f"set{variable.type}")([variable.valueReference], [value])
 
-    def step(self, t: float, size: float) -> int:
-        """doStep; the status, whatever it is."""
+    def status(self, function: str, *arguments: Any) -> int:
+        """The status that a function gives, whatever it is; a warning is as good as OK."""
         from fmpy.fmi1 import FMICallException
 
         try:
-            self._fmu.doStep(t, size)
+            getattr(self._fmu, function)(*arguments)
         except FMICallException as error:
             return int(error.status)
         return OK
+
+    def step(self, t: float, size: float) -> int:
+        """doStep; the status, whatever it is."""
+        return self.status("doStep", t, size)

@@ -124,7 +124,8 @@ def run(
       evaluated where a communication step begins.
     - `outputs`: names or wildcards.
 
-    A step that is discarded ends it with a SimulationError, whose `result` is what there is so far.
+    A step that fails, or an input that is not taken, ends it with a SimulationError, whose `result` is what there is so
+    far.
     """
     with Unpacked(file) as unpacked, Instance(unpacked) as unit:
         experiment = unpacked.description.defaultExperiment
@@ -146,9 +147,9 @@ def run(
         for k in range(n):
             t = begin + k * step
             size = min(step, end - t) if k == n - 1 else step
-            if into:
-                unit.setReal(into, [signal(t) for signal in driven.values()])
-            status = unit.step(t, size)
+            status = unit.status("setReal", into, [signal(t) for signal in driven.values()]) if into else OK
+            if status in (OK, WARNING):
+                status = unit.step(t, size)
             if status not in (OK, WARNING):
                 raise SimulationError(
                     f"unit '{unpacked.description.modelName}': the step from {t:.6g} s failed.{unit.said()}",

@@ -5,9 +5,9 @@ table of one piece, whose three coefficients are written anew where a communicat
 
     u(t) = c₀ + c₁ (t − t₀) + c₂ (t − t₀)²,                                                                      (1)
 
-c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since the communication point before.  A
-prescribed motion takes its rate and half its acceleration as c₁ and c₂, so that value, rate and acceleration agree
-within a step.
+c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since the communication point before.  Slopes
+that are given for a step are taken instead.  A prescribed motion takes its rate and half its acceleration as c₁ and c₂,
+so that value, rate and acceleration agree within a step.
 
 A method of fixed step makes the fewest equal steps that are not longer than `step` and end at the communication point:
 steps of just this size where they do but for the round-off of times, counted from where they began, so that a motion
@@ -127,12 +127,16 @@ class Machine:
         self._tables.append(self._rows_of_tables(self._floats[-1]))
         self._set_coefficients(self._t0)
         self.t = float(start)
+        # where the last internal step ended that succeeded, if a communication step did not
+        self.reached = self.t
         self.steps = 0
         self._origin, self._h = self.t, 0.0
         self._nq, self._only_outside = self.model.nq, self.drive.only_outside
         self._memory = self.stepper.memory
         # inputs that are constant within a step
         self._held = settings.extrapolation != LINEAR and not self._motions
+        # whether the last step began with slopes that were given for it
+        self._sloped = False
         self._W = np.empty(self.drive.system.work)
         self._u = self._W[int(self.model.ints[at.N_WORK]) :][: self.model.nv + self.model.nu]
         self.outputs = Outputs(self.model, columns)
@@ -186,11 +190,15 @@ class Machine:
         n = len(self.places)
         return F[len(F) - n * (2 + _ORDER) :].reshape(n, 2 + _ORDER)
 
-    def _new_coefficients(self, t: float) -> Array:
+    def _new_coefficients(self, t: float, slopes: Array | None = None) -> Array:
         c = np.zeros((len(self.places), _ORDER))
         c[:, 2] = self.w
         if self.settings.extrapolation == LINEAR and self._before[0] < t:
             c[:, 1] = (self.w - self._before[1:]) / (t - self._before[0])
+        if slopes is not None:
+            # with a slope, a second derivative that was not given is none
+            given = ~np.isnan(slopes).all(axis=1)
+            c[given, 1], c[given, 0] = np.nan_to_num(slopes[given]).T * [[1.0], [0.5]]
         for value, rate, acceleration in self._motions:
             c[value, 1], c[value, 0] = self.w[rate], 0.5 * self.w[acceleration]
             c[rate, 1], c[rate, 0] = self.w[acceleration], 0.0
@@ -226,19 +234,24 @@ class Machine:
 
     # ---- motion
 
-    def step(self, t: float, size: float) -> None:
-        """From t to t + size; if that cannot be done, back to where it began, with a SimulationError."""
+    def step(self, t: float, size: float, slopes: Array | None = None) -> None:
+        """From t to t + size; if that cannot be done, back to where it began, with a SimulationError.
+
+        `slopes` are first and second derivatives of the inputs in this step, a row each; NaN where none is given.
+        `reached` is how far internal steps got, if they did not get to the end.
+        """
         stepper = self.stepper
         memory = self._memory.copy() if len(self._memory) else None
         control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else None
         # arrays that are replaced, not written to, need no copy
         saved = stepper.y.copy(), self._c, self._before, self._end, self.t, self._t0
         count = self._count()
-        self.t = t
+        self.t = self.reached = t
         jumps = self.w.tobytes() != self._end.tobytes()
+        sloped, self._sloped = self._sloped, slopes is not None
         # held inputs that stay as they are need no new coefficients
-        if jumps or not self._held:
-            self._begin(t, size, jumps)
+        if jumps or not self._held or sloped or self._sloped:
+            self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
         try:
             if isinstance(stepper, AdaptiveStepper):
                 self._advance_adaptive(stepper, t, t + size)
@@ -253,20 +266,21 @@ class Machine:
                 stepper.control[:] = control
             self._set_count(count)
             self._set_coefficients(t0)
+            self._sloped = sloped
             raise
         self.t = t + size
         if self.outputs.has_quaternions:
             self._signs = self.outputs.signs(*self._point(), self._signs)
 
-    def _begin(self, t: float, size: float, jumps: bool) -> None:
+    def _begin(self, t: float, size: float, jumps: bool, slopes: Array | None, held: bool) -> None:
         """The inputs of a communication step; a method that remembers others starts anew."""
-        if self._held:
+        if held:
             self._c = self._c.copy()
             self._c[:, 2] = self._end = self.w.copy()
             for rows in self._tables:
                 rows[:, 4] = self._end
         else:
-            self._c = self._new_coefficients(t)
+            self._c = self._new_coefficients(t, slopes)
             self._set_coefficients(t)
             self._before = np.array([t, *self.w])
             self._end = self._c[:, 2] + size * (self._c[:, 1] + size * self._c[:, 0])
@@ -323,6 +337,7 @@ class Machine:
             raise self._failed(stepper.t, stepper.why)
 
     def _failed(self, t: float, why: str) -> SimulationError:
+        self.reached = t
         try:
             self.model.check_custom()
         except Exception as error:
@@ -348,6 +363,26 @@ class Machine:
     def values(self, computed: bool = True) -> Array:
         """The outputs; without `computed`, only those that are coordinates, speeds or inputs are up to date."""
         return self.outputs.values(*self._point(), self._signs, computed)
+
+    def values_at(self, t: float, q: Array, v: Array, w: Array) -> Array:
+        """The outputs at another point, near the one where it is."""
+        y, nq = self.stepper.y, self._nq
+        kept = self.t, y.copy(), self.w.copy()
+        try:
+            self.t, y[:nq], y[nq:], self.w[:] = t, q, v, w
+            point = self._point()
+            signs = self.outputs.signs(*point, self._signs) if self.outputs.has_quaternions else self._signs
+            return self.outputs.values(*point, signs).copy()
+        finally:
+            self.t, y[:], self.w[:] = kept
+
+    def accelerations(self) -> Array:
+        """v̇, with the inputs as they are now."""
+        return self.outputs.accelerations(*self._point()).copy()
+
+    def input_rates(self) -> Array:
+        """The rates of the inputs (1) where the last step ended."""
+        return self._c[:, 1] + 2.0 * (self.t - self._t0) * self._c[:, 0]
 
     # ---- all there is
 
@@ -377,6 +412,7 @@ class Machine:
             stepper.control[:] = saved["control"]
         self.w[:], self._before, self._end = saved["w"], np.array(saved["before"]), np.array(saved["end"])
         self._c = np.array(saved["c"]).reshape(len(self.places), _ORDER)
+        self._sloped = self._held and bool(self._c[:, :2].any())
         self._signs = np.array(saved["signs"])
         self.t, t0, steps = (float(x) for x in saved["times"])
         self.steps = int(steps)

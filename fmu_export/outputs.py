@@ -220,13 +220,19 @@ class Outputs:
             self._values[self._turned_into] = signs.reshape(-1, 4)[which, place]
         return self._values
 
+    def accelerations(self, t: float, q: Array, v: Array, u: Array) -> Array:
+        """v̇; a view that the next call overwrites."""
+        model = self.model
+        status = self._forward(model.ints, model.floats, q, v, u, self._W, self._a)
+        if status:
+            raise DynamicsError(f"at t = {t:.6g} s: {model.singular((status - 1) // 2, modes=status % 2 == 0)}")
+        return self._a
+
     def _compute(self, t: float, q: Array, v: Array, u: Array) -> None:
         model, W = self.model, self._W
         I, F = model.ints, model.floats
         if self._accelerate:
-            status = self._forward(I, F, q, v, u, W, self._a)
-            if status:
-                raise DynamicsError(f"at t = {t:.6g} s: {model.singular((status - 1) // 2, modes=status % 2 == 0)}")
+            self.accelerations(t, q, v, u)
         if self._weigh or self._frames:
             self._move(q, v, self._a if self._rates else None)
         for frame, row in self._bent:

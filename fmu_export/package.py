@@ -1,7 +1,8 @@
 """From a mechanism to the file of a unit.
 
-Inside, beside the description and pythonfmu's libraries:
+Inside, beside the description:
 
+    binaries/linux64, win64        the guard library by the unit's name, and pythonfmu's library, which it loads
     resources/unit_<digest>.py     the script: checks what the unit needs, and names its class
     resources/unit.json            the variables, as the slave reads them
     resources/model.yaml           the model file, and the files that it names
@@ -46,6 +47,7 @@ from liegeo.simulation import usual_method
 
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "platformdirs", "pydantic", "pyyaml", "pint")
+_GUARD = Path(__file__).parent / "guard"
 _TIME = (1980, 1, 1, 0, 0, 0)
 # The oldest Python that liegeo runs on, as pyproject.toml has it.
 _PYTHON = (3, 11)
@@ -85,7 +87,8 @@ def _check_needs():
             missing.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
     if missing:
         _stop(
-            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, " + sys.executable + ".\\n"
+            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, "
+            + (sys.executable or sys.prefix) + ".\\n"
             "  Install it there, with pip install -r requirements.txt; the file is in the unit's resources."
         )
 
@@ -230,6 +233,7 @@ def _content(
         "model": "model.yaml",
         "start": experiment.start,
         "stop": experiment.end,
+        "motions": motions,
         "variables": [variable.as_dict() for variable in listed],
     }
     if bundle:
@@ -241,6 +245,8 @@ def _content(
         digest.update(name.encode() + b"\0" + hashlib.sha256(resources[name]).digest())
     digest.update(json.dumps([described, depends, interval], sort_keys=True, default=list).encode())
     digest.update(f"{__version__} {needed} {sources_digest()}".encode())
+    for name, library in sorted(_libraries(_identifier(given)).items()):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(library).digest())
     guid = "{" + str(uuid.UUID(bytes=digest.digest()[:16], version=5)) + "}"
     short = digest.hexdigest()[:16]
     resources["unit.json"] = json.dumps({"guid": guid, **described}, indent=1).encode()
@@ -256,10 +262,7 @@ def _content(
     )
     resources[f"unit_{short}.py"] = script.encode()
     resources["slavemodule.txt"] = f"unit_{short}".encode()
-    out = {f"resources/{name}": content for name, content in resources.items()}
-    for library in sorted((_pythonfmu() / "resources" / "binaries").rglob("*")):
-        if library.suffix in (".so", ".dll", ".dylib"):
-            out[f"binaries/{library.parent.name}/{identifier}{library.suffix}"] = library.read_bytes()
+    out = {f"resources/{name}": content for name, content in resources.items()} | _libraries(identifier)
     adaptive = isinstance(METHODS[settings.method], AdaptiveMethod)
     out["modelDescription.xml"] = description(
         mechanism.name,
@@ -316,10 +319,23 @@ def _interval(mechanism: Mechanism, settings: Settings, interval: float | None) 
     return (experiment.end - experiment.start) / 1000.0
 
 
-def _pythonfmu() -> Path:
+def _libraries(identifier: str) -> dict[str, bytes]:
+    """By path in the archive: the guard, which hosts load, and pythonfmu's library, which the guard loads."""
     import pythonfmu
 
-    return Path(pythonfmu.__file__).parent
+    theirs = Path(pythonfmu.__file__).parent / "resources" / "binaries"
+    out = {}
+    for platform, suffix, prefix in (("linux64", ".so", "lib"), ("win64", ".dll", "")):
+        ours = _GUARD / platform / f"guard{suffix}"
+        if not ours.is_file():
+            raise InputError(
+                f"build: the library of units for {platform} is missing, {ours.name} in {ours.parent}.\n"
+                "  It is compiled where liegeo is installed: run pip install -e . in the folder of its sources."
+            )
+        out[f"binaries/{platform}/{identifier}{suffix}"] = ours.read_bytes()
+        inner = theirs / platform / f"{prefix}pythonfmu-export{suffix}"
+        out[f"binaries/{platform}/pythonfmu-export{suffix}"] = inner.read_bytes()
+    return out
 
 
 def _requirements(bundle: bool) -> list[tuple[str, str, str]]:

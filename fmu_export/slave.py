@@ -1,36 +1,38 @@
-"""The face of a unit that pythonfmu's native library calls.
+"""The face of a unit that pythonfmu's native library calls, behind the guard library (fmu_export/guard/guard.c).
 
 It derives from no class of pythonfmu: the library looks for a class called Fmi2Slave among the bases, calls its methods
 by name, and that is all.  What is known of the library (0.7.0) and shapes what is written here:
 
 - An exception that leaves a method makes it release its references to instance, class and log once too often, and the
   host dies of it later.  So nothing leaves: `_guarded` logs the traceback and answers something harmless.
-- The status of everything but doStep is then always fmi2OK; that of doStep is fmi2OK or, for False, fmi2Discard with
-  the beginning of the step as the last successful time.  So a call that the standard forbids is refused, logged as an
-  error, and told by the next doStep, which is discarded and leaves the unit where it was.
-- fmi2Reset makes a new object of the class.
-- Messages are passed on after a call, and only if the host has switched logging on: the last one is also the value of
-  the variable `message`.
+- It has no status but those of exceptions.  Statuses go through the block that is shared with the guard (block.py).
+- fmi2Reset makes a new object of the class, which the guard shows the block again.
+- Messages are passed on after a call; the last one is also the value of the variable `message`.
+
+The guard has checked what it can: calls come in an order that the standard allows, references are those of variables
+of the right type that may be read or written, numbers are finite.  Values of Real variables are in an array that it
+reads and writes itself: inputs come that way (`changed`), and outputs are asked for only where they are not `fresh`.
 """
 
 from __future__ import annotations
 
-import _ctypes
 import contextlib
 import ctypes
 import functools
 import json
 import math
-import os
-import sys
+import threading
 import traceback
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from fmu_export.block import CHANNEL, MAGIC, REASONS, WORDS, Ask, Block, Kind, Mode
 from fmu_export.machine import Machine
+from fmu_export.rates import along_inputs, along_motion, slope
 from fmu_export.sources import sources_digest
 from fmu_export.variables import (
     FILE,
@@ -40,8 +42,8 @@ from fmu_export.variables import (
     INTEGRATOR,
     MESSAGE,
     OUTPUT,
+    PARAMETER,
     REAL,
-    STRING,
     Settings,
     Variable,
 )
@@ -49,25 +51,18 @@ from liegeo.errors import InputError, LiegeoError
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
 
+Array = NDArray[np.float64]
 T = TypeVar("T")
 
 OK, WARNING, DISCARD, ERROR = 0, 1, 2, 3
 _CATEGORIES = {OK: "logAll", WARNING: "logStatusWarning", DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
-
-INSTANTIATED, INITIALISING, STEPPING, TERMINATED, BROKEN = (
-    "instantiated",
-    "in initialisation mode",
-    "initialised",
-    "terminated",
-    "not initialised, because that failed",
-)
 #: The file in the resources that has the description of the variables.
 DESCRIPTION = "unit.json"
-_MAGIC = b"liegeo-state-1\n"
-# What masters may differ by in what they call the time, as a share of it and of the step.
-_SAME_TIME = 1e-9
+_STATE = b"liegeo-state-2\n"
 # Different sets of parameters for which the built mechanism is kept.
 _KEPT = 16
+# Change of a parameter for derivatives, as a share of it.
+_CHANGE = 1e-4
 
 
 class LogMessage(NamedTuple):
@@ -92,6 +87,8 @@ class Unit:
         self.variables = [Variable.from_dict(each) for each in described["variables"]]
         self.start: float = described["start"]
         self.stop: float = described["stop"]
+        # the inputs of prescribed motions, whose rates are inputs too
+        self.motions: list[str] = described["motions"]
         by_role: dict[str, list[int]] = {}
         for reference, variable in enumerate(self.variables):
             by_role.setdefault(variable.role, []).append(reference)
@@ -101,6 +98,13 @@ class Unit:
         self.columns = [(self.variables[k].key[0], int(self.variables[k].key[1])) for k in self.outputs]
         self.factors = np.array([self.variables[k].factor for k in self.outputs])
         self.scaled = bool((self.factors != 1.0).any())
+        self.input_factors = np.array([self.variables[k].factor for k in self.inputs])
+        self.inputs_scaled = bool((self.input_factors != 1.0).any())
+        # variables of a role follow each other
+        self.input_part, self.output_part = (
+            slice(part[0], part[-1] + 1) if part else slice(0, 0) for part in (self.inputs, self.outputs)
+        )
+        self.kinds = np.array([_kind(variable) for variable in self.variables], dtype=np.uint8)
         self._built: dict[tuple[tuple[str, float], ...], Mechanism] = {}
 
     def mechanism(self, given: Mapping[str, float], resources: Path) -> Mechanism:
@@ -115,10 +119,26 @@ class Unit:
 
 # By GUID, which stands for the content: hosts unpack one unit into many folders.
 _UNITS: dict[str, Unit] = {}
-# Libraries that stay loaded, by path.
-_PINNED: set[str] = set()
 # The units of which this process has compiled everything.
 _WARM: set[str] = set()
+# What went wrong with the bytes of a state, by thread: there is no instance to tell.
+_BYTES = threading.local()
+
+
+def _kind(variable: Variable) -> Kind:
+    kind = Kind.REAL if variable.type == REAL else Kind.STRING
+    if variable.causality == INPUT:
+        kind |= Kind.INPUT
+    if variable.causality == PARAMETER:
+        kind |= Kind.PARAMETER
+    if variable.variability == "tunable":
+        kind |= Kind.TUNABLE
+    if variable.role in (INITIAL, INTEGRATOR):
+        # what is not set follows from the model
+        kind |= Kind.DIRECT
+    if variable.role == OUTPUT:
+        kind |= Kind.OUTPUT | (Kind.DIRECT if variable.key[0][0] in ("t", "q", "v", "u") else Kind.COMPUTED)
+    return kind
 
 
 def _guarded(instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable[..., T]]:
@@ -130,7 +150,7 @@ def _guarded(instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable
             try:
                 return method(self, *arguments)
             except BaseException as error:
-                self._refuse(f"{method.__name__}: {error}", traceback.format_exc())
+                self._answer(ERROR, f"{method.__name__}: {error}", traceback.format_exc())
                 return instead(*arguments)
 
         return guarded
@@ -146,36 +166,28 @@ class Slave(Fmi2Slave):
     def __init__(self, **given: Any) -> None:
         self.log_queue: list[LogMessage] = []
         self._message = ""
-        # What the next doStep has to tell, and the inputs that are no numbers.
-        self._refused = ""
-        self._wrong: dict[int, float] = {}
-        self._mode = INSTANTIATED
+        # one of its own, until the guard shows the shared one
+        self._block = Block(mode=Mode.NEW, start=math.nan, stop=math.nan, tolerance=math.nan)
         self._resources = Path(given["resources"])
-        _let_go(self._resources)
         if self.guid not in _UNITS:
             _UNITS[self.guid] = Unit(self._resources)
-        self.unit = _UNITS[self.guid]
-        variables = self.unit.variables
-        self._now: list[Any] = [
-            (math.nan if variable.type == REAL else "") if variable.start is None else _as_written(variable)
-            for variable in variables
-        ]
+        unit = self.unit = _UNITS[self.guid]
+        # never replaced, because the guard has their addresses
+        self._values = np.array([_as_number(variable) for variable in unit.variables], dtype=np.float64)
+        self._kinds = unit.kinds
+        self._strings = {k: str(v.start or "") for k, v in enumerate(unit.variables) if v.type != REAL}
         # Parameters that were set, in SI, by reference.
         self._set: dict[int, Any] = {}
-        self._start, self._stop = self.unit.start, self.unit.stop
-        self._tolerance: float | None = None
+        # First and second derivatives of inputs that the next step begins with, in SI; NaN where none is given.
+        self._slopes: Array | None = None
         self._machine: Machine | None = None
-        self._current = self._complete = False
-        self._reads: dict[tuple[int, ...], bool] = {}
-        self._writes: dict[tuple[int, ...], Any] = {}
         try:
             self._warm_up()
         except BaseException as error:
             # The first object may fail: the library then has nothing to clean up.  A later one, of fmi2Reset, must not.
             if self.guid not in _WARM:
-                raise RuntimeError(f"unit {self.unit.model}: {error}\n{traceback.format_exc()}") from None
-            self._refuse(f"reset: {error}", traceback.format_exc())
-            self._mode = BROKEN
+                raise RuntimeError(f"unit {unit.model}: {error}\n{traceback.format_exc()}") from None
+            self._log(WARNING, f"reset: {error}\n{traceback.format_exc()}")
         _WARM.add(self.guid)
         if self.sources != sources_digest():
             self._log(WARNING, "the unit was made with other sources of liegeo than this process has loaded.")
@@ -189,6 +201,8 @@ class Slave(Fmi2Slave):
         size = 1e-6 * min(1.0, machine.settings.step)
         try:
             machine.step(machine.t, size)
+            # not for steps, but for derivatives
+            machine.accelerations()
         except LiegeoError as error:
             self._log(WARNING, f"a first step from the default initial state fails: {error}")
         machine.values()
@@ -198,109 +212,135 @@ class Slave(Fmi2Slave):
     def _get_log_queue(self) -> list[LogMessage]:
         return self.log_queue
 
-    def _log(self, status: int, text: str, category: str = "") -> None:
+    def _log(self, status: int, text: str, details: str = "") -> None:
+        """Into the log, with details; the text alone is the value of `message`."""
         self._message = text
+        full = f"{text}\n{details}".rstrip()
         # the library reads UTF-8, and what cannot be written so would kill the host
-        clean = text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " ")
-        # a host may take it for a format of printf
-        clean = clean.replace("%", " per cent")
-        self.log_queue.append(LogMessage(status, category or _CATEGORIES[status], clean))
+        clean = full.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " ")
+        self.log_queue.append(LogMessage(status, _CATEGORIES[status], clean))
 
-    def _refuse(self, text: str, details: str = "") -> None:
-        """Note something that the standard calls an error."""
-        self._log(ERROR, f"{text}\n{details}".rstrip())
-        self._message = text
-        self._refused = self._refused or text
+    def _answer(self, status: int, text: str, details: str = "") -> None:
+        """Give the call that is being made a status, with a message."""
+        self._block.status = status
+        self._log(status, text, details)
+
+    # ---- what the guard asks for
+
+    @_guarded(lambda *_: None)
+    def set_integer(self, references: list[int], values: list[int]) -> None:
+        """The address of the shared block, in two halves: units have no variables of type Integer."""
+        low, high = (value % 2**32 for value in values)
+        block = Block.from_address(high << 32 | low)
+        if block.magic != MAGIC or block.size != ctypes.sizeof(Block):
+            raise InputError("the unit's library and its sources in Python do not belong together: make it anew.")
+        given = (block.guid or b"").decode("utf-8", "replace")
+        if given != self.guid:
+            raise InputError(f"fmi2Instantiate: the GUID is '{given}', but this unit is {self.guid}.")
+        block.n = len(self._values)
+        block.values, block.kinds = self._values.ctypes.data, self._kinds.ctypes.data
+        block.status, self._block = OK, block
+
+    @_guarded(lambda references: [0] * len(references))
+    def get_integer(self, references: list[int]) -> list[int]:
+        """Something for the guard; arguments and answers are in the block."""
+        ask = references[0] - CHANNEL
+        if ask == Ask.COMPLETE:
+            self._refresh(True)
+        elif ask == Ask.REFRESH:
+            self._refresh(False)
+        elif ask == Ask.REFUSE:
+            self._say_why()
+        elif ask == Ask.DIRECTIONAL:
+            self._directional()
+        elif ask == Ask.OUTPUT_RATES:
+            rates = along_motion(self._moving()) / self.unit.factors
+            self._give(rates)
+        elif ask == Ask.INPUT_RATES:
+            self._take_slopes()
+        elif ask == Ask.HEARD:
+            wrong, _BYTES.wrong = getattr(_BYTES, "wrong", ""), ""
+            if wrong:
+                self._answer(ERROR, wrong)
+        return [0]
+
+    def _say_why(self) -> None:
+        """The guard has refused a call."""
+        block, variables = self._block, self.unit.variables
+        reference = block.reference
+        words = REASONS[block.reason - 1].format(
+            reference=reference,
+            name=variables[reference].name if reference < len(variables) else f"valueReference {reference}",
+            what=(block.what or b"").decode("utf-8", "replace"),
+            mode=WORDS[Mode(block.mode)],
+            x=block.x,
+            y=block.y,
+            orders="1" if b"Output" in block.function else "1 or more",
+        )
+        self._log(block.status, f"{block.function.decode()}: {words}")
 
     # ---- life
 
-    @_guarded(lambda *_: None)
     def setup_experiment(self, start: float, stop: float | None = None, tolerance: float | None = None) -> None:
-        if self._mode != INSTANTIATED:
-            return self._refuse(f"setupExperiment: the unit is {self._mode}, expected a new one.")
-        if not math.isfinite(start) or (stop is not None and math.isnan(stop)):
-            return self._refuse(f"setupExperiment: from {start} to {stop}, expected finite times.")
-        self._start = float(start)
-        if stop is not None and math.isfinite(stop):
-            self._stop = float(stop)
-        if tolerance is not None and 0.0 < tolerance < 1.0:
-            self._tolerance = float(tolerance)
-        self._machine = None
-        return None
+        """The library calls it as initialisation begins; the guard has put the times into the block."""
 
     @_guarded(lambda *_: None)
     def enter_initialization_mode(self) -> None:
-        if self._mode != INSTANTIATED:
-            return self._refuse(f"enterInitializationMode: the unit is {self._mode}, expected a new one.")
-        self._mode = INITIALISING
-        return None
+        self._machine = None
 
     @_guarded(lambda *_: None)
     def exit_initialization_mode(self) -> None:
-        if self._mode != INITIALISING:
-            return self._refuse(f"exitInitializationMode: the unit is {self._mode}.")
-        self._mode = BROKEN
-        self._initialised()
         self._refresh(True)
-        self._mode = STEPPING
-        self._log(OK, f"initialised at t = {self._start:g} s: {self._machine_now().settings}")
-        return None
+        machine = self._moving()
+        self._block.time = machine.t
+        self._log(OK, f"initialised at t = {machine.t:g} s: {machine.settings}")
 
-    @_guarded(lambda *_: None)
     def terminate(self) -> None:
-        if self._mode != STEPPING:
-            return self._refuse(f"terminate: the unit is {self._mode}.")
-        self._mode = TERMINATED
-        return None
+        """There is nothing to do."""
 
-    @_guarded(lambda *_: False)
+    @_guarded(lambda *_: True)
     def do_step(self, t: float, size: float) -> bool:
-        why = self._why_not(t, size)
-        if why:
-            return self._discard(why)
-        machine = self._machine_now()
-        self._current = self._complete = False
+        block, machine = self._block, self._moving()
+        # outputs that the host read after the step before it will read again
+        asked, block.asked, block.fresh = block.asked, 0, 0
+        # they are those of one step
+        slopes, self._slopes = self._slopes, None
         try:
             # the master's time, so that nothing drifts
-            machine.step(t, size)
-        except LiegeoError as error:
-            self._log(DISCARD, f"doStep from {t:g} s, {size:g} s long, is discarded: {error}")
-            return False
+            machine.step(t, size, slopes)
         except Exception as error:
-            self._log(DISCARD, f"doStep from {t:g} s, {size:g} s long: {error}\n{traceback.format_exc()}")
-            return False
+            self._stop_early(t, size, slopes, error)
+        else:
+            block.time = t + size
+            if asked:
+                self._show_early(asked == 2)
         return True
 
-    def _discard(self, why: str) -> bool:
-        self._log(DISCARD, f"doStep is discarded: {why}")
-        return False
+    def _stop_early(self, t: float, size: float, slopes: Array | None, error: Exception) -> None:
+        """A step failed: go as far as internal steps succeed, and say how far that is."""
+        machine = self._machine_now()
+        with contextlib.suppress(Exception):
+            if t < machine.reached < t + size:
+                machine.step(t, machine.reached - t, slopes)
+        self._block.time = machine.t
+        details = "" if isinstance(error, LiegeoError) else traceback.format_exc()
+        self._answer(DISCARD, f"doStep from {t:g} s, {size:g} s long, is discarded: {error}", details)
 
-    def _why_not(self, t: float, size: float) -> str:
-        if self._mode != STEPPING:
-            return f"the unit is {self._mode}."
-        if self._refused:
-            why, self._refused = self._refused, ""
-            return f"before it, this went wrong: {why}"
-        if self._wrong:
-            reference, value = next(iter(self._wrong.items()))
-            return f"input {self.unit.variables[reference].name} is {value}, expected a finite number."
-        if not (math.isfinite(t) and math.isfinite(size) and size > 0.0):
-            return f"from {t} s, {size} s long; expected a finite time and a size > 0."
-        here = self._machine_now().t
-        if abs(t - here) > _SAME_TIME * max(abs(here), abs(size)):
-            return f"from {t:.17g} s, but the unit is at {here:.17g} s."
-        if t + size == t:
-            return f"{size:g} s are nothing beside the time, {t:g} s."
-        return ""
+    def _show_early(self, computed: bool) -> None:
+        """The outputs, before they are asked for; if that fails, whoever asks will know."""
+        try:
+            self._refresh(computed)
+        except Exception:
+            self._block.fresh = 0
 
     # ---- the machine
 
     def _settings(self) -> Settings:
         start = {variable.key[0]: variable.start for variable in self.unit.variables if variable.role == INTEGRATOR}
-        given = {**start, **self._of_role(INTEGRATOR)}
-        if self._tolerance is not None and "rtol" not in self._of_role(INTEGRATOR):
-            given["rtol"] = self._tolerance
-        return Settings(**given)
+        given = self._of_role(INTEGRATOR)
+        if 0.0 < self._block.tolerance < 1.0:
+            given = {"rtol": self._block.tolerance, **given}
+        return Settings(**{**start, **given})
 
     def _of_role(self, role: str) -> dict[Any, Any]:
         """By key, the parameters of a role that were set."""
@@ -312,32 +352,39 @@ class Slave(Fmi2Slave):
         return out
 
     def _make(self, y: Any = None) -> Machine:
-        unit = self.unit
-        inputs = [self._now[k] * unit.variables[k].factor for k in unit.inputs]
+        unit, block = self.unit, self._block
         return Machine(
             unit.mechanism(self._of_role(FILE), self._resources),
             self._settings(),
             unit.places,
             unit.columns,
-            inputs=np.array(inputs, dtype=np.float64),
+            inputs=self._values[unit.input_part] * unit.input_factors,
             initial=self._of_role(INITIAL),
             gravity=self._of_role(GRAVITY),
-            start=self._start,
-            stop=self._stop,
+            start=block.start if math.isfinite(block.start) else unit.start,
+            stop=block.stop if math.isfinite(block.stop) else unit.stop,
             y=y,
         )
-
-    def _initialised(self) -> Machine:
-        """The machine where it begins; made anew while parameters and inputs may still change it."""
-        if self._machine is None:
-            self._machine = self._make()
-            self._show_parameters()
-        return self._machine
 
     def _machine_now(self) -> Machine:
         if self._machine is None:
             raise InputError("the unit is not initialised.")
         return self._machine
+
+    def _moving(self) -> Machine:
+        """The machine with the inputs as they are; made anew while parameters and inputs may still change it."""
+        block, unit = self._block, self.unit
+        if block.mode <= Mode.INITIALISING:
+            if block.changed or self._machine is None:
+                self._machine = self._make()
+                self._show_parameters()
+        elif block.changed:
+            w = self._machine_now().w
+            w[:] = self._values[unit.input_part]
+            if unit.inputs_scaled:
+                w *= unit.input_factors
+        block.changed = 0
+        return self._machine_now()
 
     def _show_parameters(self) -> None:
         """Parameters that follow from others: what is not set is as the model has it."""
@@ -348,212 +395,174 @@ class Slave(Fmi2Slave):
                 continue
             if variable.role == INITIAL:
                 letter, place = variable.key
-                self._now[reference] = float(y[place if letter == "q" else nq + place]) / variable.factor
+                self._values[reference] = float(y[place if letter == "q" else nq + place]) / variable.factor
             elif variable.role == INTEGRATOR:
-                self._now[reference] = getattr(machine.settings, variable.key[0])
+                shown = getattr(machine.settings, variable.key[0])
+                if variable.type == REAL:
+                    self._values[reference] = shown
+                else:
+                    self._strings[reference] = shown
 
     def _refresh(self, computed: bool) -> None:
         """The values of outputs, those that take time only if they are asked for."""
-        machine = self._initialised() if self._mode in (INSTANTIATED, INITIALISING) else self._machine_now()
-        values = machine.values(computed)
-        if self.unit.scaled:
-            values = values / self.unit.factors
-        if self.unit.outputs:
-            # they follow each other
-            first = self.unit.outputs[0]
-            self._now[first : first + len(self.unit.outputs)] = values.tolist()
-        self._current, self._complete = True, computed
+        unit = self.unit
+        values = self._moving().values(computed)
+        self._values[unit.output_part] = values / unit.factors if unit.scaled else values
+        self._block.fresh = 2 if computed else 1
 
-    # ---- reading
+    # ---- derivatives
 
-    @_guarded(lambda references: [math.nan] * len(references))
-    def get_real(self, references: list[int]) -> list[float]:
-        key = tuple(references)
-        kind = self._reads.get(key)
-        if kind is None:
-            kind = self._plan_read(key)
-        if kind and not self._complete:
-            self._try_refresh(True)
-        elif not self._current:
-            self._try_refresh(False)
-        now = self._now
-        return [now[k] for k in references]
+    def _give(self, outputs: Array) -> None:
+        """Numbers for outputs, to where the host wants those that it asks for."""
+        block = self._block
+        first = self.unit.output_part.start
+        for k, reference in enumerate(block.references[: block.n_references]):
+            block.out[k] = outputs[reference - first]
 
-    def _try_refresh(self, computed: bool) -> None:
-        try:
-            self._refresh(computed)
-        except BaseException as error:
-            for reference in self.unit.outputs:
-                self._now[reference] = math.nan
-            self._refuse(f"outputs cannot be computed: {error}", traceback.format_exc())
-            self._current = self._complete = True
+    def _directional(self) -> None:
+        block, unit = self._block, self.unit
+        seeds: dict[int, float] = {}
+        for reference, seed in zip(block.known[: block.n_known], block.given[: block.n_known], strict=True):
+            seeds[reference] = seeds.get(reference, 0.0) + seed
+        if block.mode == Mode.INITIALISING:
+            return self._give(self._along_start_values(seeds))
+        direction = np.array([seeds.get(reference, 0.0) for reference in unit.inputs]) * unit.input_factors
+        return self._give(along_inputs(self._moving(), direction) / unit.factors)
 
-    def _plan_read(self, references: tuple[int, ...]) -> bool:
-        """Whether something among these takes a computation."""
-        variables = self.unit.variables
-        direct = ("t", "q", "v", "u")
-        for reference in references:
-            if not 0 <= reference < len(variables) or variables[reference].type != REAL:
-                raise InputError(f"valueReference {reference % 2**32} is no Real.")
-        found = any(variables[k].role == OUTPUT and variables[k].key[0][0] not in direct for k in references)
-        if len(self._reads) < 1000:
-            self._reads[references] = found
-        return found
+    def _along_start_values(self, seeds: Mapping[int, float]) -> Array:
+        """Derivatives of the outputs where the unit begins, along parameters and inputs together."""
+        self._moving()
+        unit, kept, known = self.unit, dict(self._set), self._values.copy()
+        # as a share of what changes, or of 1 where that is nothing
+        size = min((_CHANGE * (abs(known[k]) or 1.0) / abs(seed) for k, seed in seeds.items() if seed), default=0.0)
+        if not size:
+            return np.zeros(len(unit.outputs))
 
-    @_guarded(lambda references: [0] * len(references))
-    def get_integer(self, references: list[int]) -> list[int]:
-        if references:
-            raise InputError(f"valueReference {references[0] % 2**32} is no Integer: there are none.")
-        return []
+        def outputs(change: float) -> Array:
+            try:
+                for reference, seed in seeds.items():
+                    variable = unit.variables[reference]
+                    self._values[reference] = known[reference] + change * seed
+                    if variable.causality == PARAMETER:
+                        self._set[reference] = float(self._values[reference]) * variable.factor
+                return self._make().values() / unit.factors
+            finally:
+                self._values[:], self._set = known, dict(kept)
 
-    @_guarded(lambda references: [False] * len(references))
-    def get_boolean(self, references: list[int]) -> list[bool]:
-        if references:
-            raise InputError(f"valueReference {references[0] % 2**32} is no Boolean: there are none.")
-        return []
+        return slope(outputs, size)
+
+    def _take_slopes(self) -> None:
+        block, unit = self._block, self.unit
+        n, ignored = block.n_references, ""
+        slopes = np.full((len(unit.inputs), 2), np.nan) if self._slopes is None else self._slopes
+        for reference, order, value in zip(block.references[:n], block.orders[:n], block.given[:n], strict=True):
+            row = unit.inputs.index(reference)
+            if unit.variables[reference].name in unit.motions:
+                ignored = f"{unit.variables[reference].name}: its rate and acceleration are inputs of their own"
+            elif order > 2:
+                ignored = f"{unit.variables[reference].name}: the order is {order}, and those above 2 are not used"
+            else:
+                slopes[row, order - 1] = value * unit.input_factors[row]
+                self._slopes = slopes
+        if ignored:
+            self._answer(WARNING, f"fmi2SetRealInputDerivatives: {ignored}.")
+
+    # ---- strings and parameters
 
     @_guarded(lambda references: [""] * len(references))
     def get_string(self, references: list[int]) -> list[str]:
         variables, out = self.unit.variables, []
         for reference in references:
-            if not 0 <= reference < len(variables) or variables[reference].type != STRING:
-                raise InputError(f"valueReference {reference % 2**32} is no String.")
-            text = self._message if variables[reference].role == MESSAGE else str(self._now[reference])
+            text = self._message if variables[reference].role == MESSAGE else self._strings[reference]
             out.append(text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " "))
         return out
 
-    # ---- writing
+    @_guarded(lambda *_: None)
+    def set_string(self, references: list[int], values: list[str]) -> None:
+        for reference, value in zip(references, values, strict=True):
+            self._strings[reference] = self._set[reference] = value
+        self._machine = None
+        self._block.fresh = 0
 
     @_guarded(lambda *_: None)
     def set_real(self, references: list[int], values: list[float]) -> None:
-        key = tuple(references)
-        plan = self._writes.get(key)
-        if plan is None:
-            plan = self._plan_write(key)
-        if plan is not False and self._mode == STEPPING and not self._wrong:
-            total = sum(values)
-            if total - total == 0.0:
-                rows, factors = plan
-                self._machine_now().w[rows] = values if factors is None else np.array(values) * factors
-                now = self._now
-                for reference, value in zip(references, values, strict=True):
-                    now[reference] = value
-                self._current = self._complete = False
-                return
+        """Parameters, and inputs that are set together with them; all or none."""
+        block, variables = self._block, self.unit.variables
+        before = dict(self._set)
         for reference, value in zip(references, values, strict=True):
-            self._write(reference, value, REAL)
-
-    def _plan_write(self, references: tuple[int, ...]) -> Any:
-        """Of references that are all inputs: where they stand among the inputs, and their factors, if they have any.
-
-        Otherwise False.
-        """
-        where = {reference: k for k, reference in enumerate(self.unit.inputs)}
-        plan: Any = False
-        if references and all(reference in where for reference in references):
-            rows: Any = np.array([where[reference] for reference in references])
-            if rows.tolist() == list(range(len(self.unit.inputs))):
-                rows = slice(None)
-            factors = np.array([self.unit.variables[reference].factor for reference in references])
-            plan = rows, factors if (factors != 1.0).any() else None
-        if len(self._writes) < 1000:
-            self._writes[references] = plan
-        return plan
-
-    def _write(self, reference: int, value: Any, kind: str) -> None:
-        variables = self.unit.variables
-        if not 0 <= reference < len(variables) or variables[reference].type != kind:
-            return self._refuse(f"set: valueReference {reference % 2**32} is no {kind}.")
-        variable = variables[reference]
-        if self._mode in (TERMINATED, BROKEN):
-            return self._refuse(f"set {variable.name}: the unit is {self._mode}.")
-        if variable.causality not in (INPUT, "parameter"):
-            return self._refuse(f"set {variable.name}: it is an {variable.causality} and cannot be set.")
-        if kind == REAL and not math.isfinite(value):
-            if variable.causality == INPUT:
-                self._wrong[reference] = value
-                return self._log(ERROR, f"set {variable.name}: the value is {value}, expected a finite number.")
-            return self._refuse(f"set {variable.name}: the value is {value}, expected a finite number.")
-        if variable.causality == INPUT:
-            self._write_input(reference, variable, value)
-        elif self._mode == STEPPING and variable.variability != "tunable":
-            return self._refuse(f"set {variable.name}: it is fixed, and the unit is {self._mode}.")
+            if variables[reference].causality == PARAMETER:
+                self._set[reference] = value * variables[reference].factor
+        if block.mode == Mode.STEPPING:
+            try:
+                self._tune({variables[reference].role for reference in references}, before)
+            except LiegeoError as error:
+                self._set = before
+                names = ", ".join(variables[reference].name for reference in references)
+                return self._answer(DISCARD, f"set {names}: {error}")
         else:
-            self._write_parameter(reference, variable, value)
-        self._current = self._complete = False
+            self._machine = None
+        self._values[references] = values
+        block.changed, block.fresh = 1, 0
         return None
 
-    def _write_input(self, reference: int, variable: Variable, value: float) -> None:
-        self._wrong.pop(reference, None)
-        self._now[reference] = value
-        if self._mode == STEPPING:
-            self._machine_now().w[self.unit.inputs.index(reference)] = value * variable.factor
-        else:
-            self._machine = None
-
-    def _write_parameter(self, reference: int, variable: Variable, value: Any) -> None:
-        before, shown = dict(self._set), self._now[reference]
-        self._now[reference] = value
-        self._set[reference] = value * variable.factor if variable.type == REAL else value
-        if self._mode != STEPPING:
-            self._machine = None
-        elif variable.role == GRAVITY:
-            self._machine_now().set_gravity(variable.key[0], self._set[reference])
-        else:
+    def _tune(self, roles: set[str], before: Mapping[int, Any]) -> None:
+        """Go on with other values of tunable parameters."""
+        machine = self._machine_now()
+        if FILE in roles:
             try:
-                self._machine_now().set_model(self.unit.mechanism(self._of_role(FILE), self._resources))
-            except LiegeoError as error:
-                self._set, self._now[reference] = before, shown
-                self._refuse(f"set {variable.name}: {error}")
-
-    @_guarded(lambda *_: None)
-    def set_integer(self, references: list[int], values: list[int]) -> None:
-        for reference, value in zip(references, values, strict=True):
-            self._write(reference, value, "Integer")
-
-    @_guarded(lambda *_: None)
-    def set_boolean(self, references: list[int], values: list[bool]) -> None:
-        for reference, value in zip(references, values, strict=True):
-            self._write(reference, value, "Boolean")
-
-    @_guarded(lambda *_: None)
-    def set_string(self, references: list[int], values: list[str | None]) -> None:
-        for reference, value in zip(references, values, strict=True):
-            self._write(reference, value or "", STRING)
+                machine.set_model(self.unit.mechanism(self._of_role(FILE), self._resources))
+            except LiegeoError:
+                self._set = dict(before)
+                machine.set_model(self.unit.mechanism(self._of_role(FILE), self._resources))
+                raise
+        for axis, value in self._of_role(GRAVITY).items() if GRAVITY in roles else ():
+            machine.set_gravity(axis, value)
 
     # ---- state
 
     @_guarded(lambda *_: {"wrong": "it was not saved, because that failed"})
     def _get_fmu_state(self) -> dict[str, Any]:
+        block = self._block
+        if Mode.STEPPING <= block.mode < Mode.BROKEN:
+            self._moving()
         return {
             "guid": self.guid,
-            "mode": self._mode,
+            "mode": block.mode,
+            "changed": block.changed,
             "set": dict(self._set),
-            "now": {k: self._now[k] for k in self.unit.inputs},
-            "experiment": [self._start, self._stop, self._tolerance],
-            "wrong_inputs": dict(self._wrong),
+            "inputs": self._values[self.unit.input_part].tolist(),
+            "slopes": None if self._slopes is None else self._slopes.tolist(),
+            "experiment": [block.start, block.stop, block.tolerance, block.time],
             "machine": None if self._machine is None else self._machine.snapshot(),
         }
 
     @_guarded(lambda *_: None)
     def _set_fmu_state(self, state: Mapping[str, Any]) -> None:
+        block = self._block
         if "wrong" in state:
-            return self._refuse(f"setFMUstate: {state['wrong']}.")
+            raise InputError(f"setFMUstate: {state['wrong']}.")
         if state["guid"] != self.guid:
-            return self._refuse(f"setFMUstate: the state is of unit {state['guid']}, this one is {self.guid}.")
+            raise InputError(f"setFMUstate: the state is of unit {state['guid']}, this one is {self.guid}.")
+        experiment = [block.start, block.stop, block.tolerance]
         # by the same parameters and times it is the same machine
         same = (
             self._machine is not None
             and self._set == state["set"]
-            and state["experiment"] == [self._start, self._stop, self._tolerance]
+            and np.array_equal(experiment, state["experiment"][:3], equal_nan=True)
         )
         self._set = dict(state["set"])
-        self._start, self._stop, self._tolerance = state["experiment"]
-        for reference, value in self._set.items():
-            variable = self.unit.variables[reference]
-            self._now[reference] = value / variable.factor if variable.type == REAL else value
-        for reference, value in state["now"].items():
-            self._now[reference] = value
+        block.start, block.stop, block.tolerance, block.time = state["experiment"]
+        for reference, variable in enumerate(self.unit.variables):
+            if variable.type == REAL:
+                value = self._set.get(reference)
+                if value is not None:
+                    self._values[reference] = value / variable.factor
+                elif variable.role in (FILE, GRAVITY):
+                    self._values[reference] = _as_number(variable)
+            elif variable.role != MESSAGE:
+                self._strings[reference] = str(self._set.get(reference, variable.start))
+        self._values[self.unit.input_part] = state["inputs"]
+        self._slopes = None if state["slopes"] is None else np.array(state["slopes"])
         if state["machine"] is None:
             self._machine = None
         else:
@@ -561,10 +570,7 @@ class Slave(Fmi2Slave):
                 self._machine = self._make(np.array(state["machine"]["y"]))
                 self._show_parameters()
             self._machine_now().restore(state["machine"])
-        self._wrong, self._refused = dict(state["wrong_inputs"]), ""
-        self._mode = state["mode"]
-        self._current = self._complete = False
-        return None
+        block.mode, block.changed, block.fresh = state["mode"], state["changed"], 0
 
     @staticmethod
     def _fmu_state_to_bytes(state: Mapping[str, Any]) -> bytes:
@@ -575,62 +581,37 @@ class Slave(Fmi2Slave):
         return state_from_bytes(data)
 
 
-def _let_go(resources: Path) -> None:
-    """Have pythonfmu's library release the object that keeps Python running while that object is alive.
-
-    On Linux the library would do so after its static objects are destroyed: a use after free, where the library is
-    unloaded or the process ends, of which some processes die.  In a Python process the object has nothing to do, and is
-    released now.  In another host it owns the interpreter, so it is released when the process ends, before anything is
-    destroyed; and the library stays loaded until then, because numpy does not survive a second start of Python.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    for file in (resources.parent / "binaries" / "linux64").glob("*.so"):
-        with contextlib.suppress(OSError, AttributeError):
-            # the one that is loaded, or none; a process that began as Python has a command line of Python
-            mode = os.RTLD_NOLOAD | os.RTLD_NOW | (0 if sys.orig_argv else os.RTLD_NODELETE)
-            library = ctypes.CDLL(str(file), mode=mode)
-            if sys.orig_argv:
-                library.finalizePythonInterpreter()
-            elif str(file) not in _PINNED:
-                _PINNED.add(str(file))
-                address = ctypes.cast(library.finalizePythonInterpreter, ctypes.c_void_p)
-                ctypes.CDLL(None).__cxa_atexit(address, None, None)
-            _ctypes.dlclose(library._handle)
-
-
-def _as_written(variable: Variable) -> Any:
-    return variable.start / variable.factor if isinstance(variable.start, float) else variable.start
+def _as_number(variable: Variable) -> float:
+    return math.nan if not isinstance(variable.start, float | int) else variable.start / variable.factor
 
 
 def state_to_bytes(state: Mapping[str, Any]) -> bytes:
     """A state as bytes: the same on every machine, and the same bits of every number."""
     try:
         if "wrong" in state:
-            return _MAGIC + json.dumps({"wrong": state["wrong"]}).encode()
+            raise InputError(state["wrong"])
         arrays = state["machine"] or {}
         head = {
-            **{key: state[key] for key in ("guid", "mode", "experiment")},
-            **{key: list(state[key].items()) for key in ("set", "now", "wrong_inputs")},
+            **{key: state[key] for key in ("guid", "mode", "changed", "experiment", "inputs", "slopes")},
+            "set": list(state["set"].items()),
             "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
             "machine": state["machine"] is not None,
         }
         numbers = b"".join(np.ascontiguousarray(array, dtype="<f8").tobytes() for array in arrays.values())
         # json writes numbers so that they come back to the bit
-        return _MAGIC + json.dumps(head).encode() + b"\n" + numbers
+        return _STATE + json.dumps(head).encode() + b"\n" + numbers
     except BaseException as error:  # nothing may leave
-        return _MAGIC + json.dumps({"wrong": f"it could not be written: {error}"}).encode() + b"\n"
+        _BYTES.wrong = f"the state cannot be written: {error}"
+        return b""
 
 
 def state_from_bytes(data: bytes) -> dict[str, Any]:
     """A state from bytes; if they are none, one that setFMUstate refuses."""
     try:
-        if not data.startswith(_MAGIC):
+        if not data.startswith(_STATE):
             raise InputError("the bytes are not the state of a unit of liegeo")
-        text, _, numbers = data[len(_MAGIC) :].partition(b"\n")
+        text, _, numbers = data[len(_STATE) :].partition(b"\n")
         head = json.loads(text)
-        if "wrong" in head:
-            return {"wrong": str(head["wrong"])}
         arrays, place = {}, 0
         for name, shape in head.pop("arrays"):
             n = int(np.prod(shape)) * 8
@@ -640,8 +621,8 @@ def state_from_bytes(data: bytes) -> dict[str, Any]:
             place += n
         if place != len(numbers):
             raise InputError("there are more bytes than a state has")
-        for key in ("set", "now", "wrong_inputs"):
-            head[key] = {int(reference): value for reference, value in head[key]}
+        head["set"] = {int(reference): value for reference, value in head["set"]}
         return {**head, "machine": arrays if head["machine"] else None}
     except BaseException as error:  # nothing may leave
-        return {"wrong": f"the bytes cannot be read: {error}"}
+        _BYTES.wrong = f"the bytes of a state cannot be read: {error}"
+        return {"wrong": _BYTES.wrong}

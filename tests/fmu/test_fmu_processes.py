@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -136,25 +137,129 @@ print(ends[0].hex())
     assert float.fromhex(first) == fmu_export.run(pendulum, 0.3)["hinge.angle"][-1]
 
 
-def test_a_host_that_is_no_python(pendulum, folder):
-    """In C, with libpython loaded before, as docs/fmu.md says; the library loaded and unloaded twice."""
+def test_instances_that_are_forgotten(pendulum, arms):
+    """Neither freed nor terminated, with states: the process ends well all the same."""
+    script = """
+import sys
+from fmu_export.host import Instance, Unpacked
+kept = []
+for file in sys.argv[1:]:
+    unpacked = Unpacked(file).__enter__()
+    for k in range(20):
+        unit = Instance(unpacked, f"unit {k}")
+        unit.initialise(0.0)
+        kept.append((unit, unit.getFMUstate()))
+        assert unit.step(0.0, 0.01) == 0
+print("done")
+"""
+    assert in_a_process(script, pendulum, arms).stdout == "done\n"
+
+
+def test_a_library_that_is_unloaded_and_loaded_again(pendulum):
+    """By a host that is Python, from one folder and from another with the same file names."""
+    script = """
+import sys
+from fmu_export.host import Instance, Unpacked
+ends = set()
+for _ in range(3):
+    with Unpacked(sys.argv[1]) as one, Unpacked(sys.argv[1]) as two:
+        for _ in range(3):
+            with Instance(one) as first, Instance(two) as second:
+                for unit in (first, second):
+                    unit.initialise(0.0)
+                    assert unit.step(0.0, 0.1) == 0
+                    ends.add(unit.getReal([1])[0])
+lines = list(open("/proc/self/maps")) if sys.platform == "linux" else []
+loaded = {line.split()[5] for line in lines if "liegeo_fmu_" in line}
+print(len(ends), sum("pendulum.so" in file for file in loaded), len(loaded) <= 1)
+"""
+    # of pythonfmu's, the first one stays: it has symbols of C++ that must be unique in a process
+    assert in_a_process(script, pendulum).stdout == "1 0 True\n"
+
+
+@pytest.fixture(scope="module")
+def host(folder):
+    """A host in C, and the environment in which it finds this Python by itself: it is the first on the path."""
     library = Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("INSTSONAME") or "none")
     compiler = shutil.which("cc")
     if not sys.platform.startswith("linux") or compiler is None or not library.is_file() or library.suffix == ".a":
         pytest.skip("no C compiler, or a Python without its shared library")
     headers = Path(fmpy.__file__).parent / "c-code"
-    host = folder / "host"
-    subprocess.run([compiler, f"-I{headers}", "-o", str(host), str(HERE / "host.c"), "-ldl"], check=True)
+    program = folder / "host"
+    subprocess.run([compiler, f"-I{headers}", "-o", str(program), str(HERE / "host.c"), "-ldl"], check=True)
+    here = folder / "bin"
+    here.mkdir()
+    # a `python3` on the path that is the one of this process, whatever it is called; -E: nothing else leads there
+    (here / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (here / "python3").chmod(0o755)
+    unwanted = ("LD_PRELOAD", "LD_LIBRARY_PATH", "LIEGEO_LIBPYTHON")
+    environment = {key: value for key, value in os.environ.items() if key not in unwanted}
+    environment |= {
+        "PATH": f"{here}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONHOME": sys.base_prefix,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path.endswith("site-packages")),
+    }
+    return program, environment, library
+
+
+@pytest.mark.parametrize("how", ["freed", "forget", "named", "private", "environment"])
+def test_a_host_that_is_no_python(pendulum, host, how):
+    """In C, with nothing loaded before: the unit finds libpython; the library is loaded and unloaded twice."""
+    program, environment, library = host
+    if how == "environment":
+        # as after `. bin/activate`, with nothing else that leads there
+        place = Path(sys.prefix, "bin")
+        if sys.prefix == sys.base_prefix or not (place / "python3").exists():
+            pytest.skip("this Python is in no virtual environment")
+        environment = {k: v for k, v in environment.items() if k not in ("PYTHONHOME", "PYTHONPATH")}
+        environment["PATH"] = f"{place}{os.pathsep}/usr/bin{os.pathsep}/bin"
+    if how == "private":
+        environment = {**environment, "PATH": "/nowhere", "HOST_LOADS": str(library)}
+    if how == "named":
+        environment = {**environment, "PATH": "/nowhere", "LIEGEO_LIBPYTHON": str(library)}
     with Unpacked(pendulum) as unpacked:
-        environment = {
-            **os.environ,
-            "LD_PRELOAD": str(library),
-            "PYTHONHOME": sys.base_prefix,
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path.endswith("site-packages")),
-        }
-        done = subprocess.run(
-            [str(host), str(unpacked.folder), "pendulum"], env=environment, capture_output=True, text=True
-        )
+        arguments = [str(unpacked.folder), "pendulum", unpacked.description.guid, how]
+        done = subprocess.run([str(program), *arguments], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+    assert done.stderr.count("fmi2GetReal: valueReference 123456 is no Real.") == 2
+    assert done.stderr.count("fmi2GetReal: it is not allowed now: the unit is instantiated.") == 2
     expected = fmu_export.run(pendulum, 1.0, interval=0.01, inputs={"motor.input": 0.5})["hinge.angle"][-1]
     assert [float(line) for line in done.stdout.split()] == [pytest.approx(expected, abs=1e-13)] * 2
+
+
+def test_a_host_without_any_python(pendulum, host):
+    program, environment, _ = host
+    with Unpacked(pendulum) as unpacked:
+        arguments = [str(unpacked.folder), "pendulum", unpacked.description.guid]
+        given = {**environment, "LIEGEO_LIBPYTHON": "/no/such/libpython.so"}
+        done = subprocess.run([str(program), *arguments], env=given, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (3, "")
+        assert "LIEGEO_LIBPYTHON does not name a shared library of Python" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["free", "forget"])
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_valgrind(pendulum, host, tmp_path, how):
+    """No wrong access to memory by the guard or by pythonfmu's library behind it, also at exit, and no leak.
+
+    What a host forgets is its own leak.  The slave is a tiny one: with numpy and numba it would take very long.
+    """
+    program, environment, _ = host
+    log = tmp_path / "valgrind.log"
+    with Unpacked(pendulum) as unpacked:
+        shutil.copytree(unpacked.folder / "binaries", tmp_path / "binaries")
+    resources = tmp_path / "resources"
+    resources.mkdir()
+    shutil.copy(HERE / "tiny.py", resources)
+    shutil.copy(HERE.parents[1] / "fmu_export" / "block.py", resources)
+    (resources / "slavemodule.txt").write_text("tiny")
+    options = ["--num-callers=30", f"--leak-check={'full' if how == 'free' else 'no'}", f"--log-file={log}"]
+    command = ["valgrind", *options, str(program), str(tmp_path), "pendulum", "any", how, "5"]
+    done = subprocess.run(command, env={**environment, "PYTHONMALLOC": "malloc"}, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stderr, log.read_text()[-2000:])
+    assert [float(line) for line in done.stdout.split()] == [pytest.approx(0.025)] * 2
+    # what Python does inside has these libraries among its callers; what they do themselves has them on top
+    errors = [block.splitlines()[:4] for block in re.split(r"==\d+== \n", log.read_text())]
+    ours = [lines for lines in errors if any("pendulum.so" in x or "pythonfmu-export.so" in x for x in lines)]
+    assert not ours, ours

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import math
+import shutil
 import zipfile
 from pathlib import Path
 
 import fmpy
 import numpy as np
 import pytest
-from fmpy.fmi2 import fmi2LastSuccessfulTime
+from fmpy import fmi2
+from fmpy.fmi2 import fmi2LastSuccessfulTime, fmi2Terminated
 from loop import closed_loop
 from units import (
     ARMS,
@@ -24,8 +27,8 @@ from units import (
 
 import fmu_export
 import liegeo as lg
-from fmu_export import package
-from fmu_export.host import DISCARD, OK, Instance, Unpacked
+from fmu_export import package, slave
+from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from liegeo.errors import InputError, SimulationError
 
@@ -46,6 +49,25 @@ experiment: {end: 1 s, output: 10 ms, method: generalised-alpha-0.8, step: 1 ms}
 fmu:
   inputs: {turn: }
   outputs: {axle.angle: , axle.speed: , elbow.angle: , turn.tau: , elbow.acceleration: }
+"""
+
+
+# A slide pulls a rod by a bar, until both are straight at x = 2 m; farther it cannot go.
+PULLED = """
+liegeo: 1
+name: pulled
+bodies:
+  rod: {kind: rigid, mass: 1, inertia: [0.1, 0.1, 0.1], com: [0, 0, -0.5], frames: {end: [0, 0, -1]}}
+  slide: {kind: rigid, mass: 1, inertia: [1, 1, 1]}
+joints:
+  hinge: {kind: revolute, parent: world, child: rod, axis: [0, 1, 0]}
+  rail: {kind: prismatic, parent: world, child: slide, axis: [1, 0, 0]}
+loops:
+  pull: {kind: motion, joint: rail}
+  bar: {kind: distance, a: rod.end, b: slide, length: 1}
+initial: {q: {hinge: -30 deg, rail: 1}}
+experiment: {end: 2 s, output: 10 ms, method: generalised-alpha-0.8, step: 1 ms}
+fmu: {inputs: {pull: {start: 1}}, outputs: {hinge.angle: , rail.position: }}
 """
 
 
@@ -146,7 +168,7 @@ def test_from_python_and_from_a_tree(folder):
 def test_info(arms, pendulum):
     said = fmu_export.info(arms)
     assert (said.identifier, said.capabilities["canSerializeFMUstate"]) == ("arms", True)
-    assert not said.capabilities["providesDirectionalDerivative"]
+    assert said.capabilities["providesDirectionalDerivative"]
     assert "linux64" in said.platforms
     assert any(need.startswith("numpy>=") for need in said.requirements)
     text = str(fmu_export.info(pendulum))
@@ -219,10 +241,11 @@ def test_parameters_that_are_tunable(folder):
             pytest.approx(second["hinge.angle"][-1], abs=1e-12),
             pytest.approx(second["energy"][-1], abs=1e-10),
         ]
-        instance.write("mass", -1.0)
+        # a value that cannot be is not taken, and the unit goes on with what it has
+        assert instance.status("setReal", instance.references(["mass"]), [-1.0]) == DISCARD
         assert "set mass: " in instance.messages[-1][2]
         assert instance.getReal(instance.references(["mass"])) == [7.0]
-        assert instance.step(0.4, 0.01) == DISCARD
+        assert instance.getReal(out) == ends[2]
         assert instance.step(0.4, 0.01) == OK
 
 
@@ -237,7 +260,7 @@ def test_structures_are_not_tunable(folder):
         assert instance.step(0.0, 0.01) == OK
         instance.write("damping", 0.2)
         assert instance.step(0.01, 0.01) == OK
-        instance.write("damping", 0.0)
+        assert instance.status("setReal", instance.references(["damping"]), [0.0]) == DISCARD
         assert "changes what the model consists of" in instance.messages[-1][2]
 
 
@@ -338,6 +361,166 @@ def test_outputs_while_initialising(instance):
     assert (angle, x) == (0.9, pytest.approx(-2.0 * math.sin(0.9)))
 
 
+# ---- derivatives
+
+
+def test_directional_derivatives(arms):
+    """Accelerations by torques, in the units of both; by what the mass matrix says, and by differences."""
+    with Unpacked(arms) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0, 1.0, {"initial.a.angle": 0.3, "initial.b.angular_velocity.x": 1.0})
+        assert unit.step(0.0, 0.1) == OK
+        unit.setReal(unit.references(["a.tau", "c.tau"]), [0.002, 1.0])
+        names = ["a.angle", "a.acceleration", "c.acceleration", "b.reaction.force.x", "'the tip'.quaternion.w"]
+        out, (a, c) = unit.references(names), unit.references(["a.tau", "c.tau"])
+        by_a = np.array(unit.getDirectionalDerivative(out, [a], [1.0]))
+        by_c = np.array(unit.getDirectionalDerivative(out, [c], [1.0]))
+        both = np.array(unit.getDirectionalDerivative(out, [c, a, a], [2.0, 0.5, 0.5]))
+        np.testing.assert_allclose(both, by_a + 2.0 * by_c, rtol=1e-9, atol=1e-12)
+        # c is a pendulum of its own: J about its axis, and a torque in N·m
+        assert by_c[2] == pytest.approx(1.0 / (0.1 + 0.3 * 1.0), rel=1e-9)
+        assert by_a[[0, 2, 4]] == pytest.approx(0.0, abs=1e-12)
+        rows = []
+        for change in (1e-3, -1e-3):
+            unit.setReal([a], [0.002 + change])
+            rows.append(np.array(unit.getReal(out)))
+        np.testing.assert_allclose(by_a, (rows[0] - rows[1]) / 2e-3, rtol=1e-8, atol=1e-8)
+        # asking changes nothing
+        unit.setReal([a], [0.002])
+        before = unit.getReal(out)
+        unit.getDirectionalDerivative(out, [a], [1.0])
+        assert unit.getReal(out) == before
+        assert unit.getDirectionalDerivative([], [a], [1.0]) == []
+        assert unit.getDirectionalDerivative(out, [], []) == [0.0] * len(out)
+
+
+def test_directional_derivatives_near_limits(folder):
+    """A motor of 1 N·m at most: its slope before the limit, and nothing beyond."""
+    text = PENDULUM.replace("actuator, joint: hinge", "actuator, joint: hinge, limit: 1 N*m")
+    unit = mechanism_unit(folder, "limited", text + "fmu: {outputs: {hinge.acceleration: }}\n")
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        instance.initialise(0.0, 1.0)
+        inertia = 0.01 + 2.0
+        for torque, expected in ((0.0, 1.0 / inertia), (0.999, 1.0 / inertia), (-0.999, 1.0 / inertia), (1.001, 0.0)):
+            instance.setReal([0], [torque])
+            assert instance.getDirectionalDerivative([1], [0], [1.0]) == [pytest.approx(expected, rel=1e-9)]
+
+
+def test_directional_derivatives_while_initialising(pendulum):
+    """By parameters and start values too, which are known then."""
+    with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+        unit.setupExperiment(startTime=0.0)
+        unit.write("initial.hinge.angle", 0.4)
+        unit.write("length", 1.5)
+        unit.enterInitializationMode()
+        out = unit.references(["rod.bob.position.x", "rod.bob.position.z", "energy.kinetic"])
+        known = unit.references(["length", "initial.hinge.angle", "motor.input"])
+        found = [unit.getDirectionalDerivative(out, [reference], [1.0]) for reference in known]
+        expected = [
+            [-math.sin(0.4), -math.cos(0.4), 0.0],
+            [-1.5 * math.cos(0.4), 1.5 * math.sin(0.4), 0.0],
+            [0.0, 0.0, 0.0],
+        ]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+        # at a bound only one side can be tried
+        unit.write("length", 1e-3)
+        (x, _, _) = unit.getDirectionalDerivative(out, known[:1], [1.0])
+        assert x == pytest.approx(-math.sin(0.4), abs=1e-6)
+        unit.write("length", -1.0)
+        assert unit.status("getDirectionalDerivative", out, known[:1], [1.0]) == ERROR
+        assert "must be ≥ 1 mm" in unit.messages[-1][2]
+
+
+def test_rates_of_outputs(arms):
+    """Against the motion itself, by steps to both sides."""
+    values = {"integrator.step": 1e-4, "initial.a.speed": 2.0, "initial.b.angular_velocity.y": 3.0}
+    found = []
+    with Unpacked(arms) as unpacked:
+        for size in (4e-3, 2e-3):
+            with Instance(unpacked) as unit:
+                unit.initialise(0.0, 1.0, values)
+                outputs = [v.valueReference for v in unit.description.modelVariables if v.causality == "output"]
+                assert unit.step(0.0, 0.1 - size) == OK
+                before = np.array(unit.getReal(outputs))
+                assert unit.step(0.1 - size, size) == OK
+                rates = np.array(unit.getRealOutputDerivatives(outputs, [1] * len(outputs)))
+                assert unit.step(0.1, size) == OK
+                found.append((np.array(unit.getReal(outputs)) - before) / (2.0 * size))
+        # extrapolated, of fourth order
+        expected = (4.0 * found[1] - found[0]) / 3.0
+        np.testing.assert_allclose(rates, expected, rtol=1e-5, atol=1e-5)
+        assert np.count_nonzero(rates) > 7
+        with Instance(unpacked) as unit:
+            unit.initialise(0.0, 1.0, values)
+            (angle,) = unit.references(["a.angle"])
+            (rate,) = unit.getRealOutputDerivatives([angle], [1])
+            assert rate == pytest.approx(math.degrees(2.0), abs=1e-10)
+
+
+def test_rates_of_frames(folder):
+    """The rate of a position is a velocity, that of a velocity an acceleration, to round-off."""
+    text = PENDULUM + "fmu: {outputs: {rod.bob.position: , rod.bob.velocity: , rod.bob.acceleration: }}\n"
+    with Unpacked(mechanism_unit(folder, "framed", text)) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0, 2.0, {"motor.input": 3.0})
+        for k in range(3):
+            assert unit.step(0.1 * k, 0.1) == OK
+        outputs = list(range(1, 10))
+        values, rates = unit.getReal(outputs), unit.getRealOutputDerivatives(outputs, [1] * 9)
+        assert rates[:6] == pytest.approx(values[3:], abs=1e-11)
+        assert max(map(abs, values[3:])) > 0.5
+
+
+def test_rates_of_inputs(folder, pendulum):
+    """A torque of which the master gives slope and curvature: exact, where holding it is not, and for one step only."""
+    mechanism = lg.load(folder / "pendulum.yaml")
+    exact = mechanism.simulate(t_end=0.5, inputs={"motor": lambda t: 3.0 * t + 4.0 * t * t})["hinge.angle"][-1]
+    with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+        (motor,), (angle,) = unit.references(["motor.input"]), unit.references(["hinge.angle"])
+        unit.initialise(0.0, 1.0)
+        for k in range(5):
+            t = 0.1 * k
+            unit.setReal([motor], [3.0 * t + 4.0 * t * t])
+            if k == 3:
+                state = unit.getFMUstate()
+            unit.setRealInputDerivatives([motor, motor], [1, 2], [3.0 + 8.0 * t, 8.0])
+            if k == 4:
+                kept = unit.getFMUstate()
+                data = unit.serializeFMUstate(kept)
+            assert unit.step(t, 0.1) == OK
+        (end,) = unit.getReal([angle])
+        assert end == pytest.approx(exact, abs=1e-11)
+        # slopes that were given are part of a state, and of its bytes
+        for restored in (kept, unit.deSerializeFMUstate(data)):
+            unit.setFMUstate(restored)
+            assert unit.step(0.4, 0.1) == OK
+            assert unit.getReal([angle]) == [end]
+        # without them the torque is held, also after a step that had some and ends where the next begins
+        unit.setFMUstate(state)
+        u = 0.9 + 0.36
+        unit.setRealInputDerivatives([motor], [1], [1.0])
+        assert unit.step(0.3, 0.1) == OK
+        unit.setReal([motor], [u + 0.1])
+        first = unit.getFMUstate()
+        assert unit.step(0.4, 0.1) == OK
+        (held,) = unit.getReal([angle])
+        unit.setFMUstate(first)
+        unit.setRealInputDerivatives([motor], [1], [0.0])
+        assert unit.step(0.4, 0.1) == OK
+        assert unit.getReal([angle]) == [pytest.approx(held, abs=1e-14)]
+        assert unit.status("setRealInputDerivatives", [motor], [1], [math.inf]) == DISCARD
+
+
+def test_rates_of_inputs_that_are_not_used(folder):
+    """Of prescribed motions, whose rates are inputs, and above the second order: a warning."""
+    unit = mechanism_unit(folder, "prescribed", PRESCRIBED)
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        instance.setRealInputDerivatives(instance.references(["turn.input[0]"]), [1], [1.0])
+        assert "turn.input[0]: its rate and acceleration are inputs of their own" in instance.messages[-1][2]
+        assert instance.messages[-1][0] == WARNING
+    with Unpacked(mechanism_unit(folder)) as unpacked, Instance(unpacked) as instance:
+        instance.setRealInputDerivatives([0], [3], [1.0])
+        assert "the order is 3, and those above 2 are not used" in instance.messages[-1][2]
+
+
 # ---- state
 
 
@@ -370,93 +553,306 @@ def test_rollback_is_exact_for_all_kinds_of_memory(pendulum):
 
 
 def test_wrong_states_are_refused(instance, arms):
+    """They end the run, as every error does, until a state is put back."""
     instance.initialise(0.0)
-    for data, words in ((b"rubbish", "are not the state of a unit"), (b"liegeo-state-1\n{", "cannot be read")):
-        state = instance.deSerializeFMUstate(data)
-        instance.setFMUstate(state)
-        instance.freeFMUstate(state)
-        assert words in instance.messages[-1][2]
-        assert instance.step(0.0, 0.01) == DISCARD
-    assert instance.step(0.0, 0.01) == OK
     state = instance.getFMUstate()
     data = instance.serializeFMUstate(state)
-    instance.freeFMUstate(state)
-    for cut, words in ((data[:-8], "end too early"), (data + b"12345678", "more bytes than")):
-        state = instance.deSerializeFMUstate(cut)
-        instance.setFMUstate(state)
-        instance.freeFMUstate(state)
+    for bad, words in (
+        (b"rubbish", "are not the state of a unit"),
+        (b"liegeo-state-2\n{", "cannot be read"),
+        (data[:-8], "end too early"),
+        (data + b"12345678", "more bytes than"),
+    ):
+        assert instance.status("deSerializeFMUstate", bad) == ERROR
         assert words in instance.messages[-1][2]
+        assert instance.step(0.0, 0.01) == ERROR
+        instance.setFMUstate(state)
+    assert instance.step(0.0, 0.01) == OK
+    pointer = ctypes.c_void_p(state.value)
+    instance.freeFMUstate(state)
+    # freed, and never made
+    for wrong in (pointer, ctypes.c_void_p(12345), ctypes.c_void_p()):
+        assert instance.status("setFMUstate", wrong) == ERROR
+        assert "it was freed, or never made" in instance.messages[-1][2]
     with Unpacked(arms) as unpacked, Instance(unpacked) as other:
         state = other.deSerializeFMUstate(data)
-        other.setFMUstate(state)
-        other.freeFMUstate(state)
+        assert other.status("setFMUstate", state) == ERROR
         assert "the state is of unit" in other.messages[-1][2]
+        buffer = (ctypes.c_char * 8)()
+        assert other.dll.fmi2SerializeFMUstate(ctypes.c_void_p(other.component), state, buffer, 8) == ERROR
+        assert "there is room for 8 bytes" in other.messages[-1][2]
+        other.freeFMUstate(state)
+
+
+def test_states_go_into_those_that_there_are(instance):
+    """A state that is given is written over, and what is left when an instance is freed goes with it."""
+    instance.initialise(0.0)
+    state = instance.getFMUstate()
+    first = state.value
+    assert instance.step(0.0, 0.01) == OK
+    assert instance.dll.fmi2GetFMUstate(ctypes.c_void_p(instance.component), ctypes.byref(state)) == OK
+    assert state.value == first
+    angle = instance.getReal([1])
+    assert instance.step(0.01, 0.01) == OK
+    instance.setFMUstate(state)
+    assert instance.getReal([1]) == angle
+    wild = ctypes.c_void_p(77)
+    assert instance.dll.fmi2GetFMUstate(ctypes.c_void_p(instance.component), ctypes.byref(wild)) == ERROR
+    # nothing to free
+    instance.freeFMUstate(ctypes.c_void_p())
 
 
 # ---- what goes wrong
 
 
 def test_statuses(instance):
+    """Errors end a run, until a state is put back; values that cannot be are not taken, and the run goes on."""
     said = instance.messages
-    assert instance.step(0.0, 0.01) == DISCARD
-    assert "the unit is instantiated" in said[-1][2]
+    assert instance.step(0.0, 0.01) == ERROR
+    assert "fmi2DoStep: it is not allowed now: the unit is instantiated" in said[-1][2]
+    # after an error only this, freeing, reading and states
+    assert instance.status("setupExperiment") == ERROR
+    assert "the unit is in the state that follows an error" in said[-1][2]
+    instance.reset()
     instance.initialise(0.0, 2.0)
     motor = instance.references(["motor.input"])
     assert instance.step(0.0, 0.01) == OK
     for value in (math.nan, math.inf):
-        instance.setReal(motor, [value])
-        assert f"motor.input: the value is {value}" in said[-1][2]
-        for _ in range(2):
-            assert instance.step(0.01, 0.01) == DISCARD
-        assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.01
-    instance.setReal(motor, [0.0])
+        assert instance.status("setReal", motor, [value]) == DISCARD
+        assert f"motor.input: the value is {value}, expected a finite number" in said[-1][2]
+        assert instance.getReal(motor) == [0.0]
+    assert instance.status("setReal", instance.references(["gravity.z"]), [math.nan]) == DISCARD
     assert instance.step(0.01, 0.01) == OK
-    for t, size, words in (
-        (0.02, 0.0, "expected a finite time and a size > 0"),
-        (0.02, -1.0, "expected a finite time and a size > 0"),
-        (0.02, math.nan, "expected a finite time and a size > 0"),
-        (0.5, 0.01, "but the unit is at"),
-        (0.02, 1e-300, "nothing beside the time"),
+    state, before = instance.getFMUstate(), instance.getReal([1, 2])
+    for function, arguments, words in (
+        ("doStep", (0.02, 0.0), "expected a finite time and a size > 0"),
+        ("doStep", (0.02, -1.0), "expected a finite time and a size > 0"),
+        ("doStep", (0.02, math.nan), "expected a finite time and a size > 0"),
+        ("doStep", (math.inf, 0.01), "expected a finite time and a size > 0"),
+        ("doStep", (0.5, 0.01), "but the unit is at"),
+        ("doStep", (0.02, 1e-300), "nothing beside the time"),
+        ("doStep", (0.02, 5.0), "said that the run ends at 2 s"),
+        ("setReal", (instance.references(["length"]), [3.0]), "length is fixed, and the unit is initialised"),
+        ("setReal", (instance.references(["hinge.angle"]), [1.0]), "hinge.angle is a variable that cannot be set"),
+        ("setString", (instance.references(["integrator.method"]), ["rkmk-4"]), "integrator.method is fixed"),
+        ("setReal", ([9999], [1.0]), "valueReference 9999 is no Real"),
+        ("getReal", ([2**32 - 1],), "valueReference 4294967295 is no Real"),
+        ("getReal", (instance.references(["message"]),), "is no Real"),
+        ("getInteger", ([0],), "is no Integer"),
+        ("getBoolean", ([0],), "is no Boolean"),
+        ("getString", ([0],), "is no String"),
+        ("setInteger", ([0], [1]), "is no Integer"),
+        ("setBoolean", ([0], [True]), "is no Boolean"),
+        ("setupExperiment", (), "it is not allowed now: the unit is initialised"),
+        ("enterInitializationMode", (), "the unit is initialised"),
+        ("exitInitializationMode", (), "the unit is initialised"),
+        ("cancelStep", (), "the unit is initialised"),
+        ("getDirectionalDerivative", ([0], [0], [1.0]), "motor.input is no output"),
+        ("getDirectionalDerivative", ([1], [1], [1.0]), "hinge.angle is not known where the unit is initialised"),
+        ("getDirectionalDerivative", ([1], [0], [math.nan]), "expected a finite number"),
+        ("getRealOutputDerivatives", ([0], [1]), "valueReference 0 is no output"),
+        ("getRealOutputDerivatives", ([1], [2]), "hinge.angle: the order is 2, expected 1."),
+        ("setRealInputDerivatives", ([1], [1], [1.0]), "valueReference 1 is no input"),
+        ("setRealInputDerivatives", ([0], [0], [1.0]), "motor.input: the order is 0, expected 1 or more"),
     ):
-        assert instance.step(t, size) == DISCARD
+        assert instance.status(function, *arguments) == ERROR, (function, arguments)
         assert words in said[-1][2]
-    for call, words in (
-        (lambda: instance.write("length", 3.0), "it is fixed"),
-        (lambda: instance.setReal(instance.references(["hinge.angle"]), [1.0]), "cannot be set"),
-        (lambda: instance.setReal([9999], [1.0]), "is no Real"),
-        (lambda: instance.getReal([2**32 - 1]), "is no Real"),
-        (lambda: instance.getReal([9999]), "is no Real"),
-        (lambda: instance.getInteger([0]), "is no Integer"),
-        (lambda: instance.getBoolean([0]), "is no Boolean"),
-        (lambda: instance.getString([0]), "is no String"),
-        (lambda: instance.setInteger([0], [1]), "is no Integer"),
-        (lambda: instance.enterInitializationMode(), "the unit is initialised"),
-        (lambda: instance.exitInitializationMode(), "the unit is initialised"),
-        (lambda: instance.write("gravity.z", math.nan), "expected a finite number"),
-    ):
-        call()
-        assert words in said[-1][2]
-        # told once, and nothing has moved
-        assert instance.step(0.02, 0.01) == DISCARD
-        assert "before it, this went wrong" in said[-1][2]
+        assert said[-1][:2] == (ERROR, "logStatusError")
+        # reading is for finding out why
+        assert instance.getReal([1, 2]) == before
+        assert instance.step(0.02, 0.01) == ERROR
+        instance.setFMUstate(state)
     assert instance.step(0.02, 0.01) == OK
     instance.terminate()
-    assert instance.step(0.03, 0.01) == DISCARD
+    assert instance.step(0.03, 0.01) == ERROR
     assert "the unit is terminated" in said[-1][2]
 
 
-def test_an_absurd_input_is_discarded_and_forgotten(instance):
+def test_what_masters_in_c_can_do_wrong(pendulum):
+    """NULL for arguments, functions of model exchange, a wrong GUID: errors, and nothing else."""
+    with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
+        unit.initialise(0.0, 2.0)
+        state = unit.getFMUstate()
+        library, component, one = unit.dll, ctypes.c_void_p(unit.component), (ctypes.c_uint * 1)(0)
+        calls = {
+            "GetReal": (one, 1, None),
+            "SetReal": (None, 1, one),
+            "GetString": (one, 1, None),
+            "SetString": (None, 1, None),
+            "GetInteger": (None, 1, None),
+            "GetFMUstate": (None,),
+            "SerializedFMUstateSize": (state, None),
+            "SerializeFMUstate": (state, None, 8),
+            "DeSerializeFMUstate": (None, 8, None),
+            "GetDirectionalDerivative": (one, 1, one, 1, None, None),
+            "SetRealInputDerivatives": (one, 1, None, None),
+            "GetRealOutputDerivatives": (one, 1, None, None),
+            "GetRealStatus": (2, None),
+            "SetDebugLogging": (1, 1, None),
+        }
+        for name, arguments in calls.items():
+            assert library[f"fmi2{name}"](component, *arguments) == ERROR, name
+            assert " is NULL" in unit.messages[-1][2]
+            assert library[f"fmi2{name}"](None, *arguments) == ERROR
+            unit.setFMUstate(state)
+        # no references are none
+        assert library.fmi2GetReal(component, None, 0, None) == OK
+        assert library.fmi2SetReal(component, None, 0, None) == OK
+        for name in ("EnterEventMode", "NewDiscreteStates", "SetTime", "GetDerivatives", "GetContinuousStates"):
+            assert library[f"fmi2{name}"](component, None, 0) == ERROR
+            assert "belongs to model exchange" in unit.messages[-1][2]
+        library.fmi2FreeInstance(None)
+        unit.setFMUstate(state)
+        names = (ctypes.c_char_p * 2)(b"logStatusError", b"logNonsense")
+        assert library.fmi2SetDebugLogging(component, 1, 2, names) == WARNING
+        assert "there is no category 'logNonsense'" in unit.messages[-1][2]
+        for what in ("guid", "kind"):
+            wrong = fmi2.FMU2Slave(
+                guid="{0}" if what == "guid" else unpacked.description.guid,
+                unzipDirectory=str(unpacked.folder),
+                modelIdentifier="pendulum",
+                instanceName="wrong",
+            )
+            heard = []
+            callbacks = fmi2.fmi2CallbackFunctions()
+            callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(lambda *words, heard=heard: heard.append(words[4]))
+            place = (unpacked.folder / "resources").as_uri().encode()
+            kind = 0 if what == "kind" else 1
+            found = wrong.dll.fmi2Instantiate(b"x", kind, wrong.guid.encode(), place, ctypes.byref(callbacks), 0, 0)
+            assert not found
+            assert (b"the GUID is '{0}'" if what == "guid" else b"for co-simulation, not") in heard[-1]
+
+
+def test_texts_that_are_none(pendulum):
+    """Bytes that are not UTF-8, and all that is: one, two, three and four bytes long."""
+    with Unpacked(pendulum) as unpacked, Instance(unpacked, "ü 🙂") as unit:
+        library, component = unit.dll, ctypes.c_void_p(unit.component)
+        (method,) = unit.references(["integrator.method"])
+        one = (ctypes.c_uint * 1)(method)
+        for text in ("a", "ü", "€", "🙂", "\u07ff\u0800\uffff\U00010000\U0010ffff", ""):
+            given = (ctypes.c_char_p * 1)(text.encode())
+            assert library.fmi2SetString(component, one, 1, given) == OK, text
+        state = unit.getFMUstate()
+        for data in (
+            *(
+                b"\xff",
+                b"\x80",
+                b"\xc3",
+                b"\xc0\x80",
+                b"\xe2\x82",
+                b"\xe0\x80\x80",
+                b"\xed\xa0\x80",
+                b"a\xf0\x8f\xbf\xbf",
+            ),
+            *(b"\xf4\x90\x80\x80", b"\xf5\x80\x80\x80", b"\xf0\x9f\x99", b"\xe2\x28\xa1"),
+        ):
+            with pytest.raises(UnicodeDecodeError):
+                data.decode()
+            assert library.fmi2SetString(component, one, 1, (ctypes.c_char_p * 1)(data)) == ERROR, data
+            assert "integrator.method: the text is not UTF-8" in unit.messages[-1][2]
+            unit.setFMUstate(state)
+
+
+def test_the_log(pendulum):
+    """Warnings and errors always; the rest where logging is on; of categories, those that were chosen."""
+    with Unpacked(pendulum) as unpacked:
+        for logging in (False, True):
+            with Instance(unpacked, logging=logging) as unit:
+                unit.initialise(0.0)
+                assert unit.status("getReal", [9999]) == ERROR
+                assert [text[0] for text in unit.messages] == ([OK, ERROR] if logging else [ERROR])
+        with Instance(unpacked) as unit:
+            unit.setDebugLogging(True, ["logStatusDiscard"])
+            unit.initialise(0.0)
+            assert unit.status("setReal", [0], [math.nan]) == DISCARD
+            assert unit.status("getReal", [9999]) == ERROR
+            assert [text[0] for text in unit.messages] == [DISCARD]
+            unit.setDebugLogging(True, [])
+            unit.reset()
+            # what a host may take for a format is written as one
+            unit.status("setString", unit.references(["integrator.method"]), ["100 %s"])
+            with pytest.raises(SimulationError, match="'100 %s'"):
+                unit.initialise(0.0)
+
+
+def test_uris_of_resources(pendulum, tmp_path):
+    """As masters write them: one slash or three, with a host, percent signs for what is not ASCII; or a path."""
+    with Unpacked(pendulum) as unpacked:
+        place = tmp_path / "ä folder #1"
+        shutil.copytree(unpacked.folder, place)
+        uri = (place / "resources").as_uri()
+        bare = uri.removeprefix("file://")
+        for given in (uri, f"file:{bare}", f"file://localhost{bare}", f"FILE:{bare}", str(place / "resources")):
+            unit = fmi2.FMU2Slave(
+                guid=unpacked.description.guid,
+                unzipDirectory=str(place),
+                modelIdentifier="pendulum",
+                instanceName="unit",
+            )
+            callbacks = fmi2.fmi2CallbackFunctions()
+            callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(lambda *_: None)
+            instantiate = unit.dll.fmi2Instantiate
+            instantiate.restype = ctypes.c_void_p
+            found = instantiate(b"x", 1, unit.guid.encode(), given.encode(), ctypes.byref(callbacks), 0, 0)
+            assert found, given
+            unit.dll.fmi2FreeInstance(ctypes.c_void_p(found))
+
+
+def test_statuses_of_steps(instance):
+    """Nothing is ever pending, and a unit does not end a run."""
+    instance.initialise(0.0, 2.0)
+    assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.0
+    assert instance.step(0.0, 0.25) == OK
+    assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.25
+    assert instance.getBooleanStatus(fmi2Terminated) == 0
+    component, value = ctypes.c_void_p(instance.component), (ctypes.c_double * 1)()
+    for name in ("GetStatus", "GetIntegerStatus", "GetStringStatus", "GetRealStatus", "GetBooleanStatus"):
+        assert instance.dll[f"fmi2{name}"](component, 0, value) == DISCARD
+        assert "there is nothing to tell" in instance.messages[-1][2]
+    # discarded, and gone on
+    assert instance.step(0.25, 0.25) == OK
+
+
+def test_an_absurd_input_is_discarded(instance):
+    """The master goes back, gives another input and goes on; without going back it cannot."""
     instance.initialise(0.0, 2.0)
     out, motor = instance.references(["hinge.angle", "hinge.speed"]), instance.references(["motor.input"])
     assert instance.step(0.0, 0.01) == OK
-    before = instance.getReal(out)
+    state, before = instance.getFMUstate(), instance.getReal(out)
     instance.setReal(motor, [1e300])
     assert instance.step(0.01, 0.01) == DISCARD
     assert "is discarded: at t = " in instance.messages[-1][2]
     assert instance.getReal(out) == before
     assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.01
+    assert instance.step(0.01, 0.01) == ERROR
+    assert "the unit is where a step was discarded" in instance.messages[-1][2]
+    instance.setFMUstate(state)
     instance.setReal(motor, [0.0])
     assert instance.step(0.01, 0.01) == OK
+
+
+@pytest.mark.parametrize("method", ["generalised-alpha-0.8", "adaptive-alpha-0.8"])
+def test_a_step_that_fails_on_the_way(folder, method):
+    """The unit stops where internal steps succeeded last, and says where that is; a step to there succeeds."""
+    unit = mechanism_unit(folder, "pulled", PULLED)
+    pull = {"pull.input[0]": 1.0, "pull.input[1]": 1.0, "pull.input[2]": 0.0}
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        out, into = instance.references(["hinge.angle", "rail.position"]), instance.references(pull)
+        instance.initialise(0.0, 2.0, {"integrator.method": method, **pull})
+        assert instance.step(0.0, 0.0625) == OK
+        instance.setReal(into, [1.0625, 1.0, 0.0])
+        state = instance.getFMUstate()
+        assert instance.step(0.0625, 1.5) == DISCARD
+        reached = instance.getRealStatus(fmi2LastSuccessfulTime)
+        here = instance.getReal(out)
+        # where they are straight
+        assert 0.9 < reached < 1.01
+        assert here[1] == pytest.approx(1.0 + reached, abs=1e-6)
+        instance.setFMUstate(state)
+        assert instance.getRealStatus(fmi2LastSuccessfulTime) == 0.0625
+        assert instance.step(0.0625, reached - 0.0625) == OK
+        assert instance.getReal(out) == here
+        assert instance.getRealStatus(fmi2LastSuccessfulTime) == reached
 
 
 def test_wrong_parameters_are_told(pendulum):
@@ -467,7 +863,7 @@ def test_wrong_parameters_are_told(pendulum):
         ({"integrator.extrapolation": "cubic"}, "expected hold or linear"),
         ({"integrator.method": "magnus-4"}, "linear"),
     ):
-        with pytest.raises(SimulationError, match="the step from 0 s failed") as caught:
+        with pytest.raises(SimulationError, match="cannot be initialised: fmi2ExitInitializationMode") as caught:
             fmu_export.run(pendulum, 0.1, values=values)
         assert words in str(caught.value)
 
@@ -493,7 +889,7 @@ def test_too_many_steps(pendulum):
 def test_the_last_message_is_a_variable(pendulum):
     with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
         unit.initialise(0.0)
-        unit.setReal([9999], [1.0])
+        assert unit.status("setReal", [9999], [1.0]) == ERROR
         (text,) = unit.getString(unit.references(["message"]))
         assert b"valueReference 9999 is no Real" in text
 
@@ -524,12 +920,14 @@ def test_a_unit_that_is_damaged(folder, pendulum):
 
 def test_reading_what_is_not_initialised(pendulum):
     with Unpacked(pendulum) as unpacked, Instance(unpacked) as unit:
-        unit.initialise(0.0, 1.0, {"length": -1.0})
-        (value,) = unit.getReal(unit.references(["hinge.angle"]))
-        assert math.isnan(value)
-        assert any("the unit is not initialised" in text for _, _, text in unit.messages)
-        unit.setReal(unit.references(["motor.input"]), [1.0])
-        assert "not initialised, because that failed" in unit.messages[-1][2]
+        with pytest.raises(SimulationError, match="must be ≥ 1 mm"):
+            unit.initialise(0.0, 1.0, {"length": -1.0})
+        assert unit.status("getReal", unit.references(["hinge.angle"])) == ERROR
+        assert "the unit is not initialised" in unit.messages[-1][2]
+        # parameters are what they were set to
+        assert unit.getReal(unit.references(["length"])) == [-1.0]
+        assert unit.status("setReal", unit.references(["motor.input"]), [1.0]) == ERROR
+        assert "the unit is in the state that follows an error" in unit.messages[-1][2]
         unit.reset()
         unit.initialise(0.0, 1.0)
         assert unit.step(0.0, 0.01) == OK
@@ -644,6 +1042,22 @@ def test_validation_finds_what_is_wrong(folder, pendulum):
     report = fmu_export.validate(liar)
     assert any("hinge.acceleration depends on motor.input, unsaid" in text for text in report.problems), report
     assert "problem: " in str(report)
+
+
+def test_validation_finds_wrong_derivatives(folder, monkeypatch):
+    unit = mechanism_unit(folder, "honest", PENDULUM + "fmu: {outputs: {hinge.acceleration: , hinge.angle: }}\n")
+    for name in ("along_inputs", "along_motion"):
+        honest = getattr(slave, name)
+        monkeypatch.setattr(slave, name, lambda *given, honest=honest: 1.1 * honest(*given))
+    problems = fmu_export.validate(unit).problems
+    for words in ("directional derivatives: hinge.acceleration by motor.input is ", "that of hinge.angle is "):
+        assert any(words in text for text in problems), problems
+
+
+def test_what_is_answered_as_if_nothing_were_wrong(tmp_path):
+    """A controller in C that knows no order of calls."""
+    report = fmu_export.validate(compiled_controller(tmp_path))
+    assert report.problems == ["illegal calls: initialising once more is answered as if nothing were wrong."]
 
 
 # ---- several, and many

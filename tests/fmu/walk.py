@@ -2,8 +2,9 @@
 
     python walk.py UNIT.fmu CALLS SEED
 
-One instance is walked over, another one beside it is driven as it should be and must not notice.  It ends with exit
-code 0 if statuses were as they must be, and says what was wrong otherwise.
+One instance is walked over, and each status must be the one that the standard's state machine wants (FMI 2.0.4, 4.2.4),
+which is followed here beside it; another instance is driven as it should be and must not notice.  Exit code 0 if all
+was so; otherwise it says what was wrong.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 import random
 import sys
+from dataclasses import dataclass, replace
 
 from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import fmi2LastSuccessfulTime
@@ -18,41 +20,81 @@ from fmpy.fmi2 import fmi2LastSuccessfulTime
 from fmu_export.host import DISCARD, ERROR, OK, Instance, Unpacked
 
 ABSURD = (0.0, -0.0, 1e-320, 1e300, -1e300, math.nan, math.inf, -math.inf, 1.0, -3.5)
-NEW, INITIALISING, STEPPING, OVER = "new", "initialising", "stepping", "over"
+NEW, INITIALISING, STEPPING, FAILED, OVER, BROKEN = "new", "initialising", "stepping", "failed", "over", "broken"
+READING = (INITIALISING, STEPPING, FAILED, OVER, BROKEN)
+WRITING = (NEW, INITIALISING, STEPPING)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an instance is: its mode and time, whether initialisation succeeded, and what may fail by now."""
+
+    mode: str = NEW
+    t: float = 0.0
+    moves: bool = False
+    odd_parameters: bool = False
+    odd_motion: bool = False
 
 
 class Walk:
     def __init__(self, unit: Instance, seed: int) -> None:
         self.unit, self.random = unit, random.Random(seed)
-        variables = unit.description.modelVariables
-        self.n = len(variables)
-        self.inputs = [v.valueReference for v in variables if v.causality == "input"]
-        self.mode, self.t, self.size = NEW, 0.0, 0.01
-        self.states: list[object] = []
-        self.data: list[bytes] = []
+        self.variables = unit.description.modelVariables
+        self.n, self.size = len(self.variables), 0.01
+        self.inputs = [v.valueReference for v in self.variables if v.causality == "input"]
+        self.outputs = [v.valueReference for v in self.variables if v.causality == "output"]
+        self.here = Place()
+        self.states: list[tuple[object, Place]] = []
+        self.data: list[tuple[bytes, Place]] = []
         self.wrong: list[str] = []
         self.counts: dict[str, int] = {}
 
-    def status(self, function: str, *arguments: object) -> tuple[int, object]:
+    def status(self, what: str, function: str, *arguments: object, expected: set[int]) -> tuple[int, object]:
+        """Call; after an error the instance is broken."""
+        found: object = None
         try:
             found = getattr(self.unit, function)(*arguments)
+            status = OK
         except FMICallException as error:
-            return int(error.status), None
-        return OK, found
-
-    def expect(self, what: str, ok: bool) -> None:
-        if not ok:
-            self.wrong.append(f"{what} (in mode {self.mode})")
+            status = int(error.status)
+        if status not in expected:
+            self.wrong.append(f"{function}{arguments} gave {status}, not {expected}: {what}, {self.here}")
+        self.counts[f"{function} {status}"] = self.counts.get(f"{function} {status}", 0) + 1
+        if status == ERROR:
+            self.here = replace(self.here, mode=BROKEN)
+        return status, found
 
     def call(self) -> None:
-        steps = [self.real_set, self.real_get, self.others, self.life, self.step, self.step, self.step, self.state]
-        move = self.random.choice(steps)
-        self.counts[move.__name__] = self.counts.get(move.__name__, 0) + 1
-        move()
+        moves = [
+            self.real_set,
+            self.real_get,
+            self.others,
+            self.derivatives,
+            self.life,
+            self.step,
+            self.step,
+            self.state,
+        ]
+        if self.here.mode not in WRITING and self.random.random() < 0.6:
+            moves = [self.proper, self.state]
+        self.random.choice(moves)()
 
     def references(self) -> list[int]:
-        pool = [*range(self.n), *range(self.n), self.n, self.n + 7, 2**31, 2**32 - 1]
+        wild = self.random.random() < 0.3
+        pool = [*range(self.n), *((self.n, self.n + 7, 2**31, 2**32 - 1) if wild else ())]
         return [self.random.choice(pool) for _ in range(self.random.randint(0, 5))]
+
+    def of_type(self, references: list[int], kind: str) -> bool:
+        return all(r < self.n and self.variables[r].type == kind for r in references)
+
+    def settable(self, references: list[int]) -> bool:
+        for reference in references:
+            variable = self.variables[reference]
+            if variable.causality not in ("input", "parameter"):
+                return False
+            if self.here.mode == STEPPING and variable.causality != "input" and variable.variability != "tunable":
+                return False
+        return True
 
     def real_set(self) -> None:
         few = self.random.random() < 0.7 and self.inputs
@@ -60,110 +102,174 @@ class Walk:
         values = [
             self.random.choice(ABSURD) if self.random.random() < 0.2 else self.random.uniform(-1, 1) for _ in chosen
         ]
-        status, _ = self.status("setReal", chosen, values)
-        self.expect(f"setReal gave {status}", status in (OK, DISCARD, ERROR))
+        if self.here.mode not in WRITING or not (self.of_type(chosen, "Real") and self.settable(chosen)):
+            expected = ERROR
+        else:
+            expected = OK if all(map(math.isfinite, values)) else DISCARD
+        status, _ = self.status("set", "setReal", chosen, values, expected={expected})
+        if status == OK:
+            parameters = any(self.variables[r].causality == "parameter" for r in chosen)
+            self.here = replace(
+                self.here,
+                odd_parameters=self.here.odd_parameters or parameters,
+                odd_motion=self.here.odd_motion or parameters or any(abs(x) > 10.0 for x in values),
+            )
 
     def real_get(self) -> None:
         chosen = self.references()
-        status, found = self.status("getReal", chosen)
-        self.expect(f"getReal gave {status}", status in (OK, DISCARD, ERROR))
-        self.expect("getReal is short", found is None or len(found) == len(chosen))  # type: ignore[arg-type]
+        expected = {OK} if self.here.mode in READING and self.of_type(chosen, "Real") else {ERROR}
+        if expected == {OK} and chosen and not self.certain():
+            # of a model that cannot be, or cannot be made
+            expected = {OK, ERROR}
+        _, found = self.status("get", "getReal", chosen, expected=expected)
+        if found is not None and len(found) != len(chosen):  # type: ignore[arg-type]
+            self.wrong.append("getReal is short")
+
+    def certain(self) -> bool:
+        """Whether outputs can be computed for sure."""
+        if self.here.moves:
+            return not self.here.odd_motion
+        return self.here.mode == INITIALISING and not (self.here.odd_parameters or self.here.odd_motion)
 
     def others(self) -> None:
         chosen = self.references()
         kind = self.random.choice(("Integer", "Boolean", "String"))
         if self.random.random() < 0.5:
-            status, _ = self.status(f"get{kind}", chosen)
+            fine = self.here.mode in READING and self.of_type(chosen, kind)
+            self.status("get", f"get{kind}", chosen, expected={OK if fine else ERROR})
+            return
+        value = {"Integer": 3, "Boolean": 1, "String": "rkmk-4 ünsinn % %s"}[kind]
+        fine = self.here.mode in WRITING and self.of_type(chosen, kind) and self.settable(chosen)
+        self.status("set", f"set{kind}", chosen, [value] * len(chosen), expected={OK if fine else ERROR})
+        if fine and chosen:
+            self.here = replace(self.here, odd_parameters=True)
+
+    def derivatives(self) -> None:
+        move = self.random.choice(("directional", "output", "input", "log", "time"))
+        mode, unsure = self.here.mode, {OK} if self.certain() else {OK, ERROR}
+        if move == "directional":
+            unknown, known = self.references()[:2], self.references()[:2]
+            if self.random.random() < 0.6:
+                unknown, known = self.outputs[:3], self.inputs[:1]
+            allowed = self.inputs
+            if mode == INITIALISING:
+                allowed = [*allowed, *(v.valueReference for v in self.variables if v.causality == "parameter")]
+            fine = mode in READING and all(r in self.outputs for r in unknown)
+            fine = fine and all(r in allowed for r in known) and self.of_type(known, "Real")
+            expected = {ERROR} if not fine else unsure if unknown else {OK}
+            if mode == INITIALISING and fine:
+                # beside a parameter that can be may be one that cannot
+                expected = {OK, ERROR}
+            self.status("", "getDirectionalDerivative", unknown, known, [1.0] * len(known), expected=expected)
+        elif move == "output":
+            chosen = self.outputs[:3] if self.random.random() < 0.6 else self.references()[:2]
+            order = self.random.choice((1, 1, 1, 0, 2))
+            fine = mode in (STEPPING, FAILED, OVER, BROKEN) and all(r in self.outputs for r in chosen)
+            fine = fine and (order == 1 or not chosen)
+            expected = {ERROR} if not fine else unsure if chosen else {OK}
+            self.status("", "getRealOutputDerivatives", chosen, [order] * len(chosen), expected=expected)
+        elif move == "input":
+            chosen = self.references()[:1] if self.random.random() < 0.3 else self.inputs[:1]
+            order, value = self.random.choice((1, 1, 2, 3, 0)), self.random.choice((0.5, -1.0, math.nan, 1e200))
+            fine = mode in WRITING and all(r in self.inputs for r in chosen) and (order > 0 or not chosen)
+            expected = {ERROR} if not fine else {OK} if not chosen or math.isfinite(value) else {DISCARD}
+            orders, values = [order] * len(chosen), [value] * len(chosen)
+            status, _ = self.status("", "setRealInputDerivatives", chosen, orders, values, expected=expected)
+            self.here = replace(self.here, odd_motion=self.here.odd_motion or (status == OK and abs(value) > 10.0))
+        elif move == "log":
+            self.status("", "setDebugLogging", self.random.random() < 0.5, ["logAll"], expected={OK})
         else:
-            value = {"Integer": 3, "Boolean": 1, "String": "rkmk-4 ünsinn % %s"}[kind]
-            status, _ = self.status(f"set{kind}", chosen, [value] * len(chosen))
-        self.expect(f"{kind} gave {status}", status in (OK, DISCARD, ERROR))
-        odd = self.random.random()
-        if odd < 0.1:
-            status, _ = self.status("getDirectionalDerivative", [0], [0], [1.0])
-            self.expect(f"getDirectionalDerivative gave {status}", status == ERROR)
-        elif odd < 0.2:
-            status, _ = self.status("getRealOutputDerivatives", [0], [1])
-            self.expect(f"getRealOutputDerivatives gave {status}", status == ERROR)
-        elif odd < 0.3:
-            self.status("setDebugLogging", self.random.random() < 0.5, ["logAll"])
-        elif odd < 0.4:
-            self.status("getRealStatus", fmi2LastSuccessfulTime)
+            fine = mode in (STEPPING, FAILED, OVER)
+            self.status("", "getRealStatus", fmi2LastSuccessfulTime, expected={OK if fine else ERROR})
+
+    def proper(self) -> None:
+        """As a master does, so that the walk gets somewhere."""
+        self.status("", "reset", expected={OK})
+        self.here = Place()
+        self.status("", "setupExperiment", None, 0.0, 10.0, expected={OK})
+        self.status("", "enterInitializationMode", expected={OK})
+        self.status("", "exitInitializationMode", expected={OK})
+        self.here = Place(STEPPING, moves=True)
 
     def life(self) -> None:
-        move = self.random.choice(("setup", "enter", "exit", "terminate", "reset", "proper", "proper", "proper"))
+        move, mode = (
+            self.random.choice(("setup", "enter", "exit", "terminate", "reset", "proper", "cancel")),
+            self.here.mode,
+        )
         if move == "proper":
-            # as a master does, so that the walk gets somewhere
-            self.status("reset")
-            self.mode = NEW
-            self.status("setupExperiment", None, 0.0, 10.0)
-            self.status("enterInitializationMode")
-            self.status("exitInitializationMode")
-            self.mode, self.t = STEPPING, 0.0
+            self.proper()
         elif move == "setup":
-            start = self.random.choice((0.0, math.nan, -math.inf))
-            self.status("setupExperiment", self.random.choice((None, 1e-6, math.nan)), start, 10.0)
+            start = self.random.choice((0.0, 0.0, math.nan, -math.inf))
+            fine = mode == NEW and math.isfinite(start)
+            tolerance = self.random.choice((None, 1e-6, math.nan))
+            self.status("", "setupExperiment", tolerance, start, 10.0, expected={OK if fine else ERROR})
         elif move == "enter":
-            self.status("enterInitializationMode")
-            self.mode = INITIALISING if self.mode == NEW else self.mode
+            status, _ = self.status("", "enterInitializationMode", expected={OK if mode == NEW else ERROR})
+            if status == OK:
+                self.here = replace(self.here, mode=INITIALISING)
         elif move == "exit":
-            self.status("exitInitializationMode")
-            if self.mode == INITIALISING:
-                # it may have failed with absurd parameters, which the next step tells
-                self.mode, self.t = STEPPING, 0.0
+            unsure = {OK, ERROR} if self.here.odd_parameters or self.here.odd_motion else {OK}
+            expected = unsure if mode == INITIALISING else {ERROR}
+            status, _ = self.status("", "exitInitializationMode", expected=expected)
+            if status == OK:
+                odd = self.here.odd_motion or self.here.odd_parameters
+                self.here = replace(self.here, mode=STEPPING, t=0.0, moves=True, odd_motion=odd)
         elif move == "terminate":
-            self.status("terminate")
-            self.mode = OVER if self.mode == STEPPING else self.mode
+            status, _ = self.status("", "terminate", expected={OK if mode in (STEPPING, FAILED) else ERROR})
+            if status == OK:
+                self.here = replace(self.here, mode=OVER)
+        elif move == "cancel":
+            self.status("", "cancelStep", expected={ERROR})
         else:
-            self.status("reset")
-            self.mode = NEW
+            self.status("", "reset", expected={OK})
+            self.here = Place()
 
     def step(self) -> None:
-        legal = self.random.random() < 0.7
-        t, size = self.t, self.size
+        legal = self.random.random() < 0.8
+        t, size = self.here.t, self.size
         if not legal:
             t = self.random.choice((t, t + 1.0, math.nan, math.inf))
-            size = self.random.choice((0.0, -0.01, math.nan, math.inf, -math.inf))
-        status = self.unit.step(t, size)
-        self.expect(f"doStep gave {status}", status in (OK, DISCARD, ERROR))
-        self.expect(f"doStep({t}, {size}) gave OK", legal or status != OK)
-        self.expect("doStep gave OK", self.mode == STEPPING or status != OK)
+            size = self.random.choice((0.0, -0.01, math.nan, math.inf, -math.inf, 100.0))
+        if not legal or self.here.mode != STEPPING:
+            expected = {ERROR}
+        else:
+            expected = {OK, DISCARD} if self.here.odd_motion else {OK}
+        status, _ = self.status("step", "doStep", t, size, expected=expected)
         if status == OK:
-            self.t += self.size
+            self.here = replace(self.here, t=self.here.t + self.size)
+        elif status == DISCARD:
+            self.here = replace(self.here, mode=FAILED)
 
     def state(self) -> None:
-        move = self.random.choice(("get", "set", "free", "bytes", "restore", "rubbish"))
+        move = self.random.choice(("get", "set", "set", "free", "bytes", "restore", "rubbish"))
         if move == "get" and len(self.states) < 20:
-            status, state = self.status("getFMUstate")
-            if status == OK:
-                self.states.append((state, self.mode, self.t))
+            _, state = self.status("", "getFMUstate", expected={OK})
+            self.states.append((state, self.here))
         elif move == "set" and self.states:
-            state, self.mode, self.t = self.random.choice(self.states)  # type: ignore[misc]
-            status, _ = self.status("setFMUstate", state)
-            self.expect(f"setFMUstate gave {status}", status == OK)
+            state, place = self.random.choice(self.states)
+            self.status("", "setFMUstate", state, expected={OK})
+            self.here = place
         elif move == "free" and self.states:
-            state, *_ = self.states.pop()  # type: ignore[misc]
-            self.status("freeFMUstate", state)
+            state, _ = self.states.pop()
+            self.status("", "freeFMUstate", state, expected={OK})
+            if self.random.random() < 0.1:
+                self.status("freed", "setFMUstate", state, expected={ERROR})
         elif move == "bytes" and self.states:
-            state, mode, t = self.random.choice(self.states)  # type: ignore[misc]
-            status, data = self.status("serializeFMUstate", state)
-            if status == OK:
-                self.data = [*self.data[-5:], (data, mode, t)]  # type: ignore[list-item]
+            state, place = self.random.choice(self.states)
+            _, data = self.status("", "serializeFMUstate", state, expected={OK})
+            self.data = [*self.data[-5:], (data, place)]  # type: ignore[list-item]
         elif move == "restore" and self.data:
-            data, self.mode, self.t = self.random.choice(self.data)  # type: ignore[misc]
-            status, state = self.status("deSerializeFMUstate", data)
-            self.status("setFMUstate", state)
-            self.status("freeFMUstate", state)
+            data, place = self.random.choice(self.data)
+            _, state = self.status("", "deSerializeFMUstate", data, expected={OK})
+            self.status("", "setFMUstate", state, expected={OK})
+            self.here = place
+            self.status("", "freeFMUstate", state, expected={OK})
         elif move == "rubbish":
             data = bytes(self.random.randrange(256) for _ in range(self.random.randrange(1, 200)))
             if self.data and self.random.random() < 0.7:
-                whole = self.data[-1][0]  # type: ignore[index]
-                data = bytes(whole[: self.random.randrange(1, len(whole))])  # type: ignore[arg-type]
-            status, state = self.status("deSerializeFMUstate", data)
-            if status == OK:
-                self.status("setFMUstate", state)
-                self.status("freeFMUstate", state)
-                self.expect("rubbish was taken for a state", self.unit.step(self.t, self.size) != OK)
+                whole, _ = self.data[-1]
+                data = bytes(whole[: self.random.randrange(1, len(whole))])
+            self.status("rubbish", "deSerializeFMUstate", data, expected={ERROR})
 
 
 def undisturbed(unit: Instance, steps: int) -> list[list[float]]:
@@ -192,11 +298,11 @@ def main(file: str, calls: int, seed: int) -> int:
                     if beside.getReal(references) != expected[row]:
                         walk.wrong.append(f"the other instance changed after {k} calls")
                         break
-            for state, *_ in walk.states:  # type: ignore[misc]
-                walk.status("freeFMUstate", state)
+            for state, _ in walk.states:
+                unit.freeFMUstate(state)
     for text in walk.wrong[:20]:
         sys.stderr.write(f"{text}\n")
-    sys.stdout.write(f"{walk.counts}\n")
+    sys.stdout.write(f"{dict(sorted(walk.counts.items()))}\n")
     return min(len(walk.wrong), 1)
 
 

@@ -1,0 +1,80 @@
+/* A host on Windows, without a C library: loads the unit whose path is its argument and drives it.
+ *
+ * Its exit code is 0, or the number of what was wrong.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#define SYSTEM __declspec(dllimport)
+SYSTEM void *LoadLibraryW(const wchar_t *file);
+SYSTEM int FreeLibrary(void *library);
+SYSTEM void *GetProcAddress(void *library, const char *name);
+SYSTEM wchar_t *GetCommandLineW(void);
+SYSTEM void ExitProcess(uint32_t code);
+
+int _fltused = 0;
+static int said;
+
+static void logger(void *environment, const char *name, int status, const char *category, const char *message, ...)
+{
+    (void)environment, (void)name, (void)category, (void)message;
+    said += status == 3;
+}
+
+#define CALL(type, name) ((type(*)())GetProcAddress(library, #name))
+
+static int drive(const wchar_t *file)
+{
+    static struct {
+        void *functions[4], *environment;
+    } callbacks;
+    callbacks.functions[0] = (void *)logger;
+    void *library = LoadLibraryW(file);
+    if (!library)
+        return 1;
+    if (CALL(const char *, fmi2GetVersion)()[0] != '2')
+        return 2;
+    const char *location = "file:///C:/some%20folder/resources";
+    /* for model exchange, without callbacks, without resources: none */
+    if (CALL(void *, fmi2Instantiate)("x", 0, "", location, &callbacks, 0, 0) || said != 1 ||
+        CALL(void *, fmi2Instantiate)("x", 1, "", location, NULL, 0, 0) ||
+        CALL(void *, fmi2Instantiate)("x", 1, "", NULL, &callbacks, 0, 0) || said != 2)
+        return 3;
+    void *unit = CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0);
+    if (!unit)
+        return 4;
+    uint32_t input = 0, output = 1, unknown = 7;
+    double value = 2.0, found = 0.0;
+    void *state = NULL, *none = &value;
+    int (*set)(void *, uint32_t *, size_t, double *) = (void *)GetProcAddress(library, "fmi2SetReal");
+    int (*get)(void *, uint32_t *, size_t, double *) = (void *)GetProcAddress(library, "fmi2GetReal");
+    int (*step)(void *, double, double, int) = (void *)GetProcAddress(library, "fmi2DoStep");
+    int (*setup)(void *, int, double, double, int, double) = (void *)GetProcAddress(library, "fmi2SetupExperiment");
+    if (step(unit, 0.0, 0.5, 1) != 3 || CALL(int, fmi2Reset)(unit) || setup(unit, 0, 0.0, 0.0, 1, 10.0) ||
+        CALL(int, fmi2EnterInitializationMode)(unit) || CALL(int, fmi2ExitInitializationMode)(unit))
+        return 5;
+    if (set(unit, &input, 1, &value) || step(unit, 0.0, 0.5, 1) || get(unit, &output, 1, &found) || found != 1.0)
+        return 6;
+    if (CALL(int, fmi2GetFMUstate)(unit, &state) || step(unit, 0.5, 0.5, 1) || get(unit, &unknown, 1, &found) != 3 ||
+        step(unit, 1.0, 0.5, 1) != 3 || CALL(int, fmi2SetFMUstate)(unit, none) != 3)
+        return 7;
+    if (CALL(int, fmi2SetFMUstate)(unit, state) || get(unit, &output, 1, &found) || found != 1.0 ||
+        step(unit, 0.5, 100.0, 1) != 3 || CALL(int, fmi2SetFMUstate)(unit, state) || step(unit, 0.5, 0.25, 1))
+        return 8;
+    if (CALL(int, fmi2FreeFMUstate)(unit, &state) || state || CALL(int, fmi2Terminate)(unit))
+        return 9;
+    CALL(void, fmi2FreeInstance)(unit);
+    return FreeLibrary(library) ? 0 : 10;
+}
+
+void wWinMainCRTStartup(void)
+{
+    /* "program" unit */
+    const wchar_t *line = GetCommandLineW();
+    wchar_t end = *line == L'"' ? *line++ : L' ';
+    while (*line && *line != end)
+        line++;
+    while (*line == L'"' || *line == L' ')
+        line++;
+    ExitProcess((uint32_t)drive(line));
+}

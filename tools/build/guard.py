@@ -1,0 +1,62 @@
+"""Compile the guard library of units for Linux and for Windows, wherever this is, by zig, which has both targets.
+
+Hatch runs it when liegeo is installed or packed (pyproject.toml).  By hand, with ziglang installed:
+
+    python tools/build/guard.py
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+try:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+except ImportError:  # by hand
+    BuildHookInterface = object
+
+ROOT = Path(__file__).parents[2]
+SOURCE = "fmu_export/guard/guard.c"
+COMMON = (
+    "-std=gnu11",
+    "-O2",
+    "-g0",
+    "-s",
+    "-shared",
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+    "-Wno-unused-parameter",
+)
+# An old glibc, so that it is pythonfmu's own library that says where units run; on Windows nothing but kernel32.
+TARGETS = {
+    "linux64/guard.so": ("-target", "x86_64-linux-gnu.2.17", "-fPIC", "-Wl,-Bsymbolic", "-ldl"),
+    "win64/guard.dll": ("-target", "x86_64-windows-gnu", "-nostdlib", "-fno-builtin", "-lkernel32"),
+}
+
+
+def compile_guard(root: Path) -> None:
+    """Both libraries, beside the source.  The same source gives the same bytes."""
+    with tempfile.TemporaryDirectory(prefix="liegeo_guard_") as folder:
+        environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
+        for name, options in TARGETS.items():
+            made, wanted = Path(folder) / Path(name).name, root / "fmu_export" / "guard" / name
+            command = [sys.executable, "-m", "ziglang", "cc", *COMMON, SOURCE, "-o", str(made), *options]
+            subprocess.run(command, cwd=root, env=environment, check=True)
+            wanted.parent.mkdir(exist_ok=True)
+            temporary = wanted.with_suffix(f".{os.getpid()}.tmp")
+            temporary.write_bytes(made.read_bytes())
+            temporary.replace(wanted)
+
+
+class GuardHook(BuildHookInterface):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        compile_guard(Path(self.root))
+
+
+if __name__ == "__main__":
+    compile_guard(ROOT)
