@@ -9,7 +9,13 @@ Generalised-α [BCA12], with a the algorithmic acceleration:
     v₁ = v₀ + h (1 − γ) a₀ + h γ a₁,      Δ = h v₀ + h² (½ − β) a₀ + h² β a₁,                                      (1)
     α_m = (2ρ − 1)/(ρ + 1),  α_f = ρ/(ρ + 1),  γ = ½ + α_f − α_m,  β = ¼ (γ + ½)²
 
-ρ is what is left of an infinitely stiff oscillation after a step; 1 is the trapezoidal rule.
+ρ is what is left of an infinitely stiff oscillation after a step; 1 is the trapezoidal rule.  Forces are a mean of what
+they are at both ends.  [CH93] takes them at one state between: x is v̇ where the part 1 − α_f of the step is done,
+
+    (1 − α_m) a₁ + α_m a₀ = x = v̇(t₀ + (1 − α_f) h, q₀ exp((1 − α_f) Δ), v₀ + (1 − α_f) (v₁ − v₀)).              (1′)
+
+In linear systems both are the same, and the matrix is; 1 is now the midpoint rule.  Where forces depend on speeds, as
+in a chain that whips, (1′) is nearer: the midpoint rule has half the trapezoidal rule's f″(f, f), with the other sign.
 
 Lie–BDF2: BDF2 in the coordinates u of q = q₀ exp(u), where q₋₁ is at w = log(q₀⁻¹q₋₁): with u̇ = dexp_right(u)⁻¹ v
 
@@ -292,14 +298,14 @@ def substitute_dense(M, n, r, out):
 def generalised_alpha(
     group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = _newton
 ) -> Kernel:
-    """(1); coefficients: α_m, α_f, γ, β, tolerance.  Memory: v̇ and a.  constrained.py makes its own `newton`."""
-    newton, acceleration = make_newton(group, dynamics, compiled), dynamics.acceleration
+    """(1) or (1′); coefficients: `spectral`.  Memory: v̇ and a.  constrained.py makes its own `newton`, for (1)."""
+    newton, acceleration, retract = make_newton(group, dynamics, compiled), dynamics.acceleration, group.retract
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
         c = coefficients[0, 0]
-        am, af, gamma, beta = c[0], c[1], c[2], c[3]
+        am, af, gamma, beta, part = c[0], c[1], c[2], c[3], c[4]
         if K[_FLAGS, _STARTED] == 0.0:
             status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[_PAST, :nv])
             if status != 0:
@@ -315,11 +321,17 @@ def generalised_alpha(
             old, a = past[k], algorithmic[k]
             rest = (af * old - am * a) / (1.0 - am)
             unknown[k] = old
-            start[k] = speed[k] + h * ((1.0 - gamma) * a + gamma * rest)
-            fixed[k] = h * speed[k] + h * h * ((0.5 - beta) * a + beta * rest)
-        status = newton(layout, I, F, t + h, h, h * gamma * share, h * h * beta * share, False, c[4], y, W, K, u, out)
+            start[k] = speed[k] + part * h * ((1.0 - gamma) * a + gamma * rest)
+            fixed[k] = part * (h * speed[k] + h * h * ((0.5 - beta) * a + beta * rest))
+        cv, cq = part * h * gamma * share, part * h * h * beta * share
+        status = newton(layout, I, F, t + part * h, h, cv, cq, False, part * c[5], y, W, K, u, out)
         if status != 0:
             return status
+        if part != 1.0:
+            # from between to the end: u[0] is (Δ | change of v), of which a part is done
+            for k in range(2 * nv):
+                u[0, k] /= part
+            retract(layout, y, u[0], out)
         for k in range(nv):
             new = share * unknown[k] + (af * past[k] - am * algorithmic[k]) / (1.0 - am)
             past[k], algorithmic[k] = unknown[k], new
@@ -336,7 +348,7 @@ def adaptive_rows(nv: int) -> int:
 def adaptive_alpha(
     group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = _newton
 ) -> Kernel:
-    """(1) as a trial step (explicit.adaptive); coefficients as those of `generalised_alpha`.
+    """(1) as a trial step (explicit.adaptive); coefficients: `spectral`.
 
     a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
     Δ, to leading order e = (β − ⅙) h² (a₁ − a₀), goes through what leaves of a stiff oscillation its amplitude,
@@ -366,7 +378,7 @@ def adaptive_alpha(
             L[base, k] = h * y[nq + k] + h * h * ((0.5 - beta) * a + beta * rest)
         # No matrix of an earlier step: a trial must not depend on what was tried before it.
         L[_FLAGS, _DENSE] = 0.0
-        status = newton(layout, I, F, t + h, h, cv, cq, False, c[4], y, W, L, u, out)
+        status = newton(layout, I, F, t + h, h, cv, cq, False, c[5], y, W, L, u, out)
         if status != 0:
             return status
         for k in range(nv):
@@ -394,13 +406,17 @@ def adaptive_alpha(
     return kernel(trial, name="integrate.adaptive_alpha") if compiled else trial
 
 
-def spectral(rho: float, tolerance: float = 1e-9) -> tuple[float, ...]:
-    """Coefficients of generalised-α from ρ, by (1)."""
+def spectral(rho: float, tolerance: float = 1e-9, between: bool = False) -> tuple[float, ...]:
+    """Coefficients of generalised-α from ρ, by (1) or, if forces are those `between`, (1′).
+
+    α_m; the share α_f of the force at the start; γ; β; the part of the step after which x is taken; tolerance.
+    """
     if not 0.0 <= rho <= 1.0:
         raise InputError(f"generalised-α: rho is {rho!r}, expected a number from 0 to 1.")
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + af - am
-    return am, af, gamma, 0.25 * (gamma + 0.5) ** 2, tolerance
+    beta = 0.25 * (gamma + 0.5) ** 2
+    return (am, 0.0, gamma, beta, 1.0 - af, tolerance) if between else (am, af, gamma, beta, 1.0, tolerance)
 
 
 def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
