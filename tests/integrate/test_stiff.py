@@ -124,6 +124,45 @@ def test_forces_between_are_nearer_where_they_grow_with_speed():
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.02)
 
 
+@pytest.mark.parametrize("make", [li.generalised_alpha, li.midpoint_alpha])
+def test_one_correction_is_mostly_enough(make):
+    """A pendulum that pulls at a stiff spring: (8) of stiff.py foresees its motion, and earlier steps tell the rate."""
+    K, calls = np.array([0.0, 1e6]), [0]
+
+    def pull(q):
+        return np.array([np.sin(q[0]), -1e3 * np.cos(q[0])])
+
+    def motion(I, F, t, q, v, W, out):
+        out[:] = -K * q - pull(q)
+        return 0
+
+    def motion_residual(I, F, t, q, v, a, W, out):
+        calls[0] += 1
+        out[:] = a + K * q + pull(q)
+        return 0
+
+    def matrix(I, F, q, alpha, beta, W):
+        W[:2] = 1.0 + beta * K
+        return 0
+
+    def divide(I, F, r, W, out):
+        out[:] = r / W[:2]
+        return 0
+
+    def stiffness(I, F, alpha, beta, x, out):
+        out[:] = beta * K * x
+        return 0
+
+    plain = li.Dynamics(motion, motion_residual, factorise=matrix, substitute=divide, resistance=stiffness)
+    system = li.System(Product({"q": R(2)}), plain, np.zeros(0, np.int64), np.zeros(0), work=4)
+    problem = li.Problem.of(system, [2.0, 0.0], [0.0, 0.0], 5.0)
+    exact = li.solve(problem, make(0.6, 1e-13), 250).y
+    calls[0] = 0
+    quick = li.solve(problem, make(0.6, 1e-6), 250).y
+    assert calls[0] < 1.3 * 250
+    assert np.abs(quick - exact)[:, :2].max() < 1e-5
+
+
 @pytest.mark.parametrize("rho", [0.2, 0.6, 1.0])
 def test_amplification_is_that_of_the_recurrence(rho):
     """At any hω: long runs decay with the spectral radius of the recurrence, written down independently."""
