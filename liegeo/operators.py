@@ -288,7 +288,6 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
     I, F, W = model.ints, model.floats, model.workspace(dtype)
     kinematics.poses(I, F, q, W)
     kinematics.velocities(I, F, q, v, W)
-    inertia.inertias(I, F, q, False, W)
     inertia.biases(I, F, q, v, W)
     if I[at.N_ELEMENTS]:
         elements.apply_elements(I, F, q, v, u, W)

@@ -38,6 +38,7 @@ from liegeo.integrate.methods import (
     Method,
     Midpoint4,
     Midpoint6,
+    MidpointAlpha,
     Rosenbrock3,
     Stepper,
     VariationalCayley,
@@ -49,6 +50,7 @@ from liegeo.integrate.methods import (
     composition,
     generalised_alpha,
     index_3_alpha,
+    midpoint_alpha,
     solve,
 )
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
@@ -85,6 +87,7 @@ __all__ = [
     "Method",
     "Midpoint4",
     "Midpoint6",
+    "MidpointAlpha",
     "Problem",
     "Rosenbrock3",
     "Rosenbrock32",
@@ -101,6 +104,7 @@ __all__ = [
     "composition",
     "generalised_alpha",
     "index_3_alpha",
+    "midpoint_alpha",
     "solve",
     "solve_adaptive",
 ]

@@ -82,7 +82,7 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
                 size = max(size, abs(cq * K[r, nv + k] + u[1, k]), abs(h * cv * K[r, nv + k]))
             if not size < 1e100:
                 return NO_CONVERGENCE
-            verdict, _ = stiff.judge(size, before, since, tolerance)
+            verdict, _ = stiff.judge(size, before, since, tolerance, 1.0)
             before, since = size, since + 1
             if verdict == stiff.DONE:
                 place(layout, cv, cq, y, K, u, out)

@@ -9,7 +9,13 @@ Generalised-α [BCA12], with a the algorithmic acceleration:
     v₁ = v₀ + h (1 − γ) a₀ + h γ a₁,      Δ = h v₀ + h² (½ − β) a₀ + h² β a₁,                                      (1)
     α_m = (2ρ − 1)/(ρ + 1),  α_f = ρ/(ρ + 1),  γ = ½ + α_f − α_m,  β = ¼ (γ + ½)²
 
-ρ is what is left of an infinitely stiff oscillation after a step; 1 is the trapezoidal rule.
+ρ is what is left of an infinitely stiff oscillation after a step; 1 is the trapezoidal rule.  Forces are a mean of what
+they are at both ends.  [CH93] takes them at one state between: x is v̇ where the part 1 − α_f of the step is done,
+
+    (1 − α_m) a₁ + α_m a₀ = x = v̇(t₀ + (1 − α_f) h, q₀ exp((1 − α_f) Δ), v₀ + (1 − α_f) (v₁ − v₀)).              (1′)
+
+In linear systems both are the same, and the matrix is; 1 is now the midpoint rule.  Where forces depend on speeds, as
+in a chain that whips, (1′) is nearer: the midpoint rule has half the trapezoidal rule's f″(f, f), with the other sign.
 
 Lie–BDF2: BDF2 in the coordinates u of q = q₀ exp(u), where q₋₁ is at w = log(q₀⁻¹q₋₁): with u̇ = dexp_right(u)⁻¹ v
 
@@ -18,10 +24,18 @@ Lie–BDF2: BDF2 in the coordinates u of q = q₀ exp(u), where q₋₁ is at w 
 the second by fixed point.  The first step is trapezoidal.
 
 Newton's method with the matrix above leaves out what the geometry adds (gravity, gyroscopic forces, springs between
-frames), so it converges linearly, fast if those are slow.  When it does not (rate above _SLOW), it begins again from a
-better guess (5), with the matrix from there: that of a long chain changes much within a step.  If that is no help, the
-derivative of the residual is formed column by column by differences, factorised as a dense matrix, and used until it
-grows stale.
+frames), so it converges linearly, fast if those are slow.  The rate is much the same from step to step: a first
+correction that is small enough at the rate of steps before is the last.  Where it converges slowly (rate above _SLOW),
+it begins again from a better guess (5), with the matrix from there: that of a long chain changes much within a step.
+If that is no help, the derivative of the residual is formed column by column by differences, factorised as a dense
+matrix, and used until it grows stale.
+
+Where generalised-α begins: accelerations of stiff modes are no smooth function of the time, but what else drives them
+is.  So the first guess p of a next step knows of Dv + Kq alone, and what it misses, d, is continued,
+
+    p₁ = x − (M + αD + βK)⁻¹ (D δv + K δq),      d₁ = x − p₀,      x₁ ≈ p₁ + 2 d₁ − d₀,                           (8)
+
+δq and δv from where x was taken to where x₁ would be with v̇ = x, all found where the step before ends, with its matrix.
 
 Linearly implicit (Rosenbrock, a W-method, so that any matrix will do without loss of order): on y = (u, v) with
 f = (dexp_right(u)⁻¹ v, v̇) and A = [0 I; −M⁻¹K −M⁻¹D] at the start of the step,
@@ -54,9 +68,14 @@ _PATIENCE, _ITERATIONS = 10, 40
 # What an iteration finds out about itself.
 GO_ON, DONE, TOO_SLOW = range(3)
 
-# Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; the dense matrix with its
-# pivots.  Scratch: (x | base of v), (base of Δ | w), (residual | correction), and two rows more.
-_PAST, _FLAGS, _MATRIX = range(3)
+# A rate that no step has confirmed grows towards 1 as this power of itself; and none below the second number is
+# believed: what is left is then a hundred tolerances at worst.
+_FADING, _BELIEVED = 0.8, 0.01
+
+# Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; (p₁ | d₁) of (8);
+# (d₀ | rate of convergence); the dense matrix with its pivots.  Scratch: (x | base of v), (base of Δ | w), (residual |
+# correction), a row more, and v̇ where the step begins.  _STARTED counts: 1, then 2 if there is p₁, 3 if there is d₁.
+_PAST, _FLAGS, _GUESS, _BEFORE, _MATRIX = range(5)
 _STARTED, _DENSE = range(2)
 
 
@@ -80,7 +99,8 @@ def scratch_rows(nv):
 def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     """Solve for x, from a first guess in its row: (layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out).
 
-    v₁ = base + cv x; Δ = base + cq x, or (2).  `out` becomes the new state.  Returns a status.
+    v₁ = base + cv x; Δ = base + cq x, or (2).  The last row of K has v̇ where the step begins.  `out` becomes the new
+    state.  Returns a status.
     """
     retract, dexp = group.retract, group.dexp_right_apply
     residual, factorise_next, substitute = dynamics.residual, dynamics.factorise_next, dynamics.substitute
@@ -170,15 +190,14 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         A, B = W[:half], W[half:]
         M = K[_MATRIX:].reshape((K.shape[0] - _MATRIX) * K.shape[1])
         x, _, r, _ = scratch_rows(nv)
-        guess = K.shape[0] - 1
         unknown, correction = K[x, :nv], K[r, nv:]
-        for k in range(nv):
-            K[guess, k] = K[x, k]
         # how far x moves Δ and h v
         reach = max(abs(cq), abs(h * cv))
         dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
         # a matrix that was dense before will be so again: no second attempt without it
         renewed = dense
+        known = K[_BEFORE, nv] if K[_BEFORE, nv] > 0.0 else 1.0
+        worst = 0.0
         for _ in range(_ITERATIONS):
             place(layout, h, cv, cq, two_step, y, K, u, out)
             # the first residual leaves in B what the matrix begins with
@@ -203,11 +222,14 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
             # the largest of several numbers does not tell if one is not a number; their sum does
             if not reach * total < 1e100:
                 return NO_CONVERGENCE if total > 0.0 else NOT_FINITE
-            verdict, rate = judge(size, before, since, tolerance)
-            before, since = size, since + 1
+            verdict, rate = judge(size, before, since, tolerance, known)
+            before, since, worst = size, since + 1, max(worst, rate)
             if verdict == DONE:
+                K[_BEFORE, nv] = max(worst, _BELIEVED) if worst > 0.0 else known**_FADING
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 return 0
+            if verdict == TOO_SLOW:
+                known = 1.0
             if verdict == TOO_SLOW and not renewed:
                 regain(layout, I, F, h, cv, cq, two_step, y, B, K, u, out)
                 renewed, ready, since = True, False, 0
@@ -215,9 +237,9 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 if fresh and rate > 0.9:
                     return NO_CONVERGENCE
                 if rate > 0.9:
-                    # it went astray: back to where it began
+                    # it went astray: back to where the step begins
                     for k in range(nv):
-                        K[x, k] = K[guess, k]
+                        K[x, k] = K[K.shape[0] - 1, k]
                 status = differentiate(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
                 if status != 0:
                     return status
@@ -229,11 +251,14 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 @kernel
-def judge(size, before, since, tolerance):
-    """A word on a correction of this size, after `since` others with one matrix, the last `before`; and the rate."""
+def judge(size, before, since, tolerance, known):
+    """A word on a correction of this size, after `since` others with one matrix, the last `before`; and the rate.
+
+    The first does not know its rate, only that of steps before, 1 if there is none.
+    """
     if since == 0:
-        # it does not know its rate
-        return DONE if size <= 1e-3 * tolerance else GO_ON, 0.0
+        enough = known <= _SLOW and size * known <= tolerance * (1.0 - known)
+        return DONE if size <= 1e-3 * tolerance or enough else GO_ON, 0.0
     rate = size / before
     # what is left after a step that shrinks the error by `rate`
     if size <= 1e-3 * tolerance or (rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
@@ -292,14 +317,15 @@ def substitute_dense(M, n, r, out):
 def generalised_alpha(
     group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = _newton
 ) -> Kernel:
-    """(1); coefficients: α_m, α_f, γ, β, tolerance.  Memory: v̇ and a.  constrained.py makes its own `newton`."""
-    newton, acceleration = make_newton(group, dynamics, compiled), dynamics.acceleration
+    """(1) or (1′); coefficients: `spectral`.  Memory: v̇ and a.  constrained.py makes its own `newton`, for (1)."""
+    newton, acceleration, retract = make_newton(group, dynamics, compiled), dynamics.acceleration, group.retract
+    foresee = _foresight(dynamics, compiled) if make_newton is _newton else _no_foresight
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
         c = coefficients[0, 0]
-        am, af, gamma, beta = c[0], c[1], c[2], c[3]
+        am, af, gamma, beta, part = c[0], c[1], c[2], c[3], c[4]
         if K[_FLAGS, _STARTED] == 0.0:
             status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[_PAST, :nv])
             if status != 0:
@@ -311,21 +337,70 @@ def generalised_alpha(
         share = (1.0 - af) / (1.0 - am)
         past, algorithmic, speed = K[_PAST, :nv], K[_PAST, nv:], y[nq:]
         unknown, start, fixed = K[x, :nv], K[x, nv:], K[base, :nv]
+        p, d, d_before = K[_GUESS, :nv], K[_GUESS, nv:], K[_BEFORE, :nv]
+        guessed = K[_FLAGS, _STARTED] > 1.0
         for k in range(nv):
             old, a = past[k], algorithmic[k]
             rest = (af * old - am * a) / (1.0 - am)
-            unknown[k] = old
-            start[k] = speed[k] + h * ((1.0 - gamma) * a + gamma * rest)
-            fixed[k] = h * speed[k] + h * h * ((0.5 - beta) * a + beta * rest)
-        status = newton(layout, I, F, t + h, h, h * gamma * share, h * h * beta * share, False, c[4], y, W, K, u, out)
+            unknown[k] = p[k] + 2.0 * d[k] - d_before[k] if guessed else old
+            K[K.shape[0] - 1, k] = old
+            start[k] = speed[k] + part * h * ((1.0 - gamma) * a + gamma * rest)
+            fixed[k] = part * (h * speed[k] + h * h * ((0.5 - beta) * a + beta * rest))
+        cv, cq = part * h * gamma * share, part * h * h * beta * share
+        status = newton(layout, I, F, t + part * h, h, cv, cq, False, part * c[5], y, W, K, u, out)
         if status != 0:
             return status
+        if part != 1.0:
+            # from between to the end: u[0] is (Δ | change of v), of which a part is done
+            for k in range(2 * nv):
+                u[0, k] /= part
+            retract(layout, y, u[0], out)
         for k in range(nv):
             new = share * unknown[k] + (af * past[k] - am * algorithmic[k]) / (1.0 - am)
             past[k], algorithmic[k] = unknown[k], new
+        foresee(I, F, c, h, cv, cq, y, W, K, u, out)
         return 0
 
     return kernel(step, name="integrate.generalised_alpha") if compiled else step
+
+
+def _foresight(dynamics: Any, compiled: bool) -> Kernel:
+    """(8) for a next step of the same length, after one from y to `out`: (I, F, c, h, cv, cq, y, W, K, u, out)."""
+    substitute, resistance = dynamics.substitute, dynamics.resistance
+
+    def foresee(I, F, c, h, cv, cq, y, W, K, u, out):
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        am, af, gamma, beta, part = c[0], c[1], c[2], c[3], c[4]
+        if K[_FLAGS, _DENSE] == 1.0:
+            # of this matrix nobody knows the parts
+            K[_FLAGS, _STARTED] = 1.0
+            return
+        _, force, r, _ = scratch_rows(nv)
+        past, algorithmic, dq, dv = K[_PAST, :nv], K[_PAST, nv:], K[r, :nv], K[r, nv:]
+        for k in range(nv):
+            x, a, v = past[k], algorithmic[k], out[nq + k]
+            rest = (af * x - am * a) / (1.0 - am)
+            dq[k] = (1.0 - part) * u[0, k] + part * (h * v + h * h * ((0.5 - beta) * a + beta * rest)) + cq * x
+            dv[k] = (1.0 - part) * u[0, nv + k] + part * h * ((1.0 - gamma) * a + gamma * rest) + cv * x
+        resistance(I, F, 0.0, 1.0, dq, K[force, :nv])
+        resistance(I, F, 1.0, 0.0, dv, K[force, nv:])
+        for k in range(nv):
+            K[force, k] += K[force, nv + k]
+        substitute(I, F, K[force, :nv], W[W.shape[0] // 2 :], dq)
+        known, p, d, d_before = K[_FLAGS, _STARTED], K[_GUESS, :nv], K[_GUESS, nv:], K[_BEFORE, :nv]
+        for k in range(nv):
+            missed = past[k] - p[k] if known > 1.0 else 0.0
+            d_before[k] = d[k] if known > 2.0 else missed
+            p[k], d[k] = past[k] - dq[k], missed
+        K[_FLAGS, _STARTED] = min(known + 1.0, 3.0)
+
+    return kernel(foresee, name="integrate.foresee", forceinline=False) if compiled else foresee
+
+
+@kernel
+def _no_foresight(I, F, c, h, cv, cq, y, W, K, u, out):
+    """Where constraints drive the motion too."""
 
 
 def adaptive_rows(nv: int) -> int:
@@ -336,7 +411,7 @@ def adaptive_rows(nv: int) -> int:
 def adaptive_alpha(
     group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = _newton
 ) -> Kernel:
-    """(1) as a trial step (explicit.adaptive); coefficients as those of `generalised_alpha`.
+    """(1) as a trial step (explicit.adaptive); coefficients: `spectral`.
 
     a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
     Δ, to leading order e = (β − ⅙) h² (a₁ − a₀), goes through what leaves of a stiff oscillation its amplitude,
@@ -361,12 +436,12 @@ def adaptive_alpha(
             old = K[0, nv + k]
             a = old + ratio * (K[1, k] - old)
             rest = (af * old - am * a) / (1.0 - am)
-            L[x, k] = old
+            L[x, k] = L[L.shape[0] - 1, k] = old
             L[x, nv + k] = y[nq + k] + h * ((1.0 - gamma) * a + gamma * rest)
             L[base, k] = h * y[nq + k] + h * h * ((0.5 - beta) * a + beta * rest)
-        # No matrix of an earlier step: a trial must not depend on what was tried before it.
-        L[_FLAGS, _DENSE] = 0.0
-        status = newton(layout, I, F, t + h, h, cv, cq, False, c[4], y, W, L, u, out)
+        # No matrix and no rate of an earlier step: a trial must not depend on what was tried before it.
+        L[_FLAGS, _DENSE] = L[_BEFORE, nv] = 0.0
+        status = newton(layout, I, F, t + h, h, cv, cq, False, c[5], y, W, L, u, out)
         if status != 0:
             return status
         for k in range(nv):
@@ -394,13 +469,17 @@ def adaptive_alpha(
     return kernel(trial, name="integrate.adaptive_alpha") if compiled else trial
 
 
-def spectral(rho: float, tolerance: float = 1e-9) -> tuple[float, ...]:
-    """Coefficients of generalised-α from ρ, by (1)."""
+def spectral(rho: float, tolerance: float = 1e-9, between: bool = False) -> tuple[float, ...]:
+    """Coefficients of generalised-α from ρ, by (1) or, if forces are those `between`, (1′).
+
+    α_m; the share α_f of the force at the start; γ; β; the part of the step after which x is taken; tolerance.
+    """
     if not 0.0 <= rho <= 1.0:
         raise InputError(f"generalised-α: rho is {rho!r}, expected a number from 0 to 1.")
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + af - am
-    return am, af, gamma, 0.25 * (gamma + 0.5) ** 2, tolerance
+    beta = 0.25 * (gamma + 0.5) ** 2
+    return (am, 0.0, gamma, beta, 1.0 - af, tolerance) if between else (am, af, gamma, beta, 1.0, tolerance)
 
 
 def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
@@ -424,6 +503,7 @@ def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
             else:
                 K[x, nv + k] = v + 0.5 * h * K[x, k]
                 K[base, k] = h * v + 0.25 * h * h * K[x, k]
+            K[K.shape[0] - 1, k] = K[x, k]
         cv = 2.0 * h / 3.0 if two_step else 0.5 * h
         cq = cv * cv
         status = newton(layout, I, F, t + h, h, cv, cq, two_step, coefficients[0, 0, 0], y, W, K, u, out)

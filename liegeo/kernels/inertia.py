@@ -58,7 +58,8 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     ct = index(I[b + at.MODAL])
     j1, cr0 = ct + at.M_J1 * n, index(I[b + at.MASSES])
     cr1, j2, me, _, _ = at.modal_matrices(I, b)
-    prf, j2_eta, cr1_eta, pff = x + at.PRF * n, x + at.J2_ETA * n, x + at.CR1_ETA * n, x + at.PFF * n
+    prf, pff, sums = x + at.PRF * n, x + at.PFF * n, index(I[at.SHARED])
+    j2_eta, cr1_eta = sums + at.J2_ETA * n, sums + at.CR1_ETA * n
     full = I[at.FULL] == 1
     for k in range(at.triangle(n)):
         W[pff + k] = F[me + k]
@@ -101,14 +102,15 @@ def _flexible_inertia(I, F, b, f, w, q, W):
 
 @kernel(forceinline=False)
 def biases(I, F, q, v, W):
-    """`body_bias` of every body."""
+    """`body_inertia` and `body_bias` of every body."""
     for i in range(I[at.N_BODIES]):
+        body_inertia(I, F, i, q, False, W)
         body_bias(I, F, i, q, v, W)
 
 
 @kernel
 def body_bias(I, F, i, q, v, W):
-    """b_r at FOR, and for flexible bodies b_f at ZF, after `body_velocity` and `body_inertia`."""
+    """b_r at FOR, and for flexible bodies b_f at ZF, after `body_velocity`, and `body_inertia` just before."""
     b, f, w = at.rows(i)
     if I[b + at.NM] == 0:
         V = six(W, w + at.VEL)
@@ -134,7 +136,8 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     ct = index(I[b + at.MODAL])
     j1, k_diagonal, d_diagonal = ct + at.M_J1 * n, ct + at.M_DIAGONAL_K * n, ct + at.M_DIAGONAL_D * n
     cr1, _, _, stiffness, damping = at.modal_matrices(I, b)
-    zf, prf, j2_eta, cr1_eta = x + at.ZF * n, x + at.PRF * n, x + at.J2_ETA * n, x + at.CR1_ETA * n
+    zf, prf, sums = x + at.ZF * n, x + at.PRF * n, index(I[at.SHARED])
+    j2_eta, cr1_eta = sums + at.J2_ETA * n, sums + at.CR1_ETA * n
     full, diagonal = I[at.FULL] == 1, I[b + at.DIAGONAL] == 1
     V = six(W, w + at.VEL)
     w0, w1, w2, v0, v1, v2 = V

@@ -18,8 +18,8 @@ from liegeo._jit import index, kernel
 
 # ---- I: header.  ELEMENTS, ACTUATORS, FRAMES: where their rows begin in I.  WORLD: where poses X_WB begin in W.
 # DRIVE: where what drives a motion begins in I (motion.py), 0 if nothing does.  SHARED: where scratch begins in W that
-# reduced.py uses for one body after another.  CONSTRAINTS: where their rows begin in I; N_ROWS: how many speeds they
-# take away if none is redundant, one row each; ROWS_W: where their scratch begins in W.
+# inertia.py and reduced.py use for one body after another.  CONSTRAINTS: where their rows begin in I; N_ROWS: how many
+# speeds they take away if none is redundant, one row each; ROWS_W: where their scratch begins in W.
 (
     N_BODIES,
     N_Q,
@@ -151,11 +151,14 @@ WORK_SIZE = 141
 M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
-# Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | Σ_l J_2 η_l 6n | Σ_l C_r1 η_l, then with η̇_l, 3n |
-# P_ff n(n + 1)/2, its lower triangle
+# Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | P_ff n(n + 1)/2, its lower triangle
 # Matrices 6 × n stand column by column: the six numbers of a mode together.
-PID, ZF, EPS, PRF, J2_ETA, CR1_ETA, PFF = 0, 6, 7, 8, 14, 20, 23
+PID, ZF, EPS, PRF, PFF = 0, 6, 7, 8, 14
 MU = GAIN = PRF
+
+# ---- W: what inertia.py finds of one body and needs until it is done with it, from SHARED, in units of n
+# Σ_l J_2 η_l 6n | Σ_l C_r1 η_l, then with η̇_l, 3n
+J2_ETA, CR1_ETA, SUMS_END = 0, 6, 9
 
 # ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column |
 # θ and coefficients that nodes.py finds for poses and keeps for rates, 7

@@ -56,7 +56,6 @@ def inverse_dynamics(I, F, q, v, a, W, out):
     """inverse.inverse_dynamics, less Jᵀλ with the multipliers that stand at LAMBDA; residuals at PHI."""
     poses(I, F, q, W)
     velocities(I, F, q, v, W)
-    inertias(I, F, q, False, W)
     biases(I, F, q, v, W)
     if I[at.N_ELEMENTS] > 0:
         apply_elements(I, F, q, v, a, W)

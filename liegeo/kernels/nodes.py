@@ -114,9 +114,14 @@ def node_modes(I, F, node, full, q, eq, X, x, in_body, out, o):
 
 @kernel
 def _put_modes(I, F, node, full, theta, df, dg, q, eq, X, x, in_body, out, o):
-    """The columns of Π_N or Π_B, with A = I + df θ̂ + dg θ̂²."""
+    """The columns of Π_N or Π_B, with A = I + df θ̂ + dg θ̂²; of those of Π_N the upper half by RᵀA at once."""
     _, r, t, g_r, g_t, n = _data(I, node)
     a, b, c = theta
+    a00, a01, a02, a10, a11, a12, a20, a21, a22 = rodrigues(a, b, c, df, dg)
+    if not in_body:
+        a00, a10, a20 = rotate_back(X, x, a00, a10, a20)
+        a01, a11, a21 = rotate_back(X, x, a01, a11, a21)
+        a02, a12, a22 = rotate_back(X, x, a02, a12, a22)
     for k in range(n):
         w0, w1, w2 = 0.0 * a + F[r + k], 0.0 * a + F[r + n + k], 0.0 * a + F[r + 2 * n + k]
         v0, v1, v2 = 0.0 * a + F[t + k], 0.0 * a + F[t + n + k], 0.0 * a + F[t + 2 * n + k]
@@ -125,13 +130,16 @@ def _put_modes(I, F, node, full, theta, df, dg, q, eq, X, x, in_body, out, o):
             w0, w1, w2 = w0 + d0, w1 + d1, w2 + d2
             d0, d1, d2 = _sum_modes_of(F, g_t, n, k, q, eq)
             v0, v1, v2 = v0 + d0, v1 + d1, v2 + d2
-        w0, w1, w2 = quadratic_apply(a, b, c, df, dg, w0, w1, w2)
+        w0, w1, w2 = (
+            a00 * w0 + a01 * w1 + a02 * w2,
+            a10 * w0 + a11 * w1 + a12 * w2,
+            a20 * w0 + a21 * w1 + a22 * w2,
+        )
         i = o + 6 * k
         if in_body:
             c0, c1, c2 = cross(w0, w1, w2, X[x + 9], X[x + 10], X[x + 11])
             put(out, i, (w0, w1, w2, v0 - c0, v1 - c1, v2 - c2))
         else:
-            w0, w1, w2 = rotate_back(X, x, w0, w1, w2)
             v0, v1, v2 = rotate_back(X, x, v0, v1, v2)
             put(out, i, (w0, w1, w2, v0, v1, v2))
 

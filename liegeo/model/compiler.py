@@ -237,7 +237,7 @@ class Compiler:
                 row[at.MATRICES] = self._put_shared([*np.asarray(body.K).ravel(), *np.asarray(body.D).ravel()])
 
     def _reduce(self, rows: list[list[int]]) -> int:
-        """The constants of reduced.py, for the bodies that it serves; where the scratch begins that they share."""
+        """The constants of reduced.py, for the bodies that it serves; where the scratch begins that bodies share."""
         for i, children in self.slots.items():
             body, inner, n = self.bodies[i], self.inner[i], self.bodies[i].n_modes
             assert isinstance(body, FlexibleBody)
@@ -283,7 +283,8 @@ class Compiler:
             rows[i][at.N_SLOTS] = len(children)
             for slot, k in enumerate(children):
                 rows[k][at.SLOT] = slot
-        return self._reserve(max((shared_size(len(children)) for children in self.slots.values()), default=0))
+        sums = [at.SUMS_END * body.n_modes for body in self.bodies] if self.tree.fidelity == FULL else []
+        return self._reserve(max([0, *sums, *(shared_size(len(children)) for children in self.slots.values())]))
 
     def _forces(self, header: list[int], rows: list[list[int]], nv: int) -> dict[str, slice]:
         """Rows of elements and actuators; where each one's inputs stand."""
