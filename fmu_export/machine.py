@@ -303,7 +303,8 @@ class Machine:
         if n > _MOST_STEPS:
             raise SimulationError(f"step: {n} internal steps of {h:g} s in one of {size:g} s are too many.", None)
         if abs(n * h - size) > unsure:
-            h = size / n
+            # as before, if it is the same but for round-off
+            h = self._h if abs(n * self._h - size) <= unsure else size / n
         goes_on = h == self._h and abs(t - stepper.t) <= max(_SAME_STEP * h, _ROUND_OFF * abs(t))
         if not goes_on:
             self._origin, self._h = t, h

@@ -699,7 +699,8 @@ def cosim(
     if plot_ is not None:
         result.plot(*(names or ("*",)), file=plot_)
         files.append(plot_)
-    out.show(None, str(result))
+    # what went wrong stands below
+    out.show(None, str(result).removesuffix(f"\n  {result.info.message}") if why else str(result))
     out.wrote(*files)
     if why:
         typer.secho(f"Error: {why}", fg="red", err=True)

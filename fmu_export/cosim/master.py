@@ -377,7 +377,7 @@ class Master:
         gone = discarded.reached - start
         least = max(SMALLEST * self.step, 4.0 * math.ulp(abs(t1)))
         if discarded.ends:
-            said = self.ports[discarded.unit].slave.heard()
+            said = self.ports[discarded.unit].slave.heard(1)
             self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s" + (said and f".{said}")
             self.events.append(Event(discarded.reached, "end", name))
             if gone <= least:
@@ -389,7 +389,7 @@ class Master:
         half = 0.5 * (t1 - start)
         self._guesses += 1
         if half < max(SHORTEST_GUESS * self.step, least) or self._guesses > _MOST_GUESSES:
-            heard = self.ports[discarded.unit].slave.heard()
+            heard = self.ports[discarded.unit].slave.heard(1)
             raise _StuckError(f"{said}; shorter steps did not help.{heard}\n  Look at what its inputs are then.")
         return start + half
 

@@ -171,9 +171,9 @@ class Slave:
 
     # ---- statuses
 
-    def heard(self) -> str:
-        """What the unit said since it was last asked, as the end of a message."""
-        said, _said[self.name] = _said.get(self.name, []), []
+    def heard(self, most: int = 5) -> str:
+        """What the unit said last since it was asked, as the end of a message."""
+        said, _said[self.name] = _said.get(self.name, [])[-most:], []
         return f" It said: {'; '.join(dict.fromkeys(said))}." if said else ""
 
     def _check(self, status: int, what: str, more: str = "") -> None:
