@@ -59,6 +59,7 @@ import ctypes
 import importlib.metadata
 import os.path
 import sys
+import threading
 
 # pythonfmu's library runs this text once per instance, in these globals, and then releases a reference to them that it
 # does not own.
@@ -104,7 +105,8 @@ def _mend_paths(here):
 
 def _load():
     file = "unit_{digest}.py"
-    here = next((p for p in sys.path if os.path.isfile(os.path.join(p, file))), os.path.dirname(__file__))
+    # none, if an instance in another thread has just taken it away, and then everything is loaded
+    here = next((p for p in sys.path if os.path.isfile(os.path.join(p, file))), "")
     _mend_paths(here)
     import liegeo
 
@@ -115,15 +117,32 @@ def _load():
         )
     from fmu_export.slave import Slave
 
-    # so that nothing of the host's is hidden by what is in the resources
-    sys.path[:] = [path for path in sys.path if path != here]
+    _forget(here)
     return Slave
 
 
-_check_needs()
+def _forget(here):
+    """So that nothing of the host's is hidden by what is in the resources.
+
+    The list is replaced, because other threads may be going through it; what they add meanwhile is kept.
+    """
+    old = sys.path
+    new = sys.path = [path for path in old if path != here]
+    new[:0] = [path for path in old if path != here and path not in new]
 
 
-class Unit_{digest}(_load()):
+def _base():
+    """The class of slaves; one instance at a time, whichever unit it is of, and what was found is not looked for again."""
+    lock, known = sys.__dict__.setdefault("_liegeo_units", (threading.RLock(), set()))
+    with lock:
+        if "{digest}" not in known:
+            _check_needs()
+        base = _load()
+        known.add("{digest}")
+    return base
+
+
+class Unit_{digest}(_base()):
     guid = "{guid}"
     sources = "{sources}"
 '''

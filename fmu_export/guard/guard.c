@@ -317,22 +317,15 @@ static String load_library(void)
                            "python3.dll? A host that is no Python finds it on PATH or by LIEGEO_LIBPYTHON=FILE.";
 }
 #else
-static char folder[PATH_MAX];
+/* Our own path. */
+static char self[PATH_MAX];
 
 /* Hosts may change their folder after they have loaded us by a relative path. */
-__attribute__((constructor)) static void note_folder(void)
+__attribute__((constructor)) static void note_path(void)
 {
     Dl_info info;
-    if (!dladdr((void *)&units, &info) || !info.dli_fname || !realpath(info.dli_fname, folder))
-        folder[0] = 0;
-    for (size_t n = length(folder); n && folder[n] != '/'; n--)
-        folder[n] = 0;
-}
-
-__attribute__((destructor)) static void unload(void)
-{
-    if (inner.library)
-        dlclose(inner.library);
+    if (!dladdr((void *)&units, &info) || !info.dli_fname || !realpath(info.dli_fname, self))
+        self[0] = 0;
 }
 
 static void *symbol(const char *name)
@@ -398,13 +391,97 @@ static String load_library(void)
 {
     static char file[PATH_MAX + 32];
     static const char name[] = "pythonfmu-export.so";
-    size_t n = length(folder);
+    size_t n = length(self);
+    while (n && self[n - 1] != '/')
+        n--;
     for (size_t k = 0; k < n; k++)
-        file[k] = folder[k];
+        file[k] = self[k];
     for (size_t k = 0; k < sizeof name; k++)
         file[n + k] = name[k];
     inner.library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     return inner.library ? NULL : dlerror();
+}
+#endif
+
+static void free_inside(Unit *unit)
+{
+    while (unit->states) {
+        Kept *kept = unit->states;
+        unit->states = kept->next;
+        inner.free_state(unit->inside, &kept->inside);
+        drop(kept);
+    }
+    inner.free_instance(unit->inside);
+}
+
+/* Hosts that are Python may call us when they are half gone themselves. */
+static int python_is_gone(void)
+{
+    return inner.python_runs && !inner.python_runs();
+}
+
+#ifdef _WIN32
+static void when_loaded(void)
+{
+}
+
+static void when_started(void)
+{
+}
+#else
+extern int __cxa_atexit(void (*)(void *), void *, void *);
+extern void __cxa_finalize(void *);
+static char token;
+
+/* pythonfmu's library has a static object that may keep Python running, and uses it where it ends, after the object is
+ * destroyed.  So it is made to let go before that: here, where the process ends or we are unloaded. */
+static void let_go(void *nothing)
+{
+    (void)nothing;
+    if (inner.let_python_go)
+        inner.let_python_go();
+}
+
+/* The same where Python was started by that object: it ends now. */
+static void end_python(void *nothing)
+{
+    for (Unit *unit = units; unit && !python_is_gone(); unit = unit->next) {
+        /* forgotten by a host that may be half gone */
+        unit->host.logger = NULL;
+        if (unit->block.mode != DEAD)
+            free_inside(unit);
+    }
+    units = NULL;
+    let_go(nothing);
+}
+
+/* Whether Python is to be started by the library behind us. */
+static int ours;
+
+/* What is registered later is called earlier: this before the objects of the library that has just been loaded go, */
+static void when_loaded(void)
+{
+    ours = !inner.python_runs();
+    if (!ours)
+        __cxa_atexit(let_go, NULL, &token);
+}
+
+/* and this before those of numpy and others that were loaded with the first instance. */
+static void when_started(void)
+{
+    static atomic_flag known = ATOMIC_FLAG_INIT;
+    if (!ours || atomic_flag_test_and_set(&known))
+        return;
+    /* numpy does not survive a second start of Python in a process: it runs, and we stay, until the process ends */
+    if (dlopen(self, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE))
+        __cxa_atexit(end_python, NULL, NULL);
+}
+
+__attribute__((destructor)) static void unload(void)
+{
+    __cxa_finalize(&token);
+    if (inner.library)
+        dlclose(inner.library);
 }
 #endif
 
@@ -431,69 +508,12 @@ static String load(void)
 #ifndef _WIN32
     *(void **)&inner.python_runs = dlsym(RTLD_DEFAULT, "Py_IsInitialized");
 #endif
-    if (!all)
+    if (!all) {
         inner.library = NULL;
-    return all ? NULL : "pythonfmu's library beside the unit's lacks functions of FMI 2.0.";
-}
-
-static void free_inside(Unit *unit)
-{
-    while (unit->states) {
-        Kept *kept = unit->states;
-        unit->states = kept->next;
-        inner.free_state(unit->inside, &kept->inside);
-        drop(kept);
+        return "pythonfmu's library beside the unit's lacks functions of FMI 2.0.";
     }
-    inner.free_instance(unit->inside);
-}
-
-#ifndef _WIN32
-extern int __cxa_atexit(void (*)(void *), void *, void *);
-
-/* pythonfmu's library keeps Python running by a static object, and would end Python when that object is already
- * destroyed: a use after free.  It is made to let go earlier. */
-static void end_python(void *nothing)
-{
-    (void)nothing;
-    for (Unit *unit = units; unit; unit = unit->next) {
-        /* forgotten by a host that may be half gone */
-        unit->host.logger = NULL;
-        if (unit->block.mode != DEAD)
-            free_inside(unit);
-    }
-    units = NULL;
-    inner.let_python_go();
-    /* it was unloaded by the system, or will be */
-    inner.library = NULL;
-}
-
-static void keep_python(int was_running)
-{
-    static int ours;
-    if (!inner.let_python_go || ours)
-        return;
-    if (was_running) {
-        inner.let_python_go();
-        return;
-    }
-    /* numpy does not survive a second start of Python in a process: it runs, and we stay, until the process ends */
-    ours = 1;
-    Dl_info info;
-    if (dladdr((void *)&units, &info))
-        dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
-    __cxa_atexit(end_python, NULL, NULL);
-}
-#else
-static void keep_python(int was_running)
-{
-    (void)was_running;
-}
-#endif
-
-/* Hosts that are Python may call us when they are half gone themselves. */
-static int python_is_gone(void)
-{
-    return inner.python_runs && !inner.python_runs();
+    when_loaded();
+    return NULL;
 }
 
 /* ---- the slave */
@@ -682,9 +702,8 @@ EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGU
     block->mode = NEW;
     block->guid = unit->guid;
     block->start = block->stop = block->tolerance = 0.0 / 0.0;
-    int runs = !inner.python_runs || inner.python_runs();
     unit->inside = inner.instantiate(unit->name, fmuType, unit->guid, path, &unit->ours, visible, 1);
-    keep_python(runs);
+    when_started();
     if (!unit->inside)
         return failed(unit, NULL, path);
     if (attach(unit) >= ERROR) {

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "fmi2Functions.h"
 
@@ -34,7 +35,12 @@ int main(int argc, char **argv)
     if (getenv("HOST_LOADS") && !dlopen(getenv("HOST_LOADS"), RTLD_NOW | RTLD_LOCAL))
         return 1;
     for (int round = 0; round < 2; round++) {
-        void *library = dlopen(path, RTLD_NOW);
+        /* by a relative path, from a folder that is left then */
+        if (chdir(argv[1]))
+            return 1;
+        void *library = dlopen(path + strlen(argv[1]) + 1, RTLD_NOW);
+        if (chdir("/"))
+            return 1;
         if (!library) {
             fprintf(stderr, "%s\n", dlerror());
             return 2;

@@ -155,6 +155,40 @@ print("done")
     assert in_a_process(script, pendulum, arms).stdout == "done\n"
 
 
+def test_instances_in_threads(pendulum):
+    """Made, driven and freed at the same time: they do not disturb each other."""
+    script = """
+import ctypes, sys
+from concurrent.futures import ThreadPoolExecutor
+from fmpy import fmi2
+from fmu_export.host import Instance, Unpacked
+with Unpacked(sys.argv[1]) as unpacked, Instance(unpacked) as first:
+    library, guid = first.dll, unpacked.description.guid.encode()
+    library.fmi2Instantiate.restype = ctypes.c_void_p
+    place = (unpacked.folder / "resources").as_uri().encode()
+    def drive(k):
+        heard = []
+        callbacks = fmi2.fmi2CallbackFunctions()
+        callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(lambda *words: heard.append(words[2]))
+        unit = ctypes.c_void_p(library.fmi2Instantiate(b"x", 1, guid, place, ctypes.byref(callbacks), 0, 0))
+        assert unit.value
+        real, one, value = ctypes.c_double, (ctypes.c_uint * 1)(1), (ctypes.c_double * 1)()
+        assert library.fmi2SetupExperiment(unit, 0, real(0), real(0), 0, real(0)) == 0
+        assert library.fmi2EnterInitializationMode(unit) == library.fmi2ExitInitializationMode(unit) == 0
+        for j in range(20):
+            assert library.fmi2DoStep(unit, real(0.01 * j), real(0.01), 1) == 0
+            assert library.fmi2GetReal(unit, one, 1, value) == 0
+        if k % 3 == 0:
+            one[0] = 9999
+            assert library.fmi2GetReal(unit, one, 1, value) == 3 and heard == [3]
+        library.fmi2FreeInstance(unit)
+        return value[0]
+    with ThreadPoolExecutor(8) as pool:
+        print(len(set(pool.map(drive, range(200)))))
+"""
+    assert in_a_process(script, pendulum).stdout == "1\n"
+
+
 def test_a_library_that_is_unloaded_and_loaded_again(pendulum):
     """By a host that is Python, from one folder and from another with the same file names."""
     script = """
