@@ -338,7 +338,7 @@ class Machine:
             raise self._failed(stepper.t, stepper.why)
 
     def _failed(self, t: float, why: str) -> SimulationError:
-        self.reached = t
+        self.reached = max(t, self.t)
         try:
             self.model.check_custom()
         except Exception as error:
