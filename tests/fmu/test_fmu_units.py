@@ -243,7 +243,7 @@ def test_parameters_that_are_tunable(folder):
         ]
         # a value that cannot be is not taken, and the unit goes on with what it has
         assert instance.status("setReal", instance.references(["mass"]), [-1.0]) == DISCARD
-        assert "set mass: " in instance.messages[-1][2]
+        assert "fmi2SetReal: mass: " in instance.messages[-1][2]
         assert instance.getReal(instance.references(["mass"])) == [7.0]
         assert instance.getReal(out) == ends[2]
         assert instance.step(0.4, 0.01) == OK
