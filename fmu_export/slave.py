@@ -312,7 +312,7 @@ class Slave(Fmi2Slave):
         try:
             # the master's time, so that nothing drifts
             machine.step(t, size, slopes)
-        except Exception as error:
+        except (LiegeoError, ArithmeticError) as error:
             self._stop_early(t, size, slopes, error)
         else:
             block.time = t + size

@@ -855,6 +855,23 @@ def test_a_step_that_fails_on_the_way(folder, method):
         assert instance.getRealStatus(fmi2LastSuccessfulTime) == reached
 
 
+def test_what_nobody_expected(instance, monkeypatch):
+    """An exception that is no failure of a step is an error, with its traceback; a state before goes on."""
+    instance.initialise(0.0, 2.0)
+    state = instance.getFMUstate()
+
+    def step(*given):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(slave.Machine, "step", step)
+        assert instance.step(0.0, 0.01) == ERROR
+    assert "fmi2DoStep: the disk is full" in instance.messages[-1][2]
+    assert "Traceback" in instance.messages[-1][2]
+    instance.setFMUstate(state)
+    assert instance.step(0.0, 0.01) == OK
+
+
 def test_wrong_parameters_are_told(pendulum):
     for values, words in (
         ({"length": -1.0}, "must be ≥ 1 mm"),
