@@ -132,7 +132,7 @@ def _forget(here):
 
 
 def _base():
-    """The class of slaves; one instance at a time, whichever unit it is of, and what was found is not looked for again."""
+    """The class of slaves, for one instance at a time of whichever unit; what was found is not looked for again."""
     lock, known = sys.__dict__.setdefault("_liegeo_units", (threading.RLock(), set()))
     with lock:
         if "{digest}" not in known:

@@ -141,8 +141,11 @@ def _kind(variable: Variable) -> Kind:
     return kind
 
 
-def _guarded(instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Nothing leaves a method; if something would, the answer is `instead` of its arguments."""
+def _guarded(function: str, instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Nothing leaves a method; if something would, the answer is `instead` of its arguments.
+
+    `function` is what the host has called, as far as that is known here.
+    """
 
     def decorate(method: Callable[..., T]) -> Callable[..., T]:
         @functools.wraps(method)
@@ -150,7 +153,8 @@ def _guarded(instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable
             try:
                 return method(self, *arguments)
             except BaseException as error:
-                self._answer(ERROR, f"{method.__name__}: {error}", traceback.format_exc())
+                text = f"{function}: {error}" if function else str(error)
+                self._answer(ERROR, text, traceback.format_exc())
                 return instead(*arguments)
 
         return guarded
@@ -227,7 +231,7 @@ class Slave(Fmi2Slave):
 
     # ---- what the guard asks for
 
-    @_guarded(lambda *_: None)
+    @_guarded("", lambda *_: None)
     def set_integer(self, references: list[int], values: list[int]) -> None:
         """The address of the shared block, in two halves: units have no variables of type Integer."""
         low, high = (value % 2**32 for value in values)
@@ -241,7 +245,7 @@ class Slave(Fmi2Slave):
         block.values, block.kinds = self._values.ctypes.data, self._kinds.ctypes.data
         block.status, self._block = OK, block
 
-    @_guarded(lambda references: [0] * len(references))
+    @_guarded("", lambda references: [0] * len(references))
     def get_integer(self, references: list[int]) -> list[int]:
         """Something for the guard; arguments and answers are in the block."""
         ask = references[0] - CHANNEL
@@ -284,11 +288,11 @@ class Slave(Fmi2Slave):
     def setup_experiment(self, start: float, stop: float | None = None, tolerance: float | None = None) -> None:
         """The library calls it as initialisation begins; the guard has put the times into the block."""
 
-    @_guarded(lambda *_: None)
+    @_guarded("fmi2EnterInitializationMode", lambda *_: None)
     def enter_initialization_mode(self) -> None:
         self._machine = None
 
-    @_guarded(lambda *_: None)
+    @_guarded("fmi2ExitInitializationMode", lambda *_: None)
     def exit_initialization_mode(self) -> None:
         self._refresh(True)
         machine = self._moving()
@@ -298,7 +302,7 @@ class Slave(Fmi2Slave):
     def terminate(self) -> None:
         """There is nothing to do."""
 
-    @_guarded(lambda *_: True)
+    @_guarded("fmi2DoStep", lambda *_: True)
     def do_step(self, t: float, size: float) -> bool:
         block, machine = self._block, self._moving()
         # outputs that the host read after the step before it will read again
@@ -308,7 +312,7 @@ class Slave(Fmi2Slave):
         try:
             # the master's time, so that nothing drifts
             machine.step(t, size, slopes)
-        except Exception as error:
+        except (LiegeoError, ArithmeticError) as error:
             self._stop_early(t, size, slopes, error)
         else:
             block.time = t + size
@@ -324,7 +328,7 @@ class Slave(Fmi2Slave):
                 machine.step(t, machine.reached - t, slopes)
         self._block.time = machine.t
         details = "" if isinstance(error, LiegeoError) else traceback.format_exc()
-        self._answer(DISCARD, f"doStep from {t:g} s, {size:g} s long, is discarded: {error}", details)
+        self._answer(DISCARD, f"fmi2DoStep: the step from {t:g} s, {size:g} s long, is discarded: {error}", details)
 
     def _show_early(self, computed: bool) -> None:
         """The outputs, before they are asked for; if that fails, whoever asks will know."""
@@ -469,7 +473,7 @@ class Slave(Fmi2Slave):
 
     # ---- strings and parameters
 
-    @_guarded(lambda references: [""] * len(references))
+    @_guarded("fmi2GetString", lambda references: [""] * len(references))
     def get_string(self, references: list[int]) -> list[str]:
         variables, out = self.unit.variables, []
         for reference in references:
@@ -477,14 +481,14 @@ class Slave(Fmi2Slave):
             out.append(text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " "))
         return out
 
-    @_guarded(lambda *_: None)
+    @_guarded("fmi2SetString", lambda *_: None)
     def set_string(self, references: list[int], values: list[str]) -> None:
         for reference, value in zip(references, values, strict=True):
             self._strings[reference] = self._set[reference] = value
         self._machine = None
         self._block.fresh = 0
 
-    @_guarded(lambda *_: None)
+    @_guarded("fmi2SetReal", lambda *_: None)
     def set_real(self, references: list[int], values: list[float]) -> None:
         """Parameters, and inputs that are set together with them; all or none."""
         block, variables = self._block, self.unit.variables
@@ -498,7 +502,7 @@ class Slave(Fmi2Slave):
             except LiegeoError as error:
                 self._set = before
                 names = ", ".join(variables[reference].name for reference in references)
-                return self._answer(DISCARD, f"set {names}: {error}")
+                return self._answer(DISCARD, f"fmi2SetReal: {names}: {error}")
         else:
             self._machine = None
         self._values[references] = values
@@ -520,7 +524,7 @@ class Slave(Fmi2Slave):
 
     # ---- state
 
-    @_guarded(lambda *_: {"wrong": "it was not saved, because that failed"})
+    @_guarded("fmi2GetFMUstate", lambda *_: {"wrong": "it was not saved, because that failed"})
     def _get_fmu_state(self) -> dict[str, Any]:
         block = self._block
         if Mode.STEPPING <= block.mode < Mode.BROKEN:
@@ -536,13 +540,13 @@ class Slave(Fmi2Slave):
             "machine": None if self._machine is None else self._machine.snapshot(),
         }
 
-    @_guarded(lambda *_: None)
+    @_guarded("fmi2SetFMUstate", lambda *_: None)
     def _set_fmu_state(self, state: Mapping[str, Any]) -> None:
         block = self._block
         if "wrong" in state:
-            raise InputError(f"setFMUstate: {state['wrong']}.")
+            raise InputError(f"{state['wrong']}.")
         if state["guid"] != self.guid:
-            raise InputError(f"setFMUstate: the state is of unit {state['guid']}, this one is {self.guid}.")
+            raise InputError(f"the state is of unit {state['guid']}, this one is {self.guid}.")
         experiment = [block.start, block.stop, block.tolerance]
         # by the same parameters and times it is the same machine
         same = (

@@ -243,7 +243,7 @@ def test_parameters_that_are_tunable(folder):
         ]
         # a value that cannot be is not taken, and the unit goes on with what it has
         assert instance.status("setReal", instance.references(["mass"]), [-1.0]) == DISCARD
-        assert "set mass: " in instance.messages[-1][2]
+        assert "fmi2SetReal: mass: " in instance.messages[-1][2]
         assert instance.getReal(instance.references(["mass"])) == [7.0]
         assert instance.getReal(out) == ends[2]
         assert instance.step(0.4, 0.01) == OK
@@ -853,6 +853,23 @@ def test_a_step_that_fails_on_the_way(folder, method):
         assert instance.step(0.0625, reached - 0.0625) == OK
         assert instance.getReal(out) == here
         assert instance.getRealStatus(fmi2LastSuccessfulTime) == reached
+
+
+def test_what_nobody_expected(instance, monkeypatch):
+    """An exception that is no failure of a step is an error, with its traceback; a state before goes on."""
+    instance.initialise(0.0, 2.0)
+    state = instance.getFMUstate()
+
+    def step(*given):
+        raise OSError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(slave.Machine, "step", step)
+        assert instance.step(0.0, 0.01) == ERROR
+    assert "fmi2DoStep: the disk is full" in instance.messages[-1][2]
+    assert "Traceback" in instance.messages[-1][2]
+    instance.setFMUstate(state)
+    assert instance.step(0.0, 0.01) == OK
 
 
 def test_wrong_parameters_are_told(pendulum):
