@@ -17,10 +17,12 @@ Set LIEGEO_CACHE_DIR to choose the folder, NUMBA_DISABLE_JIT=1 to run every kern
 from __future__ import annotations
 
 import contextlib
+import copy
 import ctypes
 import functools
 import gc
 import hashlib
+import importlib
 import os
 import pickle
 import re
@@ -83,18 +85,23 @@ _SEAL = hashlib.sha256().digest_size
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": {"contract"}, "_nrt": False, "forceinline": True}
 
 
-def kernel(function: Callable[..., Any] | None = None, *, name: str | None = None, **options: Any) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, name: str | None = None, apart: bool = False, **options: Any
+) -> Any:
     """Compile `function` for the types it is called with, once, and keep the result on disk.
 
-    `name` labels the cache file of a function made by a factory.  Other options go to Numba: `forceinline=False` for a
-    large or rarely called kernel, `inline="always"` for one that returns a slice.
+    `name` labels the cache file of a function made by a factory.  `apart`: other kernels do not take its code in but
+    jump to its entry, so that a large one is not translated again for each; it must stand in its module under its name.
+    Other options go to Numba: `forceinline=False` for a large or rarely called kernel, `inline="always"` for one that
+    returns a slice.
     """
     if function is None:
-        return functools.partial(kernel, name=name, **options)
+        return functools.partial(kernel, name=name, apart=apart, **options)
     if numba.config.DISABLE_JIT:
         return function
     dispatcher = _Kernel(function, targetoptions={"nopython": True, "boundscheck": None} | _OPTIONS | options)
     dispatcher._cache = _ContentCache(function, name or "")
+    dispatcher.apart = apart
     return dispatcher
 
 
@@ -300,12 +307,19 @@ def announce() -> None:
         sys.stderr.flush()
 
 
+# Kernels that machine code jumps to: module, name and argument types of each.
+_Jumps = frozenset[tuple[str, str, tuple[Any, ...]]]
+
+
 class _Lowered(JITCodeLibrary):
     """A kernel in LLVM's language, with all that it calls, for others to take in: no machine code."""
+
+    jumps: _Jumps = frozenset()
 
     def finalize(self) -> None:
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
+            self.jumps |= getattr(library, "jumps", frozenset())
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         # inlines what must be, and cleans up a little, so that what is taken in by many is small
         passes, builder = self._codegen._module_pass_manager(
@@ -313,6 +327,15 @@ class _Lowered(JITCodeLibrary):
         )
         passes.run(self._final_module, builder)
         self._finalized = True
+
+
+class _Entry(JITCodeLibrary):
+    """Machine code of a kernel and all that it took in."""
+
+    def _optimize_final_module(self) -> None:
+        # Once: Numba does it twice, so that it finds reference counts to remove in between, and here are none.
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
 
 class _Lowering(Compiler):
@@ -331,12 +354,17 @@ class _Kernel(CPUDispatcher):
     def __init__(self, py_func: Callable[..., Any], *others: Any, **options: Any) -> None:
         super().__init__(py_func, *others, **options, pipeline_class=_Lowering)
         self._cache = _ContentCache(py_func, "")
+        self.apart = False
         self.entries: dict[tuple[Any, ...], CompileResult] = {}
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """For Numba: another kernel calls this one."""
         signature, args = self._compiler.fold_argument_types(args, kws)
-        self._lower(tuple(args), keep=True)
+        lowered = self._lower(tuple(args), keep=True)
+        # now, for if it is not one of ours nobody provides them later
+        _provide_jumps(lowered.library.jumps)
+        if self.apart:
+            self.provide(tuple(args))
         name = self.py_func.__name__
         template = typing.make_concrete_template(f"CallTemplate({name})", name, self.nopython_signatures)
         return template, signature, args, {}
@@ -359,6 +387,9 @@ class _Kernel(CPUDispatcher):
                 entry = self._load_entry(args) or self._make_entry(args)
         self.entries[args] = entry
         self._insert([a._code for a in args], entry.entry_point, False)
+        if self.apart:
+            place = entry.library.get_pointer_to_function(entry.fndesc.llvm_func_name)
+            binding.add_symbol(self._cache.symbol(args, entry.codegen), place)
 
     def _load_entry(self, args: tuple[Any, ...]) -> CompileResult | None:
         entry = self._cache.load_entry(args, self.targetctx)
@@ -379,28 +410,43 @@ class _Kernel(CPUDispatcher):
                         with self._compiling(args):
                             lowered = self._compiler.compile(args, None)
                     except ForceLiteralArg as error:
-                        raise error.bind_fold_arguments(
+                        # of Numba's protocol
+                        raise error.bind_fold_arguments(  # pragma: no cover
                             lambda args, kws: self._compiler.fold_argument_types(args, kws)[1]
                         ) from None
                     if keep:
                         self._cache.save_lowered(args, lowered)
                 # what Numba knows a callee by; its own is the function that Python calls
                 lowered = lowered._replace(entry_point=object())
-                self.targetctx.insert_user_function(lowered.entry_point, lowered.fndesc, [lowered.library])
                 self.overloads[args] = lowered
+                seen = self._seen_from_outside(args, lowered) if self.apart else (lowered.fndesc, lowered.library)
+                self.targetctx.insert_user_function(lowered.entry_point, seen[0], [seen[1]])
             return self.overloads[args]
+
+    def _seen_from_outside(self, args: tuple[Any, ...], lowered: CompileResult) -> tuple[Any, _Lowered]:
+        """What others know of one that stands apart: the name of a symbol, and what is needed so that it is there."""
+        fndesc = copy.copy(lowered.fndesc)
+        fndesc.mangled_name, fndesc.inline = self._cache.symbol(args, lowered.codegen), False
+        library = _Lowered(lowered.codegen, fndesc.mangled_name)
+        module = library.create_ir_module(fndesc.mangled_name)
+        self.targetctx.declare_function(module, fndesc)
+        library._final_module, library._finalized = binding.parse_assembly(str(module)), True
+        library.jumps = frozenset({(self.py_func.__module__, self.py_func.__name__, args)})
+        return fndesc, library
 
     def _make_entry(self, args: tuple[Any, ...]) -> CompileResult:
         """Lower, optimise, translate, wrap for Python, and keep."""
         with self._compiling(args), _no_collection():
-            entry = self._wrap(self._lower(args, keep=False))
-        self._cache.save(args, entry.codegen, "entry", entry._reduce())
+            lowered = self._lower(args, keep=self.apart)
+            _provide_jumps(lowered.library.jumps)
+            entry = self._wrap(lowered)
+        self._cache.save(args, entry.codegen, "entry", (lowered.library.jumps, entry._reduce()))
         return entry
 
     def _wrap(self, lowered: CompileResult) -> CompileResult:
         """Machine code that Python can call."""
         context, fndesc, environment = self.targetctx, lowered.fndesc, lowered.environment
-        library = context.codegen().create_library(fndesc.qualname)
+        library = _Entry(context.codegen(), fndesc.qualname)
         library.enable_object_caching()
         lowered.library._ensure_finalized()
         library._reload_init.update(lowered.library._reload_init)
@@ -411,6 +457,12 @@ class _Kernel(CPUDispatcher):
         for referenced in entry._find_referenced_environments():
             library.codegen.set_env(referenced.env_name, referenced)
         return entry
+
+
+def _provide_jumps(jumps: _Jumps) -> None:
+    """Before machine code is loaded, what it jumps to must be there."""
+    for module, name, args in jumps:
+        getattr(importlib.import_module(module), name).provide(args)
 
 
 @contextlib.contextmanager
@@ -439,15 +491,20 @@ class _ContentCache:
         return str(cache_folder(self._module))
 
     def load_entry(self, args: tuple[Any, ...], context: Any) -> CompileResult | None:
-        parts = self._load(args, context, "entry")
-        return None if parts is None else CompileResult._rebuild(context, *parts)
+        found = self._load(args, context, "entry")
+        if found is None:
+            return None
+        jumps, parts = found
+        _provide_jumps(jumps)
+        return CompileResult._rebuild(context, *parts)
 
     def load_lowered(self, args: tuple[Any, ...], context: Any) -> CompileResult | None:
         parts = self._load(args, context, "lowered")
         if parts is None:
             return None
-        bitcode, fndesc, environment, signature = parts
+        bitcode, jumps, fndesc, environment, signature = parts
         library = _Lowered(context.codegen(), fndesc.qualname)
+        library.jumps = jumps
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalized = True
         return compile_result(
@@ -487,7 +544,14 @@ class _ContentCache:
         lowered.library._ensure_finalized()
         # of no more use, and not to be pickled
         lowered.fndesc.typemap = lowered.fndesc.calltypes = None
-        parts = (lowered.library._final_module.as_bitcode(), lowered.fndesc, lowered.environment, lowered.signature)
+        library = lowered.library
+        parts = (
+            library._final_module.as_bitcode(),
+            library.jumps,
+            lowered.fndesc,
+            lowered.environment,
+            lowered.signature,
+        )
         self.save(args, lowered.codegen, "lowered", parts)
 
     def _load(self, args: tuple[Any, ...], context: Any, kind: str) -> tuple[Any, ...] | None:
@@ -517,10 +581,16 @@ class _ContentCache:
             with contextlib.suppress(OSError):
                 temporary.unlink()
 
+    def symbol(self, args: tuple[Any, ...], codegen: Any) -> str:
+        """The name by which machine code finds the entry, the same in every process."""
+        return f"liegeo.{self._label}-{self._digest(args, codegen)}"
+
     def _path(self, args: tuple[Any, ...], codegen: Any, kind: str) -> Path:
+        return cache_folder(self._module) / f"{self._label}-{self._digest(args, codegen)}.{kind}"
+
+    def _digest(self, args: tuple[Any, ...], codegen: Any) -> str:
         parts = (self.identity, repr(args), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
-        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-        return cache_folder(self._module) / f"{self._label}-{digest}.{kind}"
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
 def _make_folder(folder: Path) -> None:

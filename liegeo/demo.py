@@ -11,6 +11,7 @@ import io
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -126,25 +127,28 @@ def run(folder: Path, progress: bool | None = None) -> Demo:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--folder: {folder} is a file, expected a folder. Give another name.")
     folder.mkdir(parents=True, exist_ok=True)
-    with _compiling_aside():
-        with reports.compile_time() as before:
-            mechanism = settled(folder / "arm.yaml")
-            controller = Controller(mechanism.compile(), mechanism.state())
+    with _compiling_aside(), reports.compile_time() as compiled:
+        mechanism = settled(folder / "arm.yaml")
+        controller = Controller(mechanism.compile(), mechanism.state())
         began = time.perf_counter()
         with reports.compile_time() as during:
             options = {"t_end": END, "output": 4 * STEP, "step": STEP, "progress": progress}
             result = mechanism.simulate(inputs=controller, **options)
         wall = time.perf_counter() - began
-    data = reports.run_data(result, sum(during), wall) | {"compile_seconds": sum(before) + sum(during)}
-    files = [
-        folder / "arm.yaml",
-        result.to_csv(folder / "arm.csv"),
-        write_whole(folder / "arm.png", lambda file: file.write(_picture(result, controller))),
-        write_page(result, folder / "arm.html", traces=TIP, plots=["*.angle", "*_motor.input"], title="Flexible arm"),
-    ]
-    units, made = cosimulate(mechanism, controller, folder)
-    sentences = _sentences(result, controller, units)
-    return Demo(result, units, data, sentences, (*files, *made), files[-1])
+        data = reports.run_data(result, sum(during), wall)
+        files = [
+            folder / "arm.yaml",
+            result.to_csv(folder / "arm.csv"),
+            write_whole(folder / "arm.png", lambda file: file.write(_picture(result, controller))),
+            _page(result, folder / "arm.html"),
+        ]
+        units, made = cosimulate(mechanism, controller, folder)
+        sentences = _sentences(result, controller, units)
+    return Demo(result, units, data | {"compile_seconds": sum(compiled)}, sentences, (*files, *made), files[-1])
+
+
+def _page(result: Result, file: Path) -> Path:
+    return write_page(result, file, traces=TIP, plots=["*.angle", "*_motor.input"], title="Flexible arm")
 
 
 def is_first_run() -> bool:
@@ -170,8 +174,16 @@ def _compiling_aside() -> Iterator[None]:
 
 
 def warm_up() -> None:
-    """One step: compiles the kernels of a run."""
-    load(shipped.find(MODEL)).simulate(t_end=STEP, step=STEP, inputs=lambda t, state: {}, progress=False)
+    """One step of everything but what the demo begins with: compiles the kernels of the run and of the units."""
+    import fmu_export
+
+    mechanism = load(shipped.find(MODEL))
+    result = mechanism.simulate(t_end=STEP, step=STEP, inputs=lambda t, state: {}, progress=False)
+    reports.run_data(result)
+    deflection(result)
+    with tempfile.TemporaryDirectory() as folder:
+        _page(result, Path(folder) / "arm.html")
+        fmu_export.run(fmu_export.build(mechanism, Path(folder) / "arm.fmu", step=STEP, interval=STEP), STEP)
 
 
 def settled(file: Path) -> Mechanism:

@@ -11,7 +11,7 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import types
+from numba import typeof, types
 from numpy.typing import NDArray
 
 from liegeo._jit import address, invoke, invoke_number, kernel, provide
@@ -25,6 +25,8 @@ _I = types.Array(types.int64, 1, "C", readonly=True)
 _F = types.Array(types.float64, 1, "C", readonly=True)
 _V = types.Array(types.float64, 1, "C")
 _T = types.float64
+# Scratch of a step: rows of numbers.
+_ROWS = types.Array(types.float64, 2, "C")
 
 _ARGUMENTS = {
     "acceleration": (_I, _F, _T, _V, _V, _V, _V),
@@ -121,10 +123,14 @@ class Recorder:
         return getattr(self.kernels, name)
 
 
-def addresses(dynamics: Dynamics, used: frozenset[str]) -> NDArray[np.int64]:
-    """Where the compiled kernels of a system are; 0 for those that nobody uses."""
+def addresses(dynamics: Dynamics, used: frozenset[str], *beside: tuple[Any, Any]) -> NDArray[np.int64]:
+    """Where the compiled kernels of a system are; 0 for those that nobody uses.
+
+    What will be needed `beside` them, kernels with their argument types, is compiled too: two processes that have both
+    lists before them share the work.
+    """
     out = np.zeros(_SIZE, np.int64)
-    provide((getattr(dynamics, name), _ARGUMENTS[name]) for name in Dynamics._fields if name in used)
+    provide([*beside, *((getattr(dynamics, name), _ARGUMENTS[name]) for name in Dynamics._fields if name in used)])
     for k, name in enumerate(Dynamics._fields):
         if name in used:
             out[k] = _address(name, getattr(dynamics, name))
@@ -147,10 +153,23 @@ def _address(name: str, function: Any) -> int:
     return place
 
 
+def loop_arguments(layout: NDArray[np.int64], coefficients: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """How the loop of a method of fixed step sees what `Stepper.record` gives it; elements have this shape."""
+    element, elements = (types.Array(types.float64, len(shape) + more, "C") for more in (0, 1))
+    data = typeof(layout), _I, _F, typeof(coefficients), _T, element, _T, types.int64, types.int64
+    return (*data, _V, _ROWS, _ROWS, element, element, elements)
+
+
 def data_of(
-    system: System | None, workspaces: int = 1, used: frozenset[str] = frozenset({"acceleration"})
+    system: System | None,
+    workspaces: int = 1,
+    used: frozenset[str] = frozenset({"acceleration"}),
+    *beside: tuple[Any, Any],
 ) -> tuple[NDArray[np.int64], Array, Array]:
-    """I with the addresses of the kernels `used`, F, and fresh scratch W, so many times what the system needs."""
+    """I with the addresses of the kernels `used`, F, and fresh scratch W, so many times what the system needs.
+
+    `beside` as in `addresses`.
+    """
     if system is None:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
     missing = sorted(name for name in used if getattr(system.dynamics, name) is None)
@@ -161,7 +180,7 @@ def data_of(
         )
     ints, floats = system.ints, system.floats.copy()
     if system.compiled:
-        ints = np.concatenate([ints, addresses(system.dynamics, used)])
+        ints = np.concatenate([ints, addresses(system.dynamics, used, *beside)])
     ints.setflags(write=False)
     floats.setflags(write=False)
     return ints, floats, np.full(workspaces * system.work, np.nan)

@@ -14,7 +14,7 @@ from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import calls, conserving, constrained, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.calls import Scratch, data_of
+from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
@@ -229,8 +229,9 @@ class Stepper:
         group, system = problem.group, problem.system
         self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._I, self._F, W = data_of(system, method.workspaces, used)
         self._coefficients = method.coefficients
+        loop = self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape)
+        self._I, self._F, W = data_of(system, method.workspaces, used, loop)
         rows, self._kept = method.scratch(group.dim)
         self._scratch = Scratch(method, W, rows, group.dim)
         self._u = np.empty((2, group.dim))

@@ -55,7 +55,7 @@ from liegeo.kernels.spatial import (
 _ROUND_OFF = 1e-14
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def forward_dynamics(I, F, q, v, u, W, out):
     """out = v̇; returns 0, or where the matrix is singular: 2i + 1 at the joint, 2i + 2 at the modes of body i."""
     # Body by body, not pass by pass: what is read of a body is still in the cache for what follows.  Force elements

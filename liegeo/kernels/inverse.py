@@ -23,7 +23,7 @@ from liegeo.kernels.kinematics import body_pose, body_velocity
 from liegeo.kernels.spatial import add, dot, inertia_apply, plus, put, six, sum_columns, times, wrench_inward
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def inverse_dynamics(I, F, q, v, a, W, out):
     """out = the generalised forces that give the accelerations a, beside the inputs, which stand behind them in a.
 

@@ -34,7 +34,7 @@ _ROUND_OFF = 1e-11
 _NOTHING = 1e-24
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def forward_dynamics(I, F, q, v, u, W, out):
     """out = v̇ of (1); multipliers at LAMBDA.  Returns as articulated.forward_dynamics."""
     status = articulated.forward_dynamics(I, F, q, v, u, W, out)
@@ -51,7 +51,7 @@ def forward_dynamics(I, F, q, v, u, W, out):
     return status
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def inverse_dynamics(I, F, q, v, a, W, out):
     """inverse.inverse_dynamics, less Jᵀλ with the multipliers that stand at LAMBDA; residuals at PHI."""
     poses(I, F, q, W)

@@ -409,7 +409,9 @@ def test_every_raise_is_reached():
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
         for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Raise) and "pragma: no cover" not in lines[node.lineno - 1]:
+            # one without an error of its own passes on what came
+            own = isinstance(node, ast.Raise) and node.exc is not None
+            if own and "pragma: no cover" not in lines[node.lineno - 1]:
                 wanted[file.name, node.lineno] = ast.unparse(node)[:100]
     assert len(wanted) > 10
 
