@@ -32,7 +32,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import Any
 
 import numba
@@ -56,7 +56,9 @@ from platformdirs import user_cache_path
 COMPILED_PACKAGES = ("lie", "kernels", "integrate")
 
 # What these hold is known from their versions, or from `source_stamp`.
-_KNOWN = ("liegeo.", "llvmlite", "math", "cmath", "numba", "numpy", "scipy")
+_KNOWN = frozenset({"liegeo", "llvmlite", "math", "cmath", "numba", "numpy", "scipy"})
+# Values that are what they look like.
+_CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, np.generic, np.dtype, types.Type)
 
 # A folder of an older version of the sources that nobody has used for this long is deleted.
 _KEEP_SECONDS = 14 * 24 * 3600
@@ -264,37 +266,62 @@ def _imports(text: str) -> list[str]:
     return out
 
 
-def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str:
+def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str | None:
     """A digest of what a function is: its code, the constants it uses, and the functions it calls or closes over.
 
     `source_stamp` covers our own files; this covers a user's functions, and factories that make several from one text.
-    `above` are the functions that led here, so that one that calls itself comes to an end.
+    `above` are the functions that led here, so that one that calls itself comes to an end.  None if the function uses
+    something of which nobody knows whether it will be the same tomorrow.
     """
     code = function.__code__
     above = (*above, function)
-    parts = [function.__module__, function.__qualname__, str(code.co_firstlineno), code.co_code.hex()]
-    parts.append(repr(code.co_consts))
+    parts = [function.__module__, function.__qualname__, str(code.co_firstlineno), _text(code)]
     values = [cell.cell_contents for cell in function.__closure__ or ()]
     for name in code.co_names:
         value = function.__globals__.get(name)
-        if isinstance(value, ModuleType) and not value.__name__.startswith(_KNOWN):
+        if isinstance(value, ModuleType) and not _is_known(value.__name__):
             values += [getattr(value, attribute, None) for attribute in code.co_names]
         else:
             values.append(value)
     for value in values:
-        cache = getattr(value, "_cache", None)
-        # of a function that Numba compiled, the one that was written
-        written = getattr(value, "py_func", value)
-        if isinstance(cache, _ContentCache):
-            parts.append(cache.identity)
-        elif isinstance(value, bool | int | float | complex | str | tuple):
-            parts.append(repr(value))
-        elif isinstance(value, np.ndarray):
-            # Numba builds arrays from outside into the code, as constants
-            parts.append(f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
-        elif isinstance(written, FunctionType) and written not in above and not written.__module__.startswith(_KNOWN):
-            parts.append(_identity(written, above))
+        part = _mark(value, above)
+        if part is None:
+            return None
+        parts.append(part)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def _mark(value: Any, above: tuple[Any, ...]) -> str | None:
+    """What tells a value that a function uses from others; None if nothing does."""
+    cache = getattr(value, "_cache", None)
+    if isinstance(cache, _ContentCache):
+        return cache.identity if cache.lasting else None
+    # of a function that Numba compiled, or that makes code for it, the one that was written
+    written = getattr(value, "py_func", getattr(value, "_defn", value))
+    if isinstance(written, FunctionType):
+        return "" if written in above or _is_known(written.__module__) else _identity(written, above)
+    if isinstance(value, tuple):
+        marks = [_mark(item, above) for item in value]
+        return None if None in marks else f"{type(value).__name__} {marks}"
+    if isinstance(value, np.ndarray):
+        # Numba builds arrays from outside into the code, as constants
+        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
+    if isinstance(value, _CONSTANTS):
+        return f"{type(value).__name__} {value!r}"
+    if isinstance(value, ModuleType | type | BuiltinFunctionType | np.ufunc):
+        return str(value.__name__)
+    return None
+
+
+def _text(code: CodeType) -> str:
+    """What a function was compiled to by Python, with those inside it."""
+    inside = (_text(c) if isinstance(c, CodeType) else f"{type(c).__name__} {c!r}" for c in code.co_consts)
+    return " ".join([code.co_code.hex(), *code.co_names, *inside])
+
+
+def _is_known(module: str | None) -> bool:
+    """Whether `source_stamp`, or the version of a package, says what a module holds."""
+    return (module or "").split(".")[0] in _KNOWN
 
 
 @functools.cache
@@ -315,11 +342,17 @@ class _Lowered(JITCodeLibrary):
     """A kernel in LLVM's language, with all that it calls, for others to take in: no machine code."""
 
     jumps: _Jumps = frozenset()
+    # Whether places in the memory of this process are built into it: of a large array, or of a function of C.
+    fixed: bool = False
 
     def finalize(self) -> None:
+        # before the passes, which turn them into plain numbers
+        self._finalize_dynamic_globals()
+        self.fixed = bool(self._dynamic_globals)
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self.jumps |= getattr(library, "jumps", frozenset())
+            self.fixed |= bool(getattr(library, "fixed", False) or library._dynamic_globals)
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)
         # inlines what must be, and cleans up a little, so that what is taken in by many is small
         passes, builder = self._codegen._module_pass_manager(
@@ -440,7 +473,8 @@ class _Kernel(CPUDispatcher):
             lowered = self._lower(args, keep=self.apart)
             _provide_jumps(lowered.library.jumps)
             entry = self._wrap(lowered)
-        self._cache.save(args, entry.codegen, "entry", (lowered.library.jumps, entry._reduce()))
+        if not lowered.library.fixed:
+            self._cache.save(args, entry.codegen, "entry", (lowered.library.jumps, entry._reduce()))
         return entry
 
     def _wrap(self, lowered: CompileResult) -> CompileResult:
@@ -482,7 +516,10 @@ class _ContentCache:
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
         self._module = function.__module__
-        self.identity = f"{source_stamp(self._module)} {_identity(function)}"
+        identity = _identity(function)
+        #: whether a later process can know that it is the same
+        self.lasting = identity is not None
+        self.identity = f"{source_stamp(self._module)} {identity or uuid.uuid4().hex}"
         self._label = (name or f"{function.__module__}.{function.__qualname__}").replace("<locals>", "")
 
     @property
@@ -542,6 +579,8 @@ class _ContentCache:
 
     def save_lowered(self, args: tuple[Any, ...], lowered: CompileResult) -> None:
         lowered.library._ensure_finalized()
+        if lowered.library.fixed:
+            return
         # of no more use, and not to be pickled
         lowered.fndesc.typemap = lowered.fndesc.calltypes = None
         library = lowered.library
@@ -556,6 +595,8 @@ class _ContentCache:
 
     def _load(self, args: tuple[Any, ...], context: Any, kind: str) -> tuple[Any, ...] | None:
         context.refresh()
+        if not self.lasting:
+            return None
         try:
             content = self._path(args, context.codegen(), kind).read_bytes()
         except OSError:
@@ -569,6 +610,8 @@ class _ContentCache:
         return tuple(pickle.loads(payload))
 
     def save(self, args: tuple[Any, ...], codegen: Any, kind: str, parts: tuple[Any, ...]) -> None:
+        if not self.lasting:
+            return
         path = self._path(args, codegen, kind)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:

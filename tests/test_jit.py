@@ -132,6 +132,94 @@ def test_an_edit_below_is_compiled_anew(tmp_path):
     assert len(after) == 2 * len(before)
 
 
+# Kernels of somebody else's: one that others jump to, one with an array too large to be part of the code, one with a
+# function of C.
+THEIRS = """
+import ctypes, sys
+import numpy as np
+import numba
+from liegeo._jit import kernel
+
+large = np.arange(400_000.0)
+floor = ctypes.CDLL(None).floor
+floor.restype, floor.argtypes = ctypes.c_double, [ctypes.c_double]
+
+@kernel(apart=True, forceinline=False)
+def inner(x):
+    return 2.0 * x
+
+@kernel
+def middle(x):
+    return inner(x) + 1.0
+
+@kernel
+def outer(x):
+    return middle(x) + inner(x)
+
+@kernel
+def look_up(i):
+    return large[i]
+
+@kernel
+def around(i):
+    return look_up(i) + 1.0
+
+@kernel
+def down(x):
+    return floor(x)
+
+@numba.njit
+def plain(x):
+    return middle(x)
+
+sys.stdout.write(str([globals()[name](3) for name in sys.argv[1].split()]))
+"""
+
+
+@compiled_only
+def test_what_stands_apart_is_there_when_somebody_jumps_to_it(tmp_path):
+    """Whoever comes first, from source and from the cache, in kernels and in functions of Numba's own decorator."""
+    (tmp_path / "theirs.py").write_text(THEIRS)
+    for cache in ("one", "two"):
+        for names, wanted in (
+            ("outer", "[13.0]"),
+            ("middle outer inner", "[7.0, 13.0, 6.0]"),
+            ("plain", "[7.0]"),
+            ("outer", "[13.0]"),
+        ):
+            assert _theirs(tmp_path, cache, names) == wanted
+    _theirs(tmp_path, "three", "middle")
+    # `inner` alone has its product in it
+    entry = {path.name.split("-")[0]: path.read_bytes() for path in (tmp_path / "three").rglob("*.entry")}
+    assert entry.keys() == {"theirs.inner", "theirs.middle"}
+    assert b"liegeo.theirs.inner-" in entry["theirs.middle"]
+
+
+@compiled_only
+@pytest.mark.parametrize("name", ["look_up", "around", "down"])
+def test_places_in_memory_are_not_kept(tmp_path, name):
+    """They are others in the next process."""
+    (tmp_path / "theirs.py").write_text(THEIRS)
+    wanted = {"look_up": "[3.0]", "around": "[4.0]", "down": "[3.0]"}[name]
+    for _ in range(2):
+        assert _theirs(tmp_path, "cache", name) == wanted
+    assert not [path for path in entries(tmp_path / "cache") if path.suffix in (".entry", ".lowered")]
+
+
+def _theirs(folder, cache, names):
+    # a module of its own name, which can be imported by it
+    code = "import sys; sys.path.insert(0, sys.argv[2]); import theirs"
+    done = subprocess.run(
+        [sys.executable, "-c", code, names, str(folder)],
+        env=environment(folder / cache),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_plain_python_needs_no_cache(tmp_path):
     assert run(tmp_path, NUMBA_DISABLE_JIT="1") == {"compiled": 0, "result": RESULT}
     assert not entries(tmp_path)
@@ -361,6 +449,39 @@ def test_closures_are_told_apart_by_what_they_close_over(folder):
             multiply = multiply_by(factor)
             assert multiply(10.0) == 10.0 * factor
             assert hits(multiply) == expected_hits
+
+
+@compiled_only
+@pytest.mark.parametrize("numbers", [(np.int64(2), np.int64(3)), (np.float32(2), np.float32(3)), (2, True)])
+def test_numbers_of_any_kind_are_told_apart(folder, numbers):
+    assert [multiply_by(number)(10.0) for number in numbers] == [10.0 * float(number) for number in numbers]
+
+
+@compiled_only
+def test_what_nobody_knows_is_not_kept(folder):
+    """Nor what calls it."""
+    known, unknown = multiply_by(2.0), multiply_by(object())
+    assert [f._cache.lasting for f in (known, call_to(known))] == [True, True]
+    assert [f._cache.lasting for f in (unknown, call_to(unknown))] == [False, False]
+
+
+@compiled_only
+def test_modules_are_known_by_their_whole_name(folder):
+    """mathmodel.py is not math."""
+    results = []
+    for number in (2.0, 3.0):
+        scope = {"__name__": "mathmodel"}
+        exec(f"def f(x):\n    return {number} * x\n", scope)
+        results.append(call_to(numba.njit(scope["f"]))(1.0))
+    assert results == [2.0, 3.0]
+
+
+def call_to(function):
+    @kernel(name="outer")
+    def outer(x):
+        return function(x)
+
+    return outer
 
 
 @compiled_only
