@@ -1,17 +1,12 @@
-"""How liegeo compiles: one decorator, `kernel`, and the on-disk cache behind it.
+"""How liegeo compiles: one decorator, `kernel`; what comes of it is kept on disk by _cache.py.
 
 Numba makes machine code, and a wrapper for Python, of every function that it meets, and optimises a small one anew in
 each that it is inlined into.  Here a kernel that others call is *lowered* only, to LLVM's language; where Python calls
-one, or asks for its address, it becomes an *entry*: optimised once with all that it took in, and translated.  That
-takes two thirds of the time, and gave code that is as fast or faster.
+one, or asks for its address, it becomes an *entry*: optimised once with all that it took in, and translated.  A large
+one that several others call stands *apart*: they jump to its entry.  All that takes a third of the time that Numba
+would, and gave code that is as fast or faster.
 
-Numba's own cache looks only at the file that holds a function.  A kernel that calls another file's kernel has that
-one's code inside it, so after an edit below it would silently run the old mathematics; and two processes that
-fill one index at the same moment can exchange their entries.  Here the name of a cache file is a digest of everything
-that went into it (all kernel sources, Numba, processor, function, argument types): an entry is either right or not
-found, and writing is one atomic rename.
-
-Set LIEGEO_CACHE_DIR to choose the folder, NUMBA_DISABLE_JIT=1 to run every kernel as plain Python.
+Set NUMBA_DISABLE_JIT=1 to run every kernel as plain Python.
 """
 
 from __future__ import annotations
@@ -21,23 +16,12 @@ import copy
 import ctypes
 import functools
 import gc
-import hashlib
 import importlib
-import os
-import pickle
-import re
-import shutil
-import sys
-import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
 from typing import Any
 
 import numba
-import numpy as np
-from filelock import FileLock, Timeout
+from filelock import Timeout
 from llvmlite import binding, ir
 from numba import types
 from numba.core import cgutils, typing
@@ -47,21 +31,10 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.errors import ForceLiteralArg
 from numba.core.event import trigger_event
 from numba.core.registry import CPUDispatcher
-from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 from numba.extending import intrinsic
-from platformdirs import user_cache_path
 
-# Packages whose machine code can end up inside a kernel; missing ones are skipped.  They import with `from`.
-COMPILED_PACKAGES = ("lie", "kernels", "integrate")
-
-# What these hold is known from their versions, or from `source_stamp`.
-_KNOWN = frozenset({"liegeo", "llvmlite", "math", "cmath", "numba", "numpy", "scipy"})
-# Values that are what they look like.
-_CONSTANTS = (bool, int, float, complex, str, bytes, NoneType, np.generic, np.dtype, types.Type)
-
-# A folder of an older version of the sources that nobody has used for this long is deleted.
-_KEEP_SECONDS = 14 * 24 * 3600
+from liegeo._cache import KernelCache
 
 # What `invoke` returns if a user's kernel raised an exception.
 KERNEL_RAISED = -4
@@ -72,12 +45,6 @@ DRIVE_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_double, _DOUBLES, _DOUB
 
 # What `index` promises: far beyond any memory, and a thousand of them do not overflow.
 _LARGEST_OFFSET = 1 << 40
-
-#: Numba's name for the event that it waits for another process, which compiles what is needed here too.
-WAITING = "liegeo:waiting"
-
-# Length of the digest that stands before the content of a cache file.
-_SEAL = hashlib.sha256().digest_size
 
 # contract: a*b + c may become one fused instruction.  No other freedom: NaN, infinities and signs stay exact.
 # numpy error model: a division by zero gives inf, as the rules for kernels allow no exceptions.
@@ -102,7 +69,7 @@ def kernel(
     if numba.config.DISABLE_JIT:
         return function
     dispatcher = _Kernel(function, targetoptions={"nopython": True, "boundscheck": None} | _OPTIONS | options)
-    dispatcher._cache = _ContentCache(function, name or "")
+    dispatcher._cache = KernelCache(function, name or "", f"{apart} {sorted(options.items())}")
     dispatcher.apart = apart
     return dispatcher
 
@@ -209,131 +176,6 @@ else:
     invoke, invoke_number = _make_invoke(types.int64), _make_invoke(types.float64)
 
 
-@functools.cache
-def cache_folder(module: str) -> Path:
-    """The folder of this version of a module's kernels; `liegeo` may be deleted there at any time."""
-    root = Path(os.environ.get("LIEGEO_CACHE_DIR") or user_cache_path("liegeo")) / "kernels"
-    folder = root / source_stamp(module)
-    # as new: `_delete_unused` takes what nobody reads
-    with contextlib.suppress(OSError):
-        os.utime(folder)
-    return folder
-
-
-def is_cold(module: str) -> bool:
-    """Nothing of this version of a module's kernels has been compiled on this machine."""
-    return not numba.config.DISABLE_JIT and not cache_folder(module).exists()
-
-
-@functools.cache
-def source_stamp(module: str) -> str:
-    """A digest of the text of every source file that can end up inside a kernel of this module.
-
-    Of one of ours these are what it imports, and what that imports; of anybody else's, all.
-    """
-    texts = _sources()
-    found, wanted = {"liegeo._jit"}, [module] if module in texts else list(texts)
-    while wanted:
-        name = wanted.pop()
-        if name in texts and name not in found:
-            found.add(name)
-            wanted += _imports(texts[name])
-    digest = hashlib.sha256()
-    for name in sorted(found):
-        digest.update(f"{name}\0{texts[name]}\0".encode())
-    return digest.hexdigest()[:16]
-
-
-@functools.cache
-def _sources() -> dict[str, str]:
-    """The text of every module whose machine code can end up inside a kernel."""
-    package = Path(__file__).parent
-    files = [Path(__file__)]
-    for folder in COMPILED_PACKAGES:
-        files += sorted((package / folder).rglob("*.py"))
-    names = (("liegeo", *file.relative_to(package).with_suffix("").parts) for file in files)
-    return {
-        ".".join(name).removesuffix(".__init__"): file.read_text("utf-8")
-        for name, file in zip(names, files, strict=True)
-    }
-
-
-def _imports(text: str) -> list[str]:
-    """The names of ours that a source may import: modules, and things inside them, which are no modules."""
-    out = []
-    for base, names in re.findall(r"^\s*from (liegeo[\w.]*) import (\([^)]*\)|.*)$", text, re.MULTILINE):
-        out += [base, *(f"{base}.{name}" for name in re.findall(r"\w+", names))]
-    return out
-
-
-def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str | None:
-    """A digest of what a function is: its code, the constants it uses, and the functions it calls or closes over.
-
-    `source_stamp` covers our own files; this covers a user's functions, and factories that make several from one text.
-    `above` are the functions that led here, so that one that calls itself comes to an end.  None if the function uses
-    something of which nobody knows whether it will be the same tomorrow.
-    """
-    code = function.__code__
-    above = (*above, function)
-    parts = [function.__module__, function.__qualname__, str(code.co_firstlineno), _text(code)]
-    values = [cell.cell_contents for cell in function.__closure__ or ()]
-    for name in code.co_names:
-        value = function.__globals__.get(name)
-        if isinstance(value, ModuleType) and not _is_known(value.__name__):
-            values += [getattr(value, attribute, None) for attribute in code.co_names]
-        else:
-            values.append(value)
-    for value in values:
-        part = _mark(value, above)
-        if part is None:
-            return None
-        parts.append(part)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-def _mark(value: Any, above: tuple[Any, ...]) -> str | None:
-    """What tells a value that a function uses from others; None if nothing does."""
-    cache = getattr(value, "_cache", None)
-    if isinstance(cache, _ContentCache):
-        return cache.identity if cache.lasting else None
-    # of a function that Numba compiled, or that makes code for it, the one that was written
-    written = getattr(value, "py_func", getattr(value, "_defn", value))
-    if isinstance(written, FunctionType):
-        return "" if written in above or _is_known(written.__module__) else _identity(written, above)
-    if isinstance(value, tuple):
-        marks = [_mark(item, above) for item in value]
-        return None if None in marks else f"{type(value).__name__} {marks}"
-    if isinstance(value, np.ndarray):
-        # Numba builds arrays from outside into the code, as constants
-        return f"{value.dtype} {value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}"
-    if isinstance(value, _CONSTANTS):
-        return f"{type(value).__name__} {value!r}"
-    if isinstance(value, ModuleType | type | BuiltinFunctionType | np.ufunc):
-        return str(value.__name__)
-    return None
-
-
-def _text(code: CodeType) -> str:
-    """What a function was compiled to by Python, with those inside it."""
-    inside = (_text(c) if isinstance(c, CodeType) else f"{type(c).__name__} {c!r}" for c in code.co_consts)
-    return " ".join([code.co_code.hex(), *code.co_names, *inside])
-
-
-def _is_known(module: str | None) -> bool:
-    """Whether `source_stamp`, or the version of a package, says what a module holds."""
-    return (module or "").split(".")[0] in _KNOWN
-
-
-@functools.cache
-def announce() -> None:
-    """Say once why nothing seems to happen."""
-    if sys.stderr is not None:
-        sys.stderr.write(
-            "liegeo: compiling kernels for this machine, half a minute or more; from then on they come from a cache.\n"
-        )
-        sys.stderr.flush()
-
-
 # Kernels that machine code jumps to: module, name and argument types of each.
 _Jumps = frozenset[tuple[str, str, tuple[Any, ...]]]
 
@@ -386,7 +228,7 @@ class _Kernel(CPUDispatcher):
 
     def __init__(self, py_func: Callable[..., Any], *others: Any, **options: Any) -> None:
         super().__init__(py_func, *others, **options, pipeline_class=_Lowering)
-        self._cache = _ContentCache(py_func, "")
+        self._cache = KernelCache(py_func)
         self.apart = False
         self.entries: dict[tuple[Any, ...], CompileResult] = {}
 
@@ -425,10 +267,43 @@ class _Kernel(CPUDispatcher):
             binding.add_symbol(self._cache.symbol(args, entry.codegen), place)
 
     def _load_entry(self, args: tuple[Any, ...]) -> CompileResult | None:
-        entry = self._cache.load_entry(args, self.targetctx)
-        if entry is not None:
-            self._cache_hits[args] += 1
-        return entry
+        found = self._cache.load(args, self.targetctx, "entry")
+        if found is None:
+            return None
+        jumps, parts = found
+        _provide_jumps(jumps)
+        self._cache_hits[args] += 1
+        return CompileResult._rebuild(self.targetctx, *parts)
+
+    def _load_lowered(self, args: tuple[Any, ...]) -> CompileResult | None:
+        context = self.targetctx
+        found = self._cache.load(args, context, "lowered")
+        if found is None:
+            return None
+        bitcode, jumps, fndesc, environment, signature = found
+        library = _Lowered(context.codegen(), fndesc.qualname)
+        library.jumps = jumps
+        library._final_module = binding.parse_bitcode(bitcode)
+        library._finalized = True
+        return compile_result(
+            typing_context=context.typing_context,
+            target_context=context,
+            library=library,
+            fndesc=fndesc,
+            environment=environment,
+            signature=signature,
+            objectmode=False,
+        )
+
+    def _save_lowered(self, args: tuple[Any, ...], lowered: CompileResult) -> None:
+        library, fndesc = lowered.library, lowered.fndesc
+        library._ensure_finalized()
+        if library.fixed:
+            return
+        # of no more use, and not to be pickled
+        fndesc.typemap = fndesc.calltypes = None
+        parts = library._final_module.as_bitcode(), library.jumps, fndesc, lowered.environment, lowered.signature
+        self._cache.save(args, lowered.codegen, "lowered", parts)
 
     def _compiling(self, args: tuple[Any, ...]) -> Any:
         return trigger_event("numba:compile", data={"dispatcher": self, "args": args, "return_type": None})
@@ -437,7 +312,7 @@ class _Kernel(CPUDispatcher):
         """This function in LLVM's language for these types; `keep` it on disk too."""
         with global_compiler_lock, self._compiling_counter:
             if args not in self.overloads:
-                lowered = self._cache.load_lowered(args, self.targetctx)
+                lowered = self._load_lowered(args)
                 if lowered is None:
                     try:
                         with self._compiling(args):
@@ -448,7 +323,7 @@ class _Kernel(CPUDispatcher):
                             lambda args, kws: self._compiler.fold_argument_types(args, kws)[1]
                         ) from None
                     if keep:
-                        self._cache.save_lowered(args, lowered)
+                        self._save_lowered(args, lowered)
                 # what Numba knows a callee by; its own is the function that Python calls
                 lowered = lowered._replace(entry_point=object())
                 self.overloads[args] = lowered
@@ -509,148 +384,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-class _ContentCache:
-    """What became of one function, each in a file named by a digest of what it was made from."""
-
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self._module = function.__module__
-        identity = _identity(function)
-        #: whether a later process can know that it is the same
-        self.lasting = identity is not None
-        self.identity = f"{source_stamp(self._module)} {identity or uuid.uuid4().hex}"
-        self._label = (name or f"{function.__module__}.{function.__qualname__}").replace("<locals>", "")
-
-    @property
-    def cache_path(self) -> str:
-        """For Numba's statistics."""
-        return str(cache_folder(self._module))
-
-    def load_entry(self, args: tuple[Any, ...], context: Any) -> CompileResult | None:
-        found = self._load(args, context, "entry")
-        if found is None:
-            return None
-        jumps, parts = found
-        _provide_jumps(jumps)
-        return CompileResult._rebuild(context, *parts)
-
-    def load_lowered(self, args: tuple[Any, ...], context: Any) -> CompileResult | None:
-        parts = self._load(args, context, "lowered")
-        if parts is None:
-            return None
-        bitcode, jumps, fndesc, environment, signature = parts
-        library = _Lowered(context.codegen(), fndesc.qualname)
-        library.jumps = jumps
-        library._final_module = binding.parse_bitcode(bitcode)
-        library._finalized = True
-        return compile_result(
-            typing_context=context.typing_context,
-            target_context=context,
-            library=library,
-            fndesc=fndesc,
-            environment=environment,
-            signature=signature,
-            objectmode=False,
-        )
-
-    @contextlib.contextmanager
-    def alone(self, args: tuple[Any, ...], context: Any, patience: float) -> Iterator[None]:
-        """Of all processes only one is in here, for one entry: two would compile the same."""
-        path = self._path(args, context.codegen(), "lock")
-        lock = FileLock(path)
-        try:
-            _make_folder(path.parent)
-            with trigger_event(WAITING):
-                lock.acquire(timeout=patience, poll_interval=0.02)
-        except Timeout:
-            raise
-        except (OSError, NotImplementedError):
-            # A folder that cannot be written, a disk without locks: then both compile.
-            yield
-            return
-        try:
-            yield
-        finally:
-            lock.release()
-            # who waits for it has it open, and does not mind
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-    def save_lowered(self, args: tuple[Any, ...], lowered: CompileResult) -> None:
-        lowered.library._ensure_finalized()
-        if lowered.library.fixed:
-            return
-        # of no more use, and not to be pickled
-        lowered.fndesc.typemap = lowered.fndesc.calltypes = None
-        library = lowered.library
-        parts = (
-            library._final_module.as_bitcode(),
-            library.jumps,
-            lowered.fndesc,
-            lowered.environment,
-            lowered.signature,
-        )
-        self.save(args, lowered.codegen, "lowered", parts)
-
-    def _load(self, args: tuple[Any, ...], context: Any, kind: str) -> tuple[Any, ...] | None:
-        context.refresh()
-        if not self.lasting:
-            return None
-        try:
-            content = self._path(args, context.codegen(), kind).read_bytes()
-        except OSError:
-            if sys.stderr is not None and sys.stderr.isatty():
-                announce()
-            return None
-        seal, payload = content[:_SEAL], content[_SEAL:]
-        # Nothing is unpickled, let alone run, that is not what was written.
-        if hashlib.sha256(payload).digest() != seal:
-            return None
-        return tuple(pickle.loads(payload))
-
-    def save(self, args: tuple[Any, ...], codegen: Any, kind: str, parts: tuple[Any, ...]) -> None:
-        if not self.lasting:
-            return
-        path = self._path(args, codegen, kind)
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            _make_folder(path.parent)
-            payload = dumps(parts)
-            temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
-            temporary.replace(path)
-        except OSError:
-            # A read-only home or a full disk costs a compilation next time, not a result now.
-            with contextlib.suppress(OSError):
-                temporary.unlink()
-
-    def symbol(self, args: tuple[Any, ...], codegen: Any) -> str:
-        """The name by which machine code finds the entry, the same in every process."""
-        return f"liegeo.{self._label}-{self._digest(args, codegen)}"
-
-    def _path(self, args: tuple[Any, ...], codegen: Any, kind: str) -> Path:
-        return cache_folder(self._module) / f"{self._label}-{self._digest(args, codegen)}.{kind}"
-
-    def _digest(self, args: tuple[Any, ...], codegen: Any) -> str:
-        parts = (self.identity, repr(args), repr(codegen.magic_tuple()), numba.__version__, sys.version, str(_OPTIONS))
-        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-
-
-def _make_folder(folder: Path) -> None:
-    if not folder.exists():
-        _delete_unused(folder.parent)
-        folder.mkdir(parents=True, exist_ok=True)
-
-
-def _delete_unused(root: Path) -> None:
-    """Delete the folders of other versions of the sources that nobody used for a fortnight."""
-    if not root.exists():
-        return
-    for folder in root.iterdir():
-        # LIEGEO_CACHE_DIR may hold other people's folders: only names that `source_stamp` makes are ours.
-        if (
-            re.fullmatch("[0-9a-f]{16}", folder.name)
-            and folder.is_dir()
-            and time.time() - folder.stat().st_mtime > _KEEP_SECONDS
-        ):
-            shutil.rmtree(folder, ignore_errors=True)

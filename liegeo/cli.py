@@ -136,7 +136,7 @@ def demo(
     """
     from liegeo import demo as job
     from liegeo import reports
-    from liegeo._jit import announce
+    from liegeo._cache import announce
 
     out = _Output(quiet)
     out.console.print(job.INTRODUCTION)

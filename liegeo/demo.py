@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo import demo_controller, dynamics, reports
-from liegeo._jit import is_cold
+from liegeo._cache import is_cold
 from liegeo.analysis.statics import equilibrium
 from liegeo.errors import InputError
 from liegeo.io import Mechanism, load, save, shipped

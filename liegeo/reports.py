@@ -153,7 +153,7 @@ def compile_time() -> Iterator[list[float]]:
     """Seconds that Numba compiles within, or waits for a process that does; what comes from the cache takes none."""
     from numba.core.event import install_timer
 
-    from liegeo._jit import WAITING
+    from liegeo._cache import WAITING
 
     seconds: list[float] = []
     with install_timer("numba:compile", seconds.append), install_timer(WAITING, seconds.append):

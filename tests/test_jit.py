@@ -20,7 +20,7 @@ from filelock import FileLock
 from numba.core.event import install_recorder
 
 import liegeo
-from liegeo import _jit
+from liegeo import _cache, _jit
 from liegeo._jit import kernel
 
 ROOT = Path(liegeo.__file__).parents[1]
@@ -74,7 +74,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     written = entries(tmp_path)
     assert written
     assert {path.suffix for path in written} == {".entry", ".lowered"}
-    stamps = {_jit.source_stamp(f"liegeo.lie.{module}") for module in ("batch", "rn")}
+    stamps = {_cache.source_stamp(f"liegeo.lie.{module}") for module in ("batch", "rn")}
     assert {path.parent.relative_to(tmp_path / "kernels").as_posix() for path in written} <= stamps
 
     assert run(tmp_path) == {"compiled": 0, "result": RESULT}
@@ -244,7 +244,7 @@ def is_itself(x):
 def folder(tmp_path, monkeypatch):
     """An empty cache of our own."""
     folder = tmp_path / "kernels" / "0123456789abcdef"
-    monkeypatch.setattr(_jit, "cache_folder", lambda module: folder)
+    monkeypatch.setattr(_cache, "cache_folder", lambda module: folder)
     return folder
 
 
@@ -379,21 +379,22 @@ def test_a_lowered_kernel_comes_from_its_file(folder):
 
 
 def test_the_variable_chooses_the_folder(monkeypatch, tmp_path):
-    locate = _jit.cache_folder.__wrapped__
+    locate = _cache.cache_folder.__wrapped__
     monkeypatch.setenv("LIEGEO_CACHE_DIR", str(tmp_path))
-    stamp = _jit.source_stamp("liegeo.lie.so3")
+    stamp = _cache.source_stamp("liegeo.lie.so3")
     assert locate("liegeo.lie.so3") == tmp_path / "kernels" / stamp
     for unset in (lambda: monkeypatch.setenv("LIEGEO_CACHE_DIR", ""), lambda: monkeypatch.delenv("LIEGEO_CACHE_DIR")):
         unset()
-        assert locate("liegeo.lie.so3") == _jit.user_cache_path("liegeo") / "kernels" / stamp
+        assert locate("liegeo.lie.so3") == _cache.user_cache_path("liegeo") / "kernels" / stamp
 
 
 def test_stamp_sees_what_a_module_imports(monkeypatch, tmp_path):
-    """Itself, _jit.py, what it imports and what that imports, in every way to write it; of a stranger everything."""
+    """Itself, what every kernel needs, what it imports and what that imports, however written; of a stranger all."""
     package = tmp_path / "liegeo"
-    for folder in _jit.COMPILED_PACKAGES[:2]:
+    for folder in _cache.COMPILED_PACKAGES[:2]:
         (package / folder).mkdir(parents=True)
     texts = {
+        "_cache.py": "c",
         "_jit.py": "j",
         "lie/__init__.py": "",
         "lie/a.py": "",
@@ -404,12 +405,12 @@ def test_stamp_sees_what_a_module_imports(monkeypatch, tmp_path):
     }
     for name, text in texts.items():
         (package / name).write_text(text)
-    monkeypatch.setattr(_jit, "__file__", str(package / "_jit.py"))
+    monkeypatch.setattr(_cache, "__file__", str(package / "_cache.py"))
     modules = ("liegeo.lie.a", "liegeo.lie.b", "liegeo.kernels.d", "liegeo.kernels.e", "stranger")
 
     def stamps():
-        _jit._sources.cache_clear()
-        return [_jit.source_stamp.__wrapped__(module) for module in modules]
+        _cache._sources.cache_clear()
+        return [_cache.source_stamp.__wrapped__(module) for module in modules]
 
     def changed(name, text):
         before = stamps()
@@ -421,13 +422,14 @@ def test_stamp_sees_what_a_module_imports(monkeypatch, tmp_path):
         assert len(set(stamps())) == len(modules)
         assert changed("cli.py", "no kernels here") == [False] * 5
         assert changed("_jit.py", "k") == [True] * 5
+        assert changed("_cache.py", "k") == [True] * 5
         assert changed("lie/a.py", "new") == [True, True, True, False, True]
         assert changed("lie/c.py", "new") == [False, False, False, True, True]
         assert changed("kernels/d.py", "from liegeo.lie import c\n") == [False, False, True, False, True]
         assert changed("kernels/new.py", "new") == [False, False, False, False, True]
     finally:
         monkeypatch.undo()
-        _jit._sources.cache_clear()
+        _cache._sources.cache_clear()
 
 
 # ------------------------------------------------------------ the decorator
