@@ -3,8 +3,8 @@
 Numba makes machine code, and a wrapper for Python, of every function that it meets, and optimises a small one anew in
 each that it is inlined into.  Here a kernel that others call is *lowered* only, to LLVM's language; where Python calls
 one, or asks for its address, it becomes an *entry*: optimised once with all that it took in, and translated.  A large
-one that several others call stands *apart*: they jump to its entry.  All that takes a third of the time that Numba
-would, and gave code that is as fast or faster.
+one that several others call stands *apart*: they jump to its entry.  All that takes less than half the time, and gave
+code that is as fast or faster.
 
 Set NUMBA_DISABLE_JIT=1 to run every kernel as plain Python.
 """

@@ -230,8 +230,10 @@ class Stepper:
         self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
         self._coefficients = method.coefficients
-        loop = self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape)
-        self._I, self._F, W = data_of(system, method.workspaces, used, loop)
+        # a loop that has run need not be asked for
+        new = getattr(self._loop, "entries", None) == {}
+        beside = [(self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape))] if new else []
+        self._I, self._F, W = data_of(system, method.workspaces, used, *beside)
         rows, self._kept = method.scratch(group.dim)
         self._scratch = Scratch(method, W, rows, group.dim)
         self._u = np.empty((2, group.dim))

@@ -10,7 +10,7 @@ import pytest
 import scipy.interpolate
 
 import liegeo as lg
-from liegeo import dynamics
+from liegeo import dynamics, integrate
 from liegeo import model as lm
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics
@@ -242,3 +242,16 @@ def test_data_carry_only_the_addresses_that_are_used():
     addresses = ints[-len(Dynamics._fields) :]
     assert addresses[0] != 0
     assert not addresses[1:].any()
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+@pytest.mark.parametrize("method", [integrate.RKMK4, integrate.generalised_alpha(0.8)], ids=str)
+def test_a_loop_is_compiled_for_what_it_is_called_with(method):
+    """Stepper asks for it beside the kernels of the system; for other types it would be compiled a second time."""
+    model = pendulum()
+    state = model.state()
+    stepper = integrate.Stepper(integrate.Problem.of(system(model), state.q, state.v, 1.0), method)
+    before = set(stepper._loop.entries)
+    stepper.advance(1e-3, 2)
+    assert len(before) == 1
+    assert set(stepper._loop.entries) == before
