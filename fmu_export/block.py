@@ -95,7 +95,8 @@ class Block(ctypes.Structure):
     )
 
 
-# By the number of a reason, from 1: what was wrong with a call.  {name} is the variable, {type} a type, {mode} words.
+# By the number of a reason, from 1: what was wrong with a call.  {name} is the variable, {what} an argument, a type or
+# a category, {mode} words.
 REASONS = (
     "it is not allowed now: the unit is {mode}.",
     "{what} is NULL.",

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from fmu_export.variables import OUTPUT, PARAMETER, REAL, Variable, base_unit, unit_name, units_of
+from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, REAL, Variable, base_unit, unit_name, units_of
 from liegeo._version import __version__
 
 LOG_CATEGORIES = {
     "logStatusWarning": "what a user should know",
     "logStatusDiscard": "why a step was discarded",
     "logStatusError": "calls that were refused, with tracebacks",
-    "logAll": "all other messages",
+    "logAll": "all messages, also what went well",
 }
 # Of units that people read: how they are shown.
 _DISPLAY = {"rad": ("deg", 57.29577951308232), "rad/s": ("deg/s", 57.29577951308232), "m": ("mm", 1000.0)}
@@ -111,11 +111,11 @@ def _variable(listed: Element, reference: int, variable: Variable) -> None:
             of_type["unit"] = unit_name(variable.unit)
         for key, value in (("min", variable.minimum), ("max", variable.maximum), ("nominal", variable.nominal)):
             if value is not None:
-                of_type[key] = _number(value / variable.factor)
+                of_type[key] = _number(variable.in_unit(value))
     if isinstance(variable.start, str):
         of_type["start"] = variable.start
     elif variable.start is not None:
-        of_type["start"] = _number(variable.start / variable.factor)
+        of_type["start"] = _number(variable.in_unit(variable.start))
     SubElement(SubElement(listed, "ScalarVariable", attributes), variable.type, of_type)
 
 
@@ -129,7 +129,9 @@ def _structure(
         return
     outputs = SubElement(structure, "Outputs")
     at_start = SubElement(structure, "InitialUnknowns")
-    parameters = [index[variable.name] for variable in variables if variable.causality == PARAMETER]
+    # how it integrates says nothing of where it begins
+    known = [variable for variable in variables if variable.causality == PARAMETER and variable.role != INTEGRATOR]
+    parameters = [index[variable.name] for variable in known]
     for variable in shown:
         inputs = sorted(index[name] for name in dependencies[variable.name])
         where = str(index[variable.name])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import tempfile
@@ -14,6 +15,8 @@ from liegeo.errors import InputError, SimulationError
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 _WORDS = ("ok", "warning", "discard", "error", "fatal")
+#: Where all that units say can be read, for what a message leaves out.
+LOGGER = "liegeo.fmu"
 
 
 class Unpacked:
@@ -46,19 +49,25 @@ class Unpacked:
 class Instance:
     """An instance of an unpacked unit: FMI's functions by their names, with statuses; `messages` is its log."""
 
-    def __init__(self, unpacked: Unpacked, name: str = "unit", *, logging: bool = True) -> None:
+    def __init__(self, unpacked: Unpacked, name: str = "unit", *, verbose: bool = True) -> None:
         from fmpy import fmi2
 
         described = unpacked.description
         self.description = described
         self.by_name = {variable.name: variable for variable in described.modelVariables}
         self.messages: list[tuple[int, str, str]] = []
-        self._fmu = fmi2.FMU2Slave(
-            guid=described.guid,
-            unzipDirectory=str(unpacked.folder),
-            modelIdentifier=described.coSimulation.modelIdentifier,
-            instanceName=name,
-        )
+        here = Path.cwd()
+        try:
+            self._fmu = fmi2.FMU2Slave(
+                guid=described.guid,
+                unzipDirectory=str(unpacked.folder),
+                modelIdentifier=described.coSimulation.modelIdentifier,
+                instanceName=name,
+            )
+        except Exception as error:  # bare ones of fmpy: no library for this system, symbols missing
+            # fmpy goes into the folder of the library, and does not come back if loading fails
+            os.chdir(here)
+            raise SimulationError(f"unit '{described.modelName}' cannot be loaded: {error}", None) from None
         # kept alive as long as the instance, which calls it
         self._callbacks = fmi2.fmi2CallbackFunctions()
         self._callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._note)
@@ -66,7 +75,7 @@ class Instance:
         self._callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(fmi2.free)
         self._alive = False
         try:
-            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=logging)
+            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=verbose)
         except Exception:
             raise SimulationError(f"unit '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
         self._alive = True
@@ -76,10 +85,12 @@ class Instance:
             # a format of printf, says the standard
             text = (message or b"").decode("utf-8", "replace").replace("%%", "%")
             self.messages.append((status, (category or b"").decode(), text))
+            logging.getLogger(LOGGER).debug("%s: %s", _WORDS[status], text)
 
     def said(self) -> str:
-        """The messages that are worth a line each."""
-        return "".join(f"\n  {_WORDS[status]}: {text}" for status, _, text in self.messages if status >= WARNING)
+        """The messages that are worth a line each; where in the unit they came from is for those who read logs."""
+        worth = [(status, text.partition("\nTraceback (")[0]) for status, _, text in self.messages if status >= WARNING]
+        return "".join(f"\n  {_WORDS[status]}: {text}" for status, text in worth)
 
     def __enter__(self) -> Self:
         return self

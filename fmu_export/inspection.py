@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -118,7 +119,8 @@ def run(
 ) -> Array:
     """The outputs of a unit at every communication point, as a structured array whose first field is `time`.
 
-    - `t_end`, `start`, `interval`: if not given, those of the unit's default experiment.
+    - `t_end`, `start`, `interval`: if not given, those of the unit's default experiment.  The last step is shorter if
+      they do not fit.
     - `values`: parameters and start values, by name.
     - `inputs`: by name a number, a pair (times, values) with straight lines between, or a function of t; each is
       evaluated where a communication step begins.
@@ -140,7 +142,8 @@ def run(
             _known(unit, name, ("parameter", "input"))
         first = {name: signal(begin) for name, signal in driven.items()}
         unit.initialise(begin, end, {**(values or {}), **first})
-        n = max(1, round((end - begin) / step)) if end > begin else 0
+        # the last step is shorter where they do not end together; round-off is no step
+        n = max(1, math.ceil((end - begin) / step - 1e-6)) if end > begin else 0
         into, refs = unit.references(driven), unit.references(shown)
         table = np.zeros(n + 1, dtype=[("time", np.float64), *((name, np.float64) for name in shown)])
         table[0] = (begin, *unit.getReal(refs))

@@ -211,17 +211,13 @@ class Machine:
             F[at.GRAVITY + axis] = value
         self._restart()
 
-    def set_model(self, mechanism: Mechanism) -> None:
-        """Go on with the numbers of another model of the same structure, from the same state."""
-        other = mechanism.compile()
-        n = len(self.model.floats)
-        if len(other.floats) != n or not np.array_equal(other.fingerprint, self.model.fingerprint):
+    def go_on_from(self, other: Machine) -> None:
+        """Take over from a machine of the same structure with other numbers: its state, and gravity as it is here."""
+        mine, its = self.model, other.model
+        if len(mine.floats) != len(its.floats) or not np.array_equal(mine.fingerprint, its.fingerprint):
             raise InputError("the new value changes what the model consists of; that cannot be while it moves.")
-        gravity = self.model.floats[at.GRAVITY : at.GRAVITY + 3].copy()
-        for F in (_writable(self.model.floats), *self._floats):
-            F[:n] = other.floats
-            F[at.GRAVITY : at.GRAVITY + 3] = gravity
-        if self.model.rows:
+        self.restore({**other.snapshot(), "gravity": mine.floats[at.GRAVITY : at.GRAVITY + 3].copy()})
+        if mine.rows:
             self._follow(self.t)
         self._restart()
 

@@ -46,7 +46,7 @@ from liegeo.model.tree import Tree
 from liegeo.simulation import usual_method
 
 # What the bundled sources import, of all that liegeo needs.
-_NEEDED = ("numpy", "scipy", "numba", "platformdirs", "pydantic", "pyyaml", "pint")
+_NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
 _GUARD = Path(__file__).parent / "guard"
 _TIME = (1980, 1, 1, 0, 0, 0)
 # The oldest Python that liegeo runs on, as pyproject.toml has it.

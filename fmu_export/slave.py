@@ -50,6 +50,7 @@ from fmu_export.variables import (
 from liegeo.errors import InputError, LiegeoError
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
+from liegeo.kernels import layout as at
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -58,11 +59,11 @@ OK, WARNING, DISCARD, ERROR = 0, 1, 2, 3
 _CATEGORIES = {OK: "logAll", WARNING: "logStatusWarning", DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
 #: The file in the resources that has the description of the variables.
 DESCRIPTION = "unit.json"
-_STATE = b"liegeo-state-2\n"
+_STATE = b"liegeo-state-3\n"
 # Different sets of parameters for which the built mechanism is kept.
 _KEPT = 16
-# Change of a parameter for derivatives, as a share of it.
-_CHANGE = 1e-4
+# Change of a parameter for derivatives, as a share of its scale; and what is zero but for round-off.
+_CHANGE, _ZERO = 1e-4, 1e-14
 
 
 class LogMessage(NamedTuple):
@@ -94,6 +95,7 @@ class Unit:
             by_role.setdefault(variable.role, []).append(reference)
         self.inputs = by_role.get(INPUT, [])
         self.outputs = by_role.get(OUTPUT, [])
+        self.parameters = [k for k, v in enumerate(self.variables) if v.causality == PARAMETER and v.type == REAL]
         self.places = [int(self.variables[k].key[0]) for k in self.inputs]
         self.columns = [(self.variables[k].key[0], int(self.variables[k].key[1])) for k in self.outputs]
         self.factors = np.array([self.variables[k].factor for k in self.outputs])
@@ -119,8 +121,8 @@ class Unit:
 
 # By GUID, which stands for the content: hosts unpack one unit into many folders.
 _UNITS: dict[str, Unit] = {}
-# The units of which this process has compiled everything.
-_WARM: set[str] = set()
+# The units, with methods, of which this process has compiled everything that steps call.
+_WARM: set[tuple[str, str]] = set()
 # What went wrong with the bytes of a state, by thread: there is no instance to tell.
 _BYTES = threading.local()
 
@@ -133,7 +135,7 @@ def _kind(variable: Variable) -> Kind:
         kind |= Kind.PARAMETER
     if variable.variability == "tunable":
         kind |= Kind.TUNABLE
-    if variable.role in (INITIAL, INTEGRATOR):
+    if variable.role in (INITIAL, GRAVITY, INTEGRATOR):
         # what is not set follows from the model
         kind |= Kind.DIRECT
     if variable.role == OUTPUT:
@@ -153,7 +155,7 @@ def _guarded(function: str, instead: Callable[..., T]) -> Callable[[Callable[...
             try:
                 return method(self, *arguments)
             except BaseException as error:
-                text = f"{function}: {error}" if function else str(error)
+                text = f"{function}: {_words(error)}" if function else _words(error)
                 self._answer(ERROR, text, traceback.format_exc())
                 return instead(*arguments)
 
@@ -184,32 +186,42 @@ class Slave(Fmi2Slave):
         self._set: dict[int, Any] = {}
         # First and second derivatives of inputs that the next step begins with, in SI; NaN where none is given.
         self._slopes: Array | None = None
+        # Inputs of which it was said that their derivatives are not used.
+        self._told: set[int] = set()
         self._machine: Machine | None = None
+        usual = self.guid, self._settings().method
         try:
             self._warm_up()
         except BaseException as error:
             # The first object may fail: the library then has nothing to clean up.  A later one, of fmi2Reset, must not.
-            if self.guid not in _WARM:
-                raise RuntimeError(f"unit {unit.model}: {error}\n{traceback.format_exc()}") from None
-            self._log(WARNING, f"reset: {error}\n{traceback.format_exc()}")
-        _WARM.add(self.guid)
+            if usual not in _WARM:
+                raise RuntimeError(f"unit {unit.model}: {_words(error)}\n{traceback.format_exc()}") from None
+            self._log(WARNING, f"reset: {_words(error)}\n{traceback.format_exc()}")
+        _WARM.add(usual)
         if self.sources != sources_digest():
             self._log(WARNING, "the unit was made with other sources of liegeo than this process has loaded.")
 
-    def _warm_up(self) -> None:
-        """Compile, or fetch from the cache, everything that a step will call; once for all instances of a unit."""
-        if self.guid in _WARM:
+    def _warm_up(self, y: Array | None = None) -> None:
+        """Compile, or fetch from the cache, everything that a step will call; once for all instances of a unit.
+
+        That is where the first is made; for another method where initialisation ends, or a state with it is put back.
+        """
+        key = self.guid, self._settings().method
+        if key in _WARM:
             return
-        machine = self._make()
+        machine = self._make(y)
         machine.values()
         size = 1e-6 * min(1.0, machine.settings.step)
         try:
             machine.step(machine.t, size)
             # not for steps, but for derivatives
             machine.accelerations()
-        except LiegeoError as error:
-            self._log(WARNING, f"a first step from the default initial state fails: {error}")
+        except (LiegeoError, ArithmeticError) as error:
+            # later a step itself says so
+            if y is None:
+                self._log(WARNING, f"a first step from the default initial state fails: {error}")
         machine.values()
+        _WARM.add(key)
 
     # ---- the log
 
@@ -296,6 +308,7 @@ class Slave(Fmi2Slave):
     def exit_initialization_mode(self) -> None:
         self._refresh(True)
         machine = self._moving()
+        self._warm_up(machine.stepper.y.copy())
         self._block.time = machine.t
         self._log(OK, f"initialised at t = {machine.t:g} s: {machine.settings}")
 
@@ -327,8 +340,8 @@ class Slave(Fmi2Slave):
             if t < machine.reached < t + size:
                 machine.step(t, machine.reached - t, slopes)
         self._block.time = machine.t
-        details = "" if isinstance(error, LiegeoError) else traceback.format_exc()
-        self._answer(DISCARD, f"fmi2DoStep: the step from {t:g} s, {size:g} s long, is discarded: {error}", details)
+        text = f"fmi2DoStep: the step from {t:g} s, {size:g} s long, is discarded: {_words(error)}"
+        self._answer(DISCARD, text, "".join(traceback.format_exception(error)))
 
     def _show_early(self, computed: bool) -> None:
         """The outputs, before they are asked for; if that fails, whoever asks will know."""
@@ -340,10 +353,12 @@ class Slave(Fmi2Slave):
     # ---- the machine
 
     def _settings(self) -> Settings:
-        start = {variable.key[0]: variable.start for variable in self.unit.variables if variable.role == INTEGRATOR}
+        start: dict[str, Any] = {v.key[0]: v.start for v in self.unit.variables if v.role == INTEGRATOR}
         given = self._of_role(INTEGRATOR)
-        if 0.0 < self._block.tolerance < 1.0:
-            given = {"rtol": self._block.tolerance, **given}
+        if 0.0 < self._block.tolerance < 1.0 and "rtol" not in given:
+            # the host has one tolerance, so the other goes with it
+            ratio = self._block.tolerance / start["rtol"]
+            given = {"rtol": self._block.tolerance, "atol": start["atol"] * ratio, **given}
         return Settings(**{**start, **given})
 
     def _of_role(self, role: str) -> dict[Any, Any]:
@@ -406,6 +421,14 @@ class Slave(Fmi2Slave):
                     self._values[reference] = shown
                 else:
                     self._strings[reference] = shown
+        self._show_gravity()
+
+    def _show_gravity(self) -> None:
+        """What is not set is as the model has it, whose parameters may say it."""
+        floats = self._machine_now().model.floats
+        for reference, variable in enumerate(self.unit.variables):
+            if variable.role == GRAVITY and reference not in self._set:
+                self._values[reference] = floats[at.GRAVITY + variable.key[0]]
 
     def _refresh(self, computed: bool) -> None:
         """The values of outputs, those that take time only if they are asked for."""
@@ -437,8 +460,8 @@ class Slave(Fmi2Slave):
         """Derivatives of the outputs where the unit begins, along parameters and inputs together."""
         self._moving()
         unit, kept, known = self.unit, dict(self._set), self._values.copy()
-        # as a share of what changes, or of 1 where that is nothing
-        size = min((_CHANGE * (abs(known[k]) or 1.0) / abs(seed) for k, seed in seeds.items() if seed), default=0.0)
+        scales = {k: _scale(unit.variables[k], known[k]) for k in seeds}
+        size = min((_CHANGE * scales[k] / abs(seed) for k, seed in seeds.items() if seed), default=0.0)
         if not size:
             return np.zeros(len(unit.outputs))
 
@@ -457,19 +480,22 @@ class Slave(Fmi2Slave):
 
     def _take_slopes(self) -> None:
         block, unit = self._block, self.unit
-        n, ignored = block.n_references, ""
+        n, ignored = block.n_references, dict[int, str]()
         slopes = np.full((len(unit.inputs), 2), np.nan) if self._slopes is None else self._slopes
         for reference, order, value in zip(block.references[:n], block.orders[:n], block.given[:n], strict=True):
-            row = unit.inputs.index(reference)
-            if unit.variables[reference].name in unit.motions:
-                ignored = f"{unit.variables[reference].name}: its rate and acceleration are inputs of their own"
+            row, name = unit.inputs.index(reference), unit.variables[reference].name
+            if name in unit.motions:
+                ignored[reference] = f"{name}: its rate and acceleration are inputs of their own"
             elif order > 2:
-                ignored = f"{unit.variables[reference].name}: the order is {order}, and those above 2 are not used"
+                ignored[reference] = f"{name}: the order is {order}, and those above 2 are not used"
             else:
                 slopes[row, order - 1] = value * unit.input_factors[row]
                 self._slopes = slopes
-        if ignored:
-            self._answer(WARNING, f"fmi2SetRealInputDerivatives: {ignored}.")
+        # once, because masters that give rates give them in every step
+        new = {reference: why for reference, why in ignored.items() if reference not in self._told}
+        if new:
+            self._told.update(new)
+            self._answer(WARNING, f"fmi2SetRealInputDerivatives: {'; '.join(new.values())}.")
 
     # ---- strings and parameters
 
@@ -498,29 +524,29 @@ class Slave(Fmi2Slave):
                 self._set[reference] = value * variables[reference].factor
         if block.mode == Mode.STEPPING:
             try:
-                self._tune({variables[reference].role for reference in references}, before)
+                self._tune({variables[reference].role for reference in references})
             except LiegeoError as error:
                 self._set = before
                 names = ", ".join(variables[reference].name for reference in references)
-                return self._answer(DISCARD, f"fmi2SetReal: {names}: {error}")
+                return self._answer(DISCARD, f"fmi2SetReal: {names}: {error}", traceback.format_exc())
         else:
             self._machine = None
         self._values[references] = values
         block.changed, block.fresh = 1, 0
         return None
 
-    def _tune(self, roles: set[str], before: Mapping[int, Any]) -> None:
+    def _tune(self, roles: set[str]) -> None:
         """Go on with other values of tunable parameters."""
         machine = self._machine_now()
         if FILE in roles:
-            try:
-                machine.set_model(self.unit.mechanism(self._of_role(FILE), self._resources))
-            except LiegeoError:
-                self._set = dict(before)
-                machine.set_model(self.unit.mechanism(self._of_role(FILE), self._resources))
-                raise
-        for axis, value in self._of_role(GRAVITY).items() if GRAVITY in roles else ():
-            machine.set_gravity(axis, value)
+            # A new machine, as one that a state is put back into has: outputs and laws may hold numbers of the model.
+            made = self._make(machine.stepper.y.copy())
+            made.go_on_from(machine)
+            self._machine = made
+            self._show_gravity()
+        elif GRAVITY in roles:
+            for axis, value in self._of_role(GRAVITY).items():
+                machine.set_gravity(axis, value)
 
     # ---- state
 
@@ -535,6 +561,8 @@ class Slave(Fmi2Slave):
             "changed": block.changed,
             "set": dict(self._set),
             "inputs": self._values[self.unit.input_part].tolist(),
+            # also those that follow from others, as they were shown
+            "parameters": self._values[self.unit.parameters].tolist(),
             "slopes": None if self._slopes is None else self._slopes.tolist(),
             "experiment": [block.start, block.stop, block.tolerance, block.time],
             "machine": None if self._machine is None else self._machine.snapshot(),
@@ -556,23 +584,20 @@ class Slave(Fmi2Slave):
         )
         self._set = dict(state["set"])
         block.start, block.stop, block.tolerance, block.time = state["experiment"]
-        for reference, variable in enumerate(self.unit.variables):
-            if variable.type == REAL:
-                value = self._set.get(reference)
-                if value is not None:
-                    self._values[reference] = value / variable.factor
-                elif variable.role in (FILE, GRAVITY):
-                    self._values[reference] = _as_number(variable)
-            elif variable.role != MESSAGE:
+        for reference in self._strings:
+            variable = self.unit.variables[reference]
+            if variable.role != MESSAGE:
                 self._strings[reference] = str(self._set.get(reference, variable.start))
         self._values[self.unit.input_part] = state["inputs"]
+        self._values[self.unit.parameters] = state["parameters"]
         self._slopes = None if state["slopes"] is None else np.array(state["slopes"])
         if state["machine"] is None:
             self._machine = None
         else:
             if not same:
-                self._machine = self._make(np.array(state["machine"]["y"]))
-                self._show_parameters()
+                y = np.array(state["machine"]["y"])
+                self._machine = self._make(y)
+                self._warm_up(y)
             self._machine_now().restore(state["machine"])
         block.mode, block.changed, block.fresh = state["mode"], state["changed"], 0
 
@@ -585,8 +610,21 @@ class Slave(Fmi2Slave):
         return state_from_bytes(data)
 
 
+def _scale(variable: Variable, value: float) -> float:
+    """What a change of a start value is small beside: parameters of a file may be 1e-9 m⁴, other things are about 1."""
+    if variable.role not in (FILE, INTEGRATOR):
+        return max(1.0, abs(value))
+    scale = max(abs(value), abs(_as_number(variable)))
+    return scale if scale > _ZERO else 1.0
+
+
+def _words(error: BaseException) -> str:
+    """What an exception says; some say nothing."""
+    return str(error) or type(error).__name__
+
+
 def _as_number(variable: Variable) -> float:
-    return math.nan if not isinstance(variable.start, float | int) else variable.start / variable.factor
+    return math.nan if not isinstance(variable.start, float | int) else variable.in_unit(variable.start)
 
 
 def state_to_bytes(state: Mapping[str, Any]) -> bytes:
@@ -596,7 +634,7 @@ def state_to_bytes(state: Mapping[str, Any]) -> bytes:
             raise InputError(state["wrong"])
         arrays = state["machine"] or {}
         head = {
-            **{key: state[key] for key in ("guid", "mode", "changed", "experiment", "inputs", "slopes")},
+            **{key: state[key] for key in ("guid", "mode", "changed", "experiment", "inputs", "parameters", "slopes")},
             "set": list(state["set"].items()),
             "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
             "machine": state["machine"] is not None,

@@ -24,6 +24,7 @@ from liegeo.io import units
 from liegeo.io.mechanism import Interface, Mechanism
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
+from liegeo.model.forces import Actuator
 from liegeo.model.model import Model
 from liegeo.results.names import UNITS, Column, matches, names_of
 
@@ -66,6 +67,12 @@ class Variable:
             return None
         return "exact" if self.causality == PARAMETER else "calculated"
 
+    def in_unit(self, value: float) -> float:
+        """A value in SI in the variable's unit; without the round-off of the conversion, where 30 deg was meant."""
+        found = value / self.factor
+        short = float(f"{found:.15g}")
+        return short if short * self.factor == value else found
+
     def as_dict(self) -> dict[str, Any]:
         """What is not as usual, as plain data."""
         usual = {field.name: field.default for field in dataclasses.fields(self)}
@@ -107,10 +114,7 @@ def base_unit(text: str) -> tuple[float, dict[str, int]]:
     plain = text.replace("·", "*").replace("²", "^2").replace("³", "^3")
     factor, powers, _ = units.unit(plain)
     found = {name: int(p) for name, p in zip(("m", "kg", "s", "A", "K", "mol", "cd"), powers, strict=True) if p}
-    rad = 0
-    for operator, name, power in re.findall(r"([*/]?)\s*([^\W\d]+|°)(?:\^(-?\d))?", plain):
-        if name in ("rad", "radian", "deg", "degree", "°", "turn", "rev", "revolution", "rpm"):
-            rad += (-1 if operator == "/" else 1) * int(power or 1)
+    rad = units.radians(plain)
     return factor, {**found, **({"rad": rad} if rad else {})}
 
 
@@ -145,6 +149,7 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
     values = Drive(model, dict(mechanism.experiment.inputs)).values(state.t, state.q, state.v)
     columns = {column.place: column for column in _columns_of_u(model)}
     motions = motion_inputs(model)
+    limits = {force.name: force.limit for force in model.tree.forces if isinstance(force, Actuator)}
     for name, said in _by_name("inputs", given, places):
         part = places[name]
         # of a motion, value, rate and acceleration: what is said is about its value
@@ -152,9 +157,21 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
         for place in range(part.start, part.stop):
             column, order = columns[place], (place - part.start) // of_each
             here = _derivative(said, order)
-            start = values[place] if here.start is None else here.start
+            start = float(values[place] if here.start is None else here.start)
+            # beyond it a motor does no more; a start value beyond it, which would be no valid one, is left alone
+            limit = limits.get(name, np.inf)
+            low, high = (-limit, limit) if abs(start) <= limit < np.inf else (None, None)
             yield _described(
-                Variable(structured(column.name), INPUT, (place,), INPUT, "continuous", start=float(start)),
+                Variable(
+                    structured(column.name),
+                    INPUT,
+                    (place,),
+                    INPUT,
+                    "continuous",
+                    start=start,
+                    minimum=low,
+                    maximum=high,
+                ),
                 here,
                 column.unit,
                 f"{column.kind} of {name}",

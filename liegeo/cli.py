@@ -573,23 +573,33 @@ def fmu_run(
 ) -> None:
     """Run a unit on its own.
 
-    Example:  liegeo fmu run arm.fmu --end 2 --input shoulder_motor=0.2
+    Example:  liegeo fmu run arm.fmu --end 2 --input shoulder_motor.input=0.2
     """
     import fmu_export
     from fmu_export.cosim.description import read_description
+    from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 
     target = _table_file(to, unit)
     variables = read_description(unit).variables if unit.is_file() else {}
-    table = fmu_export.run(
-        unit,
-        _seconds("--end", end),
-        interval=_seconds("--interval", interval),
-        values=_typed("--set", given, variables),
-        inputs=_typed("--input", drive, variables),
-        outputs=names or ("*",),
-    )
+    why = ""
+    try:
+        table = fmu_export.run(
+            unit,
+            _seconds("--end", end),
+            interval=_seconds("--interval", interval),
+            values=_typed("--set", given, variables),
+            inputs=_typed("--input", drive, variables),
+            outputs=names or ("*",),
+        )
+    except SimulationError as error:
+        if error.result is None:
+            raise
+        table, why = error.result, str(error)
     _Output(quiet).wrote(write_table(target, table))
+    if why:
+        typer.secho(f"Error: {why}", fg="red", err=True)
+        raise typer.Exit(ENDED_EARLY)
 
 
 def _table_file(to: Path | None, source: Path) -> Path:

@@ -137,6 +137,7 @@ class Slave:
         self.t = 0.0
         self._states: list[Any] = []
         self._running = False
+        self._worst = _OK
         self._fmu: Any = None
         _said[name] = []
         here = Path.cwd()
@@ -176,8 +177,13 @@ class Slave:
         said, _said[self.name] = _said.get(self.name, [])[-most:], []
         return f" It said: {'; '.join(dict.fromkeys(said))}." if said else ""
 
+    def _note(self, status: int) -> int:
+        """Remember the worst; a step that is pending is one that this master cannot go on with."""
+        self._worst = max(self._worst, status if status <= _FATAL else _ERROR)
+        return status
+
     def _check(self, status: int, what: str, more: str = "") -> None:
-        if status > _WARNING:
+        if self._note(status) > _WARNING:
             word = _STATUS[status] if status < len(_STATUS) else str(status)
             raise UnitError(f"unit '{self.name}': {what} ended with status {word}{more}.{self.heard()}")
 
@@ -198,18 +204,24 @@ class Slave:
         self._running = True
 
     def close(self) -> None:
-        """May be called twice; raises nothing, so that the others are closed too."""
+        """May be called twice; raises nothing, so that the others are closed too.
+
+        After an error a unit is not terminated but freed, and after fatal nothing of it is called (FMI 2.0.4, 4.2.4);
+        its library stays too, because to unload it is to call it.
+        """
         if self._fmu is None:
             return
         fmu, self._fmu = self._fmu, None
         functions = fmu._functions
         for state in self._states:
-            functions["fmi2FreeFMUstate"](self._component, ctypes.byref(state))
+            if self._worst < _FATAL:
+                self._note(functions["fmi2FreeFMUstate"](self._component, ctypes.byref(state)))
         self._states.clear()
-        if self._running:
-            functions["fmi2Terminate"](self._component)
-        functions["fmi2FreeInstance"](self._component)
-        fmu.freeLibrary()
+        if self._running and self._worst < _ERROR:
+            self._note(functions["fmi2Terminate"](self._component))
+        if self._worst < _FATAL:
+            functions["fmi2FreeInstance"](self._component)
+            fmu.freeLibrary()
         _said.pop(self.name, None)
 
     # ---- values
@@ -283,13 +295,13 @@ class Slave:
         status = self._fmu._functions["fmi2GetRealStatus"](
             self._component, _LAST_SUCCESSFUL_TIME, ctypes.byref(reached)
         )
-        return max(t, float(reached.value)) if status <= _WARNING else t
+        return max(t, float(reached.value)) if self._note(status) <= _WARNING else t
 
     def wants_to_end(self) -> bool:
         """Whether a discarded step was discarded because the unit ends the run."""
         flag = ctypes.c_int(0)
         status = self._fmu._functions["fmi2GetBooleanStatus"](self._component, _TERMINATED, ctypes.byref(flag))
-        return status <= _WARNING and bool(flag.value)
+        return self._note(status) <= _WARNING and bool(flag.value)
 
     # ---- states
 

@@ -450,6 +450,8 @@ static void end_python(void *nothing)
         unit->host.logger = NULL;
         if (unit->block.mode != DEAD)
             free_inside(unit);
+        /* should it be called all the same */
+        unit->block.mode = DEAD;
     }
     units = NULL;
     let_go(nothing);
@@ -749,7 +751,8 @@ EXPORT Status fmi2SetDebugLogging(Component c, Boolean loggingOn, size_t nCatego
     for (size_t k = 0; k < nCategories; k++) {
         NOT_NULL(categories[k]);
         unsigned bit = bit_of(categories[k]);
-        chosen |= bit;
+        /* the first is that of all messages */
+        chosen |= bit == 1u ? ~0u : bit;
         if (!bit)
             status = refuse(unit, WARNING, name, NO_CATEGORY, categories[k], 0, 0.0, 0.0);
     }
@@ -1029,13 +1032,10 @@ EXPORT Status fmi2GetRealOutputDerivatives(Component c, const Reference vr[], si
 
 /* ---- steps */
 
-/* What masters may differ by in what they call the time, as a share of it and of the step. */
-#define SAME_TIME 1e-9
-
-static Real magnitude(Real a, Real b)
+/* What masters may differ by in what they call the time: its round-off, and a small share of the step. */
+static Real slack(Real time, Real step)
 {
-    a = a < 0.0 ? -a : a, b = b < 0.0 ? -b : b;
-    return a > b ? a : b;
+    return 16.0 * 2.220446049250313e-16 * (time < 0.0 ? -time : time) + 1e-6 * step;
 }
 
 EXPORT Status fmi2DoStep(Component c, Real currentCommunicationPoint, Real communicationStepSize,
@@ -1045,12 +1045,12 @@ EXPORT Status fmi2DoStep(Component c, Real currentCommunicationPoint, Real commu
     Real t = currentCommunicationPoint, size = communicationStepSize;
     if (!finite(t) || !finite(size) || !(size > 0.0))
         return refuse(unit, ERROR, name, STEP_SIZE, NULL, 0, t, size);
-    Real slack = SAME_TIME * magnitude(block->time, size), away = t - block->time;
-    if (away > slack || -away > slack)
+    Real away = t - block->time, allowed = slack(block->time, size);
+    if (away > allowed || -away > allowed)
         return refuse(unit, ERROR, name, STEP_START, NULL, 0, t, block->time);
     if (t + size == t)
         return refuse(unit, ERROR, name, STEP_NOTHING, NULL, 0, t, size);
-    if (block->stop == block->stop && t + size > block->stop + SAME_TIME * magnitude(block->stop, size))
+    if (block->stop == block->stop && t + size > block->stop + slack(block->stop, size))
         return refuse(unit, ERROR, name, STEP_STOP, NULL, 0, t + size, block->stop);
     block->status = OK;
     Status status = settled(unit, inner.do_step(unit->inside, t, size, noSetFMUStatePriorToCurrentPoint));

@@ -466,9 +466,13 @@ def _variable(options: Form | None, what: str) -> Variable:
     given = options.given()
     if "variability" in given and what != "parameters":
         raise WrongError("is for parameters only", "variability")
+    wanted, factor = [], 1.0
     if "unit" in given:
-        _under("unit", units.named_unit, given["unit"])
+        one = _under("unit", units.named_unit, given["unit"])
+        # plain numbers are in the unit that stands beside them
+        wanted, factor = [units.Dimension("value", given["unit"], one.powers or units.NONE, one.kind)], float(one.value)
     for key in ("min", "max", "nominal", "start"):
         if key in given:
-            given[key] = _under(key, read_number, given[key], [])
+            found = _under(key, read_number, given[key], wanted)
+            given[key] = found if units.has_unit(given[key]) else found * factor
     return Variable(**given)

@@ -135,7 +135,7 @@ _VariableForm = mapping(
     "What an FMU says about a variable; all that is left out comes from the model.",
     unit=Key(TEXT, "in which the variable is given, such as deg or mm; SI if not given", None),
     description=Key(TEXT, "what it is", None),
-    min=Key(_SCALAR, "smallest sensible value", None),
+    min=Key(_SCALAR, "smallest sensible value; a plain number is in `unit`, as in all that follows", None),
     max=Key(_SCALAR, "largest sensible value", None),
     nominal=Key(_SCALAR, "its usual size", None),
     start=Key(_SCALAR, "its value at the start", None),

@@ -10,6 +10,7 @@ import difflib
 import functools
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -27,6 +28,8 @@ _NAME = r"[A-Za-zµμΩ°%][A-Za-z_µμΩ°%]*"
 _FACTOR = rf"{_NAME}(?:(?:\^|\*\*)-?\d)?|1"
 QUANTITY = rf"({_NUMBER})\s*((?:{_FACTOR})(?:\s*[*/·]\s*(?:{_FACTOR}))*)"
 _LONGEST = 80
+# Names that pint does not have, or means something else by.
+_ASKED = {"%": "percent", "°": "degree", "rev": "revolution"}
 # Those that an expression may name without a number before them, as in 2 N*m; a misspelt parameter is none of them.
 BARE = frozenset(
     [
@@ -180,9 +183,8 @@ def _registry() -> Any:
 def _unit(name: str) -> tuple[float, Powers, str]:
     """SI value, powers and kind of a single unit."""
     registry = _registry()
-    asked = {"%": "percent", "°": "degree", "rev": "revolution"}.get(name, name)
     try:
-        unit = registry.Unit(asked)
+        unit = registry.Unit(_ASKED.get(name, name))
         base = registry.Quantity(1.0, unit).to_base_units()
     except Exception:  # pint has many errors, and tokenises what it does not know
         raise InputError(f"has the unknown unit '{name}'{_closest(name)}") from None
@@ -198,21 +200,36 @@ def _unit(name: str) -> tuple[float, Powers, str]:
     return float(base.magnitude), tuple(float(found.get(b, 0)) for b in _BASES), kind
 
 
+@functools.cache
+def _radians(name: str) -> int:
+    """The power of the radian in a single unit: 1 of mrad, arcmin and rpm."""
+    base = _registry().Quantity(1.0, _ASKED.get(name, name)).to_base_units()
+    return round(dict(base.unit_items()).get("radian", 0))
+
+
 def _closest(name: str) -> str:
     close = difflib.get_close_matches(name, _COMMON, n=1, cutoff=0.5)
     return f"; did you mean '{close[0]}'?" if close else ""
 
 
+def _parts(text: str) -> Iterator[tuple[str, int]]:
+    """The single units of an expression of them, with their powers."""
+    for operator, name, power in re.findall(rf"([*/·]?)\s*({_NAME}|1)(?:(?:\^|\*\*)(-?\d))?", text):
+        if name != "1":
+            yield name, (-1 if operator == "/" else 1) * int(power or 1)
+
+
+def radians(text: str) -> int:
+    """The power of the radian in an expression of units; among `powers` it is a number."""
+    return sum(n * _radians(name) for name, n in _parts(text))
+
+
 @functools.lru_cache(maxsize=1024)
 def unit(text: str) -> tuple[float, Powers, str]:
     """SI value, powers and kind of an expression of units: `N*m`, `kg/m^3`."""
-    factor, powers, kind, sign = 1.0, list(NONE), "", 1
-    for operator, name, power in re.findall(rf"([*/·]?)\s*({_NAME}|1)(?:(?:\^|\*\*)(-?\d))?", text):
-        sign = -1 if operator == "/" else 1
-        if name == "1":
-            continue
+    factor, powers, kind = 1.0, list(NONE), ""
+    for name, n in _parts(text):
         value, own, own_kind = _unit(name)
-        n = sign * int(power or 1)
         factor *= value**n
         powers = [p + n * q for p, q in zip(powers, own, strict=True)]
         kind = kind or own_kind
@@ -248,6 +265,13 @@ def parse(text: str) -> Quantity | None:
     if not math.isfinite(value):
         raise InputError(f"is {value}, expected a finite number")
     return Quantity(value, powers, kind=kind, text=text)
+
+
+def has_unit(value: Any) -> bool:
+    """Whether a value that was read says its unit: text does, and what an expression makes of numbers with units."""
+    if isinstance(value, Quantity):
+        return value.powers is not None and not value.open
+    return isinstance(value, str)
 
 
 def named_unit(text: str) -> Quantity:

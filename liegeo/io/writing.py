@@ -17,12 +17,13 @@ import numpy as np
 
 from liegeo._version import __version__
 from liegeo.errors import InputError, ModelError
+from liegeo.io import units
 from liegeo.io.build import folder_file
 from liegeo.io.document import VERSION
 from liegeo.io.fields import read_name
 from liegeo.io.flexible import FILE_OPTIONS
 from liegeo.io.forms import kind_of
-from liegeo.io.mechanism import Experiment, Mechanism
+from liegeo.io.mechanism import Experiment, Mechanism, Variable
 from liegeo.io.source import scalar
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import as_pose
@@ -142,8 +143,17 @@ def _document(mechanism: Mechanism) -> dict[str, Any]:
     for key in ("inputs", "outputs", "parameters"):
         variables = getattr(mechanism.fmu, key)
         if variables:
-            fmu[key] = {name: _changed(v, type(v)(), ()) for name, v in variables.items()}
+            fmu[key] = {name: _variable(v) for name, v in variables.items()}
     return data | ({"fmu": fmu} if fmu else {})
+
+
+def _variable(said: Variable) -> dict[str, Any]:
+    """What is said of a variable; its numbers are SI, and say so where plain ones would be in another unit."""
+    out = _changed(said, Variable(), ())
+    if said.unit is not None:
+        unit = units.written(units.unit(said.unit)[1]) or "rad"
+        out |= {key: f"{out[key]!r} {unit}" for key in ("min", "max", "nominal", "start") if key in out}
+    return out
 
 
 def _changed(thing: Any, usual: Any, but: Sequence[str]) -> dict[str, Any]:

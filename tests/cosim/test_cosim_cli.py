@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import cosim_fixtures
 import numpy as np
 import pytest
@@ -10,11 +12,12 @@ from fmu.units import PENDULUM, mechanism_unit
 
 import fmu_export
 from fmu_export.cosim import load_system
-from liegeo import read_table
+from liegeo import cli, read_table
 
 built = cosim_fixtures.built
 folder = cosim_fixtures.folder
 liegeo = test_cli.liegeo
+MODELS = Path(__file__).parents[2] / "models"
 
 LOOP = """\
 cosim: 1
@@ -141,6 +144,25 @@ def test_values_of_one_unit_are_in_its_units(liegeo, tmp_path):
     (tmp_path / "alone.yaml").write_text("cosim: 1\nunits: {swing: {fmu: swing.fmu}}\n")
     assert liegeo("cosim", "alone.yaml")[1].startswith("alone: 201 points to t = 2 s, ")
     assert "is no input of the unit" in liegeo("fmu", "run", "swing.fmu", "--input", "moter.input=1")[2]
+
+
+def test_what_there_is_is_kept_where_a_unit_fails(liegeo, tmp_path):
+    """Explicit steps that are too long for so much damping: the state overflows."""
+    mechanism_unit(tmp_path, "stiff", PENDULUM.replace("0.1 N*m*s/rad", "1e6 N*m*s/rad"), step=0.01)
+    code, out, err = liegeo("fmu", "run", "stiff.fmu", "--interval", "10 ms")
+    assert (code, out) == (3, "wrote stiff.csv\n")
+    assert err.startswith("Error: unit 'pendulum': the step from ")
+    assert "is discarded: at t = " in err
+    assert "Traceback" not in err
+    assert 1 <= len(read_table(tmp_path / "stiff.csv")) < 201
+
+
+def test_the_example_of_the_help(liegeo, tmp_path):
+    """With the unit that the example of `fmu build` makes, for a shorter time."""
+    words = cli.fmu_run.__doc__.split("Example:")[1].split()
+    fmu_export.build(MODELS / "flexible_arm.yaml", tmp_path / "arm.fmu")
+    assert words[:4] == ["liegeo", "fmu", "run", "arm.fmu"]
+    assert liegeo(*words[1:], "--end", "0.02")[::2] == (0, "")
 
 
 def test_truth_values_whole_numbers_and_words(liegeo, folder, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import logging
 import os
@@ -20,6 +21,7 @@ from scipy.optimize import brentq
 from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit
 from fmu_export.cosim.graph import unit_order
 from fmu_export.cosim.master import Master
+from fmu_export.cosim.slave import UnitError
 from liegeo.errors import InputError, SimulationError
 
 built, there_and_back = cosim_fixtures.built, cosim_fixtures.there_and_back
@@ -427,6 +429,46 @@ def test_unit_that_fails_is_named_with_what_it_said(system):
     ) as caught:
         made.simulate(1.0, 0.1)
     assert caught.value.result.t[-1] == pytest.approx(0.4)
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "then"),
+    [
+        ("fmi2DoStep", 3, ["fmi2FreeFMUstate", "fmi2FreeInstance"]),
+        ("fmi2DoStep", 5, ["fmi2FreeFMUstate", "fmi2FreeInstance"]),
+        ("fmi2DoStep", 4, []),
+        ("fmi2GetReal", 4, []),
+        ("fmi2FreeFMUstate", 4, ["fmi2FreeFMUstate"]),
+        ("fmi2Terminate", 0, ["fmi2FreeFMUstate", "fmi2Terminate", "fmi2FreeInstance"]),
+    ],
+)
+def test_what_is_called_after_an_error(loop, monkeypatch, function, status, then):
+    """After an error no unit is terminated, and after fatal nothing of it is called."""
+    called = []
+    with contextlib.suppress(UnitError), Master(loop, loop.planned(0.2, 0.1)).open() as master:
+        slave = master.ports[0].slave
+        kept, real = slave.save(), dict(slave._fmu._functions)
+        library = slave._fmu
+
+        def noted(name):
+            def call(*arguments):
+                called.append(name)
+                return status if name == function else real[name](*arguments)
+
+            return call
+
+        monkeypatch.setattr(slave._fmu, "_functions", {name: noted(name) for name in real})
+        slave._do_step, slave._get = noted("fmi2DoStep"), noted("fmi2GetReal")
+        if function == "fmi2DoStep":
+            slave.step(0.0, 0.1, True)
+        elif function == "fmi2GetReal":
+            slave.get_reals(master.ports[0].outputs)
+    assert called == ([function] if function in ("fmi2DoStep", "fmi2GetReal") else []) + then
+    assert kept
+    if "fmi2FreeInstance" not in then:
+        # what the master must not do, the test does
+        real["fmi2FreeInstance"](slave._component)
+        library.freeLibrary()
 
 
 def test_unit_that_refuses_a_value_is_named(system):

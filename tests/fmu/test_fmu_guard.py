@@ -142,6 +142,17 @@ def test_without_the_library_of_pythonfmu(tmp_path):
     assert len(fmu_export.run(unit, 0.1)) == 11
 
 
+def test_a_library_that_is_none(tmp_path):
+    """Told, and the working directory is what it was."""
+    unit, here = mechanism_unit(tmp_path, "x"), Path.cwd()
+    with Unpacked(unit) as unpacked:
+        for library in unpacked.folder.glob("binaries/*/x.*"):
+            library.write_bytes(b"rubbish")
+        with pytest.raises(SimulationError, match="unit 'pendulum' cannot be loaded: "):
+            Instance(unpacked)
+    assert Path.cwd() == here
+
+
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 def test_the_same_source_gives_the_same_bytes(tmp_path, monkeypatch):
     """And what is installed is of this source."""

@@ -17,6 +17,7 @@ import liegeo as lg
 from fmu_export.host import OK, Instance, Unpacked
 from fmu_export.package import settings_of
 from fmu_export.variables import input_places, motion_inputs, structured
+from liegeo.motion import Drive
 from liegeo.results.names import names_of
 
 # Those that are quick, and have a rotation, flexible bodies, inputs and loops among them.
@@ -171,6 +172,33 @@ def test_moves_as_simulated_where_inputs_jump(path, folder):
             wanted = [expected[column][-1] / factor for column, factor in outputs.values()]
             # a run begins by closing loops once more, to what steps leave open: Newton's tolerance
             np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 if model.rows else 0.0)
+
+
+def test_a_motion_that_is_driven_from_outside(folder):
+    """The hub of the spin-up, turned by a master as its own law would: `simulate` with that law, to third order.
+
+    Values, rates and accelerations are exact at communication points, and go on as parabolas between them.
+    """
+    path, faster, end = FOLDER / "fls13_spin_up.yaml", {"T": 6.0}, 2.0
+    mechanism = lg.load(path, set=faster)
+    unit = fmu_export.build(path, folder / "turned.fmu", step=5e-3, set=faster)
+    _, expected = simulated(mechanism, mechanism.experiment.inputs, 5e-3, 400)
+    state, law = mechanism.state(), Drive(mechanism.compile())
+    ((part, n),) = motion_inputs(mechanism.compile()).values()
+    assert n == 1
+    driven = {
+        f"drive.input[{k}]": lambda t, place=part.start + k: law.values(t, state.q, state.v)[place] for k in range(3)
+    }
+    errors = []
+    for per_step in (8, 4):
+        table = fmu_export.run(unit, end, interval=per_step * 5e-3, inputs=driven)
+        pairs = {"hub.angle": "hub.angle", "beam_8.'4'.position.z": "beam_8.4.position.z"}
+        errors.append([np.abs(table[name] - expected[column][::per_step]).max() for name, column in pairs.items()])
+    assert np.ptp(expected["hub.angle"]) > 0.4
+    assert np.ptp(expected["beam_8.4.position.z"]) > 2.0
+    assert errors[0][0] / errors[1][0] == pytest.approx(8.0, abs=0.1)
+    assert errors[0][1] / errors[1][1] == pytest.approx(8.0, abs=1.5)
+    assert max(errors[1]) < 1e-5
 
 
 @pytest.mark.parametrize("path", MODELS)

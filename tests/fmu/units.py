@@ -59,9 +59,9 @@ joints:
 experiment: {end: 1 s, step: 1 ms, method: rkmk-4}
 fmu:
   name: arms
-  inputs: {a: {unit: kN*m, min: -5, max: 5, nominal: 2}, c: {description: a torque}}
+  inputs: {a: {unit: kN*m, min: -5 N*m, max: 0.005, nominal: 0.002}, c: {description: a torque}}
   outputs:
-    a.angle: {unit: deg, nominal: 1}
+    a.angle: {unit: deg, min: -90, max: 0.25 rev, nominal: 30}
     "a.acceleration":
     "c.acceleration":
     the tip.1.position:

@@ -533,6 +533,10 @@ experiment: {start: 1 s, end: 1500 ms, output: [1, 1.2, 1.5], every: 2, method: 
     ("fmu: {inputs: {hinge: {variability: fixed}}}", "fmu.inputs.hinge.variability is for parameters only"),
     ("fmu: {inputs: {hinge: {unit: 3}}}", "fmu.inputs.hinge.unit is 3, expected text"),
     ("fmu: {inputs: {hinge: {unit: '?'}}}", "fmu.inputs.hinge.unit is '?', which is no unit"),
+    (
+        "fmu: {inputs: {hinge: {unit: kN*m, min: 3 kg}}}",
+        "fmu.inputs.hinge.min is '3 kg', which is a mass, expected a value in kN*m",
+    ),
     ("fmu: {inputs: {hinge: {min: low}}}", "fmu.inputs.hinge.min is 'low', expected a number"),
     ("fidelity: fulll", "fidelity is 'fulll', expected full or ruthless"),
     ("modal_inverse: identity", "modal_inverse 'identity' needs what does not change with the deformation"),
@@ -549,7 +553,7 @@ fmu:
   name: pendulum
   description: a rod
   inputs: {hinge: {description: torque, min: -2 N*m, max: 2 N*m, start: 0}}
-  outputs: {"*.angle": {unit: deg}, rod.tip.position: , energy: {nominal: 10 J}}
+  outputs: {"*.angle": {unit: deg, min: -90, max: 1 rad}, rod.tip.position: , energy: {unit: kJ, nominal: 0.01}}
   parameters: {"arm.*": {variability: fixed}, gravity: , bodies.rod.mass: }
   extrapolation: linear
 """
@@ -559,7 +563,11 @@ fmu:
         name="pendulum",
         description="a rod",
         inputs={"hinge": Variable(description="torque", min=-2.0, max=2.0, start=0.0)},
-        outputs={"*.angle": Variable(unit="deg"), "rod.tip.position": Variable(), "energy": Variable(nominal=10.0)},
+        outputs={
+            "*.angle": Variable(unit="deg", min=-0.5 * math.pi, max=1.0),
+            "rod.tip.position": Variable(),
+            "energy": Variable(unit="kJ", nominal=10.0),
+        },
         parameters={"arm.*": Variable(variability="fixed"), "gravity": Variable(), "bodies.rod.mass": Variable()},
         extrapolation="linear",
     )
@@ -593,7 +601,10 @@ def test_everything_of_a_mechanism_made_in_python_is_written(tmp_path):
         description="two\nlines, and: signs # of 'all' kinds\n",
         initial=Initial(q={"base": 0.1}, v={"base": [0.2]}),
         experiment=Experiment(end=2.0, output=0.5, rtol=1e-6, inputs={"base": ([0.0, 1.0], [0.0, 1.0])}),
-        fmu=Interface(inputs={"base": Variable(unit="N*m")}, outputs={"*.angle": Variable()}),
+        fmu=Interface(
+            inputs={"base": Variable(unit="kN*m", min=-0.3, start=0.1)},
+            outputs={"*.angle": Variable(unit="deg", max=1.1), "*.speed": Variable(unit="rpm", nominal=0.7)},
+        ),
     )
     again = lg.load(lg.save(mechanism, tmp_path / "ball.yaml"))
     assert again.description == mechanism.description
