@@ -348,6 +348,8 @@ def view(
         list[str] | None, typer.Option("--plot", metavar="NAME", help="Draw a column below; repeatable.")
     ] = None,
     magnify: Annotated[float, typer.Option(help="Show deformation this much larger.")] = 1.0,
+    speed: Annotated[float | None, typer.Option(help="Of playing, times real time; chosen, if not given.")] = None,
+    port: Annotated[int, typer.Option(help="Where the live page is; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     given: Set = None,
     quiet: Quiet = False,
@@ -366,7 +368,8 @@ def view(
 
     out = _Output(quiet)
     mechanism = _load(model, given)
-    shown: dict[str, Any] = {"traces": traces or (), "arrows": arrows or (), "plots": plots or (), "magnify": magnify}
+    shown: dict[str, Any] = {"traces": traces or (), "arrows": arrows or (), "plots": plots or ()}
+    shown |= {"magnify": magnify, "speed": speed}
     options = {} if end is None else {"t_end": _seconds("--end", end)}
     if html is not None:
         run = mechanism.simulate(**options, progress=False if quiet else None)
@@ -379,7 +382,7 @@ def view(
             webbrowser.open(url)
 
     experiment = mechanism.experiment.options() | options
-    pages.serve(mechanism.compile(), mechanism.state(), show=opened, progress=False, **shown, **experiment)
+    pages.serve(mechanism.compile(), mechanism.state(), show=opened, port=port, progress=False, **shown, **experiment)
 
 
 @app.command()
