@@ -319,11 +319,12 @@ def plot(
 
       liegeo plot short.csv long.csv -c tip.position.z -o tips.pdf
     """
-    from liegeo.results import plot_tables, read_table
+    from liegeo.results import plot_tables, read_table, read_units
 
     target = to if to is not None else Path(sources[0].with_suffix(".png").name)
     tables = {_label(source, sources): read_table(source) for source in sources}
-    plot_tables(tables, *(names or ()), file=target, title=title, spectrum=spectrum)
+    units = {_label(source, sources): read_units(source) for source in sources}
+    plot_tables(tables, *(names or ()), file=target, title=title, spectrum=spectrum, units=units)
     _Output(quiet).wrote(target)
 
 
