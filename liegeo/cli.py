@@ -116,6 +116,14 @@ def _seconds(who: str, text: str | None) -> float | None:
     return None if text is None else _number(who, text, TIME)
 
 
+def _driving(mechanism: Mechanism, name: str, text: str) -> float:
+    """A constant input; whether there is one of that name, and of one component, is said by who simulates."""
+    from liegeo.io.build import input_dimensions
+
+    wanted = input_dimensions(mechanism.compile(), name) or []
+    return _number(f"--input {name}", text, *(wanted if len(wanted) == 1 else ()))
+
+
 def _load(path: Path, given: list[str] | None = None) -> Mechanism:
     import liegeo as lg
 
@@ -262,7 +270,7 @@ def simulate(
     from liegeo.errors import SimulationError
 
     mechanism = _load(model, given)
-    driven = {name: _number(f"--input {name}", text) for name, text in _assignments(drive, "--input").items()}
+    driven = {name: _driving(mechanism, name, text) for name, text in _assignments(drive, "--input").items()}
     options = {
         "t_end": _seconds("--end", end),
         "output": "steps" if output == "steps" else _seconds("--output", output),

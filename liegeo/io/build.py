@@ -378,30 +378,17 @@ class _Builder:
         return Experiment(**options, inputs=inputs)
 
     def _input(self, model: Model, name: str, signal: Any) -> Any:
-        short = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
-        elements = {force.name: force for force in model.tree.forces if force.n_inputs}
-        motions = {loop.name: loop for loop in model.tree.loops if isinstance(loop, Motion)}
-        for candidate in (name, short):
-            if candidate in motions:
-                motion = motions[candidate]
+        for candidate in _candidates(name):
+            motion = next((m for m in model.tree.loops if isinstance(m, Motion) and m.name == candidate), None)
+            if motion is not None:
                 return self._law(self.joints[motion.joint], motion.coordinate, signal)
-            if candidate in elements:
-                return self._reading(self._input_dimensions(elements[candidate]))(signal)
-            if candidate in self.joints and len(self.joints[candidate].screws()):
-                return self._reading(per_speed(self.joints[candidate].screws(), "force"))(signal)
-            if model.group is not None and candidate in model.group.v:
-                place = model.group.v[candidate]
-                return self._reading([units.NUMBER] * (place.stop - place.start))(signal)
-        raise InputError(
-            f"is '{name}', which is no joint, force or motion that takes an input.{suggest(name, _input_names(model))}"
-        )
-
-    def _input_dimensions(self, force: Force) -> list[units.Dimension]:
-        if isinstance(force, Actuator):
-            return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
-        if isinstance(force, PointForce):
-            return [units.TORQUE] * 3 + [units.FORCE] * 3
-        return [units.NUMBER] * force.n_inputs
+        wanted = input_dimensions(model, name)
+        if wanted is None:
+            raise InputError(
+                f"is '{name}', which is no joint, force or motion that takes an input."
+                f"{suggest(name, _input_names(model))}"
+            )
+        return self._reading(wanted)(signal)
 
     def _interface(self, model: Model, declared: Mapping[str, Any]) -> Interface:
         given = self.form.fmu
@@ -445,6 +432,39 @@ def _places(each: Any) -> Iterator[tuple[str, Place]]:
     for key in ("at", "a", "b"):
         if isinstance(each, FrameConstraint | Force) and hasattr(each, key):
             yield key, getattr(each, key)
+
+
+def input_dimensions(model: Model, name: str) -> list[units.Dimension] | None:
+    """What the components of an input are, by the names that `simulate` takes; None if there is no such input."""
+    joints = {joint.name: joint for joint in model.tree.all_joints}
+    elements = {force.name: force for force in model.tree.forces if force.n_inputs}
+    motions = {loop.name: loop for loop in model.tree.loops if isinstance(loop, Motion)}
+    for candidate in _candidates(name):
+        if candidate in motions:
+            motion = motions[candidate]
+            wanted = coordinates(joints[motion.joint], joints[motion.joint].screws())
+            return wanted if motion.coordinate is None else wanted[motion.coordinate : motion.coordinate + 1]
+        if candidate in elements:
+            return _force_dimensions(elements[candidate], joints)
+        if candidate in joints and len(joints[candidate].screws()):
+            return per_speed(joints[candidate].screws(), "force")
+        if model.group is not None and candidate in model.group.v:
+            place = model.group.v[candidate]
+            return [units.NUMBER] * (place.stop - place.start)
+    return None
+
+
+def _candidates(name: str) -> tuple[str, str]:
+    """An input is called as its element, or as its column in a result."""
+    return name, next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
+
+
+def _force_dimensions(force: Force, joints: Mapping[str, Joint]) -> list[units.Dimension]:
+    if isinstance(force, Actuator):
+        return per_speed(joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
+    if isinstance(force, PointForce):
+        return [units.TORQUE] * 3 + [units.FORCE] * 3
+    return [units.NUMBER] * force.n_inputs
 
 
 def _input_names(model: Model) -> list[str]:
