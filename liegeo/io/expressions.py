@@ -265,7 +265,8 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
         (x,) = arguments
         if not x.fits(NONE):
             raise InputError(f"takes {name} of {_said(x)}, expected a number or an angle")
-        return Quantity(function(float(x.value)), NONE, x.open)
+        # of the time it is as plain as the number before it: 6 * sin(pi * t) is any SI value, 6 m * sin(pi * t) a length
+        return Quantity(function(float(x.value)), None if x.loose else NONE, x.open)
 
     return call
 
