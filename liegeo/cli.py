@@ -118,9 +118,9 @@ def _seconds(who: str, text: str | None) -> float | None:
 
 def _driving(mechanism: Mechanism, name: str, text: str) -> float:
     """A constant input; whether there is one of that name, and of one component, is said by who simulates."""
-    from liegeo.io.build import input_dimensions
+    from liegeo.io.build import parts_of
 
-    wanted = input_dimensions(mechanism.compile(), name) or []
+    wanted = parts_of(mechanism.tree).input_dimensions(name) or []
     return _number(f"--input {name}", text, *(wanted if len(wanted) == 1 else ()))
 
 

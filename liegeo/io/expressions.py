@@ -265,7 +265,7 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
         (x,) = arguments
         if not x.fits(NONE):
             raise InputError(f"takes {name} of {_said(x)}, expected a number or an angle")
-        # of the time it is as plain as the number before it: 6 * sin(pi * t) is any SI value, 6 m * sin(pi * t) a length
+        # of the time it is as plain as the number before it: 6 * sin(t) is any SI value, 6 m * sin(t) a length
         return Quantity(function(float(x.value)), None if x.loose else NONE, x.open)
 
     return call

@@ -480,8 +480,8 @@ def test_what_is_said_about_signals(tmp_path, signal, message):
 
 @pytest.mark.parametrize(
     "expression",
-    ["t^2", "6 * sin(pi * t / 4)^2", "2 N*m * t", "2 N*m/s * t", "1 N*m * sin(2 * pi * t)", "1 N*m * sin(2 rad/s * t)", "1 N*m + t",
-     "count * t", "1 N*m * (t / 1 s - sin(2 * pi * t))", "min(2 N*m, 3 N*m/s * t)",
+    ["t^2", "6 * sin(pi * t / 4)^2", "2 N*m * t", "2 N*m/s * t", "1 N*m * sin(2 * pi * t)", "1 N*m * sin(2 rad/s * t)",
+     "1 N*m + t", "count * t", "1 N*m * (t / 1 s - sin(2 * pi * t))", "min(2 N*m, 3 N*m/s * t)",
      "1 N*m * sqrt(t / 2 s)", "arm.length * 1 N * t^3", "1 N*m * exp(-3 * t)", "abs(-t) * 1 J"],
 )  # fmt: skip
 def test_the_time_may_be_a_number_or_a_time(tmp_path, expression):
