@@ -26,6 +26,8 @@ Array = NDArray[np.float64]
 _MOST, _TOLERANCE = 50, 1e-10
 # Of the differences: their error, its square and 1e-16 over it, is far below what Newton's method needs.
 _NEAR = 1e-5
+# Of the slope: what is smaller than this share of the largest singular value is zero.
+_SINGULAR = 1e-9
 
 
 def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = (), inputs: Any = None) -> State:
@@ -54,13 +56,17 @@ def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = 
     near = _NEAR * np.eye(model.nv)[free]
     for _ in range(_MOST):
         force = balance(q)
+        if not np.any(force):
+            # nothing pulls, as in a spacecraft at rest, whose slope says nothing about where to go
+            return State(q, rest, state.t)
         around = [balance(model.group.retract(q, e)) - balance(model.group.retract(q, -e)) for e in near]
         slope = np.array(around).T / (2.0 * _NEAR)
         step = np.zeros(model.nv)
         try:
             step[free] = -np.linalg.solve(slope, force)
         except np.linalg.LinAlgError:
-            break
+            # what floats stays where it is, the rest finds its place
+            step[free] = -np.linalg.lstsq(slope, force, rcond=_SINGULAR)[0]
         q = model.group.retract(q, step)
         if np.abs(step).max(initial=0.0) < _TOLERANCE:
             return State(q, rest, state.t)

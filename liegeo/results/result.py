@@ -357,7 +357,8 @@ def _table_curves(label: str, table: Array, patterns: Sequence[str], units: Mapp
         if not matching:
             raise InputError(
                 f"plot, '{label}': no column matches '{pattern}'.{suggest(pattern, columns)}\n"
-                "  * stands for any text, ? for one letter."
+                "  * stands for any text, ? for one letter.  What is computed is chosen when simulating: "
+                f"liegeo simulate MODEL -c {pattern}"
             )
         found.update(dict.fromkeys(matching))
     return [plots.Curve(name, _kind(name), units.get(name, ""), table["time"], table[name]) for name in found]
