@@ -250,7 +250,7 @@ def test_energy_that_damping_takes(liegeo, swing):
         ("--output", "-1", "output"),
         ("--method", "rk9", "rk9"),
         ("--input", "motr=1", "motr"),
-        ("--input", "motor=fast", "--input motor is 'fast', expected a number"),
+        ("--input", "motor=fast", "--input motor is 'fast', expected a torque in N*m"),
         ("--input", "motor=3 kg", "--input motor is '3 kg', which is a mass, expected a torque in N*m."),
         ("--column", "hinge.angel", "hinge.angle"),
         ("--to", "r.txt", "expected one of .csv, .npz, .parquet"),
