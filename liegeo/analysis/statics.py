@@ -26,8 +26,6 @@ Array = NDArray[np.float64]
 _MOST, _TOLERANCE = 50, 1e-10
 # Of the differences: their error, its square and 1e-16 over it, is far below what Newton's method needs.
 _NEAR = 1e-5
-# Of the slope: what is smaller than this share of the largest singular value is zero.
-_SINGULAR = 1e-9
 
 
 def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = (), inputs: Any = None) -> State:
@@ -65,8 +63,7 @@ def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = 
         try:
             step[free] = -np.linalg.solve(slope, force)
         except np.linalg.LinAlgError:
-            # what floats stays where it is, the rest finds its place
-            step[free] = -np.linalg.lstsq(slope, force, rcond=_SINGULAR)[0]
+            break
         q = model.group.retract(q, step)
         if np.abs(step).max(initial=0.0) < _TOLERANCE:
             return State(q, rest, state.t)
