@@ -7,6 +7,7 @@ early, whose results so far were written; 130 Ctrl-C.
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -21,13 +22,16 @@ if TYPE_CHECKING:
     from liegeo.io import Mechanism
 
 ENDED_EARLY, INTERRUPTED = 3, 130
-# Suffixes of tables, as liegeo/results/tables.py writes them.
-_TABLES = (".csv", ".npz", ".parquet")
+# Suffixes of tables and pictures, as liegeo/results writes them, and of pages and model files.
+_TABLES, _PICTURES = (".csv", ".npz", ".parquet"), (".png", ".pdf", ".svg")
+_PAGES, _MODELS = (".html", ".htm"), (".yaml", ".yml")
 
 app = typer.Typer(
     name="liegeo",
     help="Simulate rigid and flexible multibody systems on their Lie group.",
-    epilog="Begin with: liegeo demo.  Then: liegeo new arm, liegeo simulate arm.yaml, liegeo view arm.yaml",
+    epilog="Begin with: liegeo demo.  Then: liegeo new arm, liegeo simulate arm.yaml, liegeo view arm.yaml\n\n"
+    "Exit codes: 0 success; 1 an error that is explained; 2 a command line that cannot be understood; 3 a run that "
+    "ended early, whose results so far were written; 130 Ctrl-C.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -62,20 +66,31 @@ def _options(
 # ---- what commands share
 
 
+class _PipeClosedError(Exception):
+    """Who reads what is printed has seen enough, as `head` has."""
+
+
 class _Output:
     """Prints tables for people, or one JSON document, or nothing."""
 
     def __init__(self, quiet: bool = False, json: bool = False) -> None:
         from rich.console import Console
 
+        class Printing(Console):
+            def on_broken_pipe(self) -> None:
+                raise _PipeClosedError
+
         self._json, self.quiet = json, quiet or json
-        self.console = Console(quiet=self.quiet, highlight=False)
+        self.console = Printing(quiet=self.quiet, highlight=False)
 
     def show(self, data: Any, *parts: Any) -> None:
         if self._json:
             import json
 
-            typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+            try:
+                typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+            except BrokenPipeError:
+                raise _PipeClosedError from None
             return
         for part in parts:
             self.console.print(part, markup=False, soft_wrap=isinstance(part, str))
@@ -116,6 +131,30 @@ def _seconds(who: str, text: str | None) -> float | None:
     return None if text is None else _number(who, text, TIME)
 
 
+def _target(option: str, file: Path, suffixes: tuple[str, ...], *sources: Path) -> Path:
+    """Where something will be written, checked before anything is computed, so that no run is lost."""
+    from liegeo.errors import InputError
+
+    if file.suffix.lower() not in suffixes:
+        raise InputError(f"{option}: {file.name} ends in '{file.suffix}', expected one of {', '.join(suffixes)}.")
+    if not file.parent.is_dir():
+        raise InputError(f"{option}: cannot write {file}: there is no folder {file.parent}. Create it first.")
+    if file.is_dir():
+        raise InputError(f"{option}: {file} is a folder, expected a file.")
+    for source in sources:
+        if file.exists() and source.exists() and file.samefile(source):
+            raise InputError(f"{option}: {file} is what is read; it would be lost. Give another name.")
+    return file
+
+
+def _driving(mechanism: Mechanism, name: str, text: str) -> float:
+    """A constant input; whether there is one of that name, and of one component, is said by who simulates."""
+    from liegeo.io.build import parts_of
+
+    wanted = parts_of(mechanism.tree).input_dimensions(name) or []
+    return _number(f"--input {name}", text, *(wanted if len(wanted) == 1 else ()))
+
+
 def _load(path: Path, given: list[str] | None = None) -> Mechanism:
     import liegeo as lg
 
@@ -129,6 +168,7 @@ def _load(path: Path, given: list[str] | None = None) -> Mechanism:
 def demo(
     folder: Annotated[Path, typer.Option("--folder", "-o", help="Where to write what it makes.")] = Path("liegeo-demo"),
     quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Simulate a flexible robot arm under a controller, in one process and as two FMUs; write data, picture, page.
 
@@ -138,12 +178,12 @@ def demo(
     from liegeo import reports
     from liegeo._cache import announce
 
-    out = _Output(quiet)
+    out = _Output(quiet, json)
     out.console.print(job.INTRODUCTION)
-    if job.is_first_run() and not quiet:
+    if job.is_first_run() and not out.quiet:
         announce()
-    made = job.run(folder, progress=False if quiet else None)
-    out.show(None, *reports.run_table(made.data), *made.sentences)
+    made = job.run(folder, progress=False if out.quiet else None)
+    out.show(made.data | {"files": [str(file) for file in made.files]}, *reports.run_table(made.data), *made.sentences)
     out.wrote(*made.files)
     out.console.print(job.WHAT_NEXT.format(page=made.page))
 
@@ -215,7 +255,7 @@ def check(
 
 
 @app.command()
-def info(model: ModelFile, given: Set = None, json: Json = False) -> None:
+def info(model: ModelFile, given: Set = None, quiet: Quiet = False, json: Json = False) -> None:
     """Show what a model consists of: bodies, joints, degrees of freedom, mass, modes.
 
     Example:  liegeo info models/flexible_arm.yaml
@@ -223,7 +263,7 @@ def info(model: ModelFile, given: Set = None, json: Json = False) -> None:
     from liegeo import reports
 
     data = reports.info(_load(model, given))
-    _Output(json=json).show(data, *reports.info_tables(data))
+    _Output(quiet, json).show(data, *reports.info_tables(data))
 
 
 @app.command()
@@ -260,9 +300,17 @@ def simulate(
     """
     from liegeo import reports
     from liegeo.errors import SimulationError
+    from liegeo.results.names import names_of
 
+    target = _target("--to", to if to is not None else Path(model.with_suffix(".csv").name), _TABLES, model)
+    if plot_ is not None:
+        _target("--plot", plot_, _PICTURES, model)
+    if html is not None:
+        _target("--html", html, _PAGES, model)
     mechanism = _load(model, given)
-    driven = {name: _number(f"--input {name}", text) for name, text in _assignments(drive, "--input").items()}
+    # names that lead nowhere are said now, not after the run
+    names_of(mechanism.compile()).match(names or ())
+    driven = {name: _driving(mechanism, name, text) for name, text in _assignments(drive, "--input").items()}
     options = {
         "t_end": _seconds("--end", end),
         "output": "steps" if output == "steps" else _seconds("--output", output),
@@ -273,7 +321,6 @@ def simulate(
         "inputs": {**mechanism.experiment.inputs, **driven} if driven else None,
     }
     out = _Output(quiet, json)
-    target = to if to is not None else Path(model.with_suffix(".csv").name)
     chosen = {key: value for key, value in options.items() if value is not None}
     why, began = "", time.perf_counter()
     with reports.compile_time() as compiled:
@@ -315,15 +362,16 @@ def plot(
 
     Examples:
 
-      liegeo plot run.csv -c '*.angle' -c energy
+      liegeo plot run.csv -c '*.angle' -c '*.speed'
 
       liegeo plot short.csv long.csv -c tip.position.z -o tips.pdf
     """
-    from liegeo.results import plot_tables, read_table
+    from liegeo.results import plot_tables, read_table, read_units
 
-    target = to if to is not None else Path(sources[0].with_suffix(".png").name)
+    target = _target("--to", to if to is not None else Path(sources[0].with_suffix(".png").name), _PICTURES)
     tables = {_label(source, sources): read_table(source) for source in sources}
-    plot_tables(tables, *(names or ()), file=target, title=title, spectrum=spectrum)
+    units = {_label(source, sources): read_units(source) for source in sources}
+    plot_tables(tables, *(names or ()), file=target, title=title, spectrum=spectrum, units=units)
     _Output(quiet).wrote(target)
 
 
@@ -348,6 +396,8 @@ def view(
         list[str] | None, typer.Option("--plot", metavar="NAME", help="Draw a column below; repeatable.")
     ] = None,
     magnify: Annotated[float, typer.Option(help="Show deformation this much larger.")] = 1.0,
+    speed: Annotated[float | None, typer.Option(help="Of playing, times real time; chosen, if not given.")] = None,
+    port: Annotated[int, typer.Option(help="Where the live page is; 0 takes a free one.")] = 0,
     browser: Annotated[bool, typer.Option(help="Open the browser.")] = True,
     given: Set = None,
     quiet: Quiet = False,
@@ -365,8 +415,11 @@ def view(
     from liegeo import view as pages
 
     out = _Output(quiet)
+    if html is not None:
+        _target("--html", html, _PAGES, model)
     mechanism = _load(model, given)
-    shown: dict[str, Any] = {"traces": traces or (), "arrows": arrows or (), "plots": plots or (), "magnify": magnify}
+    shown: dict[str, Any] = {"traces": traces or (), "arrows": arrows or (), "plots": plots or ()}
+    shown |= {"magnify": magnify, "speed": speed}
     options = {} if end is None else {"t_end": _seconds("--end", end)}
     if html is not None:
         run = mechanism.simulate(**options, progress=False if quiet else None)
@@ -379,7 +432,7 @@ def view(
             webbrowser.open(url)
 
     experiment = mechanism.experiment.options() | options
-    pages.serve(mechanism.compile(), mechanism.state(), show=opened, progress=False, **shown, **experiment)
+    pages.serve(mechanism.compile(), mechanism.state(), show=opened, port=port, progress=False, **shown, **experiment)
 
 
 @app.command()
@@ -391,20 +444,28 @@ def modes(
     ] = None,
     settle: Annotated[bool, typer.Option("--settle", help="Let it come to rest first; locked joints stay.")] = False,
     given: Set = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Show the natural frequencies and damping of a model about its initial state.
+    """Show the natural frequencies and damping of a model about its initial state, driven as its experiment begins.
 
     Example:  liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0
     """
     from liegeo import reports
     from liegeo.analysis import equilibrium
+    from liegeo.analysis.modes import commutes
     from liegeo.analysis.modes import modes as find
     from liegeo.errors import InputError
+    from liegeo.model.model import State
+    from liegeo.motion import Drive
     from liegeo.results.names import matches
 
     mechanism = _load(model, given)
     compiled, state = mechanism.compile(), mechanism.state()
+    stopped = bool(state.v.any()) and not commutes(compiled)
+    if stopped:
+        state = State(state.q, 0.0 * state.v, state.t)
+    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.v)[compiled.nv :]
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}
     for pattern in lock or []:
@@ -413,9 +474,11 @@ def modes(
             raise InputError(f"--lock {pattern}: no joint is called so; there are {', '.join(movable)}.")
         locked.update(dict.fromkeys(found))
     if settle:
-        state = equilibrium(compiled, state, hold=locked)
-    data = reports.modes_data(find(compiled.lock(*locked) if locked else compiled, state))
-    _Output(json=json).show(data, *reports.modes_table(data, number))
+        state = equilibrium(compiled, state, hold=locked, inputs=inputs)
+    data = reports.modes_data(find(compiled.lock(*locked) if locked else compiled, state, inputs))
+    data["stopped"] = stopped
+    said = ["It begins in motion, about which it has no modes: these are those of the same position at rest."]
+    _Output(quiet, json).show(data, *reports.modes_table(data, number), *(said if stopped else []))
 
 
 @app.command()
@@ -434,6 +497,7 @@ def convert(
       liegeo convert run.csv run.parquet
     """
     out = _Output(quiet)
+    _target("TARGET", target, _TABLES if source.suffix in _TABLES else _MODELS, source)
     if source.suffix in _TABLES:
         from liegeo.results import convert_table
 
@@ -469,6 +533,7 @@ def bench(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="[MODEL]...", help="Model files; those of liegeo, if none.")
     ] = None,
+    quiet: Quiet = False,
     json: Json = False,
 ) -> None:
     """Measure how fast this machine is: a call of the dynamics, and each model's own experiment.
@@ -478,7 +543,7 @@ def bench(
     from liegeo import reports
     from liegeo.io import shipped
 
-    out, rows = _Output(json=json), []
+    out, rows = _Output(quiet, json), []
     for file in files or shipped.paths().values():
         with out.console.status(f"{file.stem}"):
             rows.append(reports.measure(_load(file)))
@@ -672,6 +737,7 @@ def cosim(
         Path | None, typer.Option(help="Write the system, for other masters (.ssp) or as text (.yaml); runs nothing.")
     ] = None,
     quiet: Quiet = False,
+    json: Json = False,
 ) -> None:
     """Run several units together.
 
@@ -681,11 +747,15 @@ def cosim(
 
       liegeo cosim loop.yaml --save loop.ssp
     """
+    import dataclasses
+
     from fmu_export.cosim import load_system, save_system
     from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 
-    out, target = _Output(quiet), _table_file(to, system)
+    out, target = _Output(quiet, json), _table_file(to, system)
+    if plot_ is not None:
+        _target("--plot", plot_, _PICTURES)
     made = load_system(system)
     start = _typed("--set", given, made.variables)
     asked = {"algorithm": algorithm, "extrapolation": extrapolation, "iterations": iterations, "tolerance": tolerance}
@@ -698,7 +768,7 @@ def cosim(
     why = ""
     try:
         with _heard("liegeo.cosim"):
-            result = made.simulate(*times, set=start, progress=False if quiet else None, **options)
+            result = made.simulate(*times, set=start, progress=False if out.quiet else None, **options)
     except SimulationError as error:
         result, why = error.result, str(error)
         if not len(result):
@@ -710,7 +780,9 @@ def cosim(
         result.plot(*(names or ("*",)), file=plot_)
         files.append(plot_)
     # what went wrong stands below
-    out.show(None, str(result).removesuffix(f"\n  {result.info.message}") if why else str(result))
+    data = {"name": result.name, "samples": len(result), **dataclasses.asdict(result.info)}
+    data["files"] = [str(file) for file in files]
+    out.show(data, str(result).removesuffix(f"\n  {result.info.message}") if why else str(result))
     out.wrote(*files)
     if why:
         typer.secho(f"Error: {why}", fg="red", err=True)
@@ -727,6 +799,9 @@ def main() -> None:
         app(args=arguments, prog_name="liegeo")
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except _PipeClosedError:
+        # what is left in the buffer has nowhere to go, which Python would complain about at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (LiegeoError, OSError) as error:
         if debug:
             raise

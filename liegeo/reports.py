@@ -113,12 +113,16 @@ def info_tables(data: Data) -> list[Any]:
 
 def _sentence(data: Data) -> str:
     modes = sum(body["modes"] for body in data["bodies"])
-    parts = [f"{data['degrees_of_freedom']} degrees of freedom"]
+    n = data["degrees_of_freedom"]
+    parts = [f"{n} degree{'' if n == 1 else 's'} of freedom"]
     if modes:
         parts.append(f"{modes} of them modes")
     if data["constraints"]:
         redundant = data["redundant_constraints"]
-        parts.append(f"{data['constraints']} constraints" + (f" ({redundant} redundant)" if redundant else ""))
+        held = data["constraints"]
+        parts.append(
+            f"{held} constraint{'' if held == 1 else 's'}" + (f" ({redundant} redundant)" if redundant else "")
+        )
     about = f"\n{data['description']}" if data["description"] else ""
     return f"{data['name']}: {data['mass']:.6g} kg, {', '.join(parts)}{about}\n"
 
@@ -144,7 +148,10 @@ def modes_table(data: Data, n: int) -> list[Any]:
     if len(data["modes"]) > n:
         out.append(f"… and {len(data['modes']) - n} more: --number {len(data['modes'])}")
     if data["acceleration"] > 1e-6:
-        out.append(f"The state is no equilibrium: the largest acceleration is {data['acceleration']:.3g}.")
+        out.append(
+            f"The state is no equilibrium: the largest acceleration is {data['acceleration']:.3g}.\n"
+            "  --settle lets the model come to rest first, --lock '*' holds its joints."
+        )
     return out
 
 

@@ -154,7 +154,7 @@ def test_check_reports_everything_at_once(liegeo, swing, tmp_path):
 def test_info(liegeo, swing):
     code, out, _ = liegeo("info", swing)
     assert code == 0
-    assert "swing: 1 kg, 1 degrees of freedom" in out
+    assert "swing: 1 kg, 1 degree of freedom" in out
     assert "Revolute" in out
     code, out, _ = liegeo("info", swing, "--json", "--set", "rod.length=2")
     data = json.loads(out)
@@ -250,7 +250,8 @@ def test_energy_that_damping_takes(liegeo, swing):
         ("--output", "-1", "output"),
         ("--method", "rk9", "rk9"),
         ("--input", "motr=1", "motr"),
-        ("--input", "motor=fast", "--input motor is 'fast', expected a number"),
+        ("--input", "motor=fast", "--input motor is 'fast', expected a torque in N*m"),
+        ("--input", "motor=3 kg", "--input motor is '3 kg', which is a mass, expected a torque in N*m."),
         ("--column", "hinge.angel", "hinge.angle"),
         ("--to", "r.txt", "expected one of .csv, .npz, .parquet"),
     ],
@@ -260,6 +261,48 @@ def test_simulate_explains_bad_options(liegeo, swing, option, value, said):
     assert code == 1
     assert said in err
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--to", "r.txt", "--to: r.txt ends in '.txt', expected one of .csv, .npz, .parquet."),
+        ("--to", "none/r.csv", "there is no folder none. Create it first."),
+        ("--plot", "r.bmp", "--plot: r.bmp ends in '.bmp'"),
+        ("--html", "swing.yaml", "--html: swing.yaml ends in '.yaml', expected one of .html"),
+        ("--column", "hinge.angel", "hinge.angle"),
+    ],
+)
+def test_no_run_is_lost(liegeo, swing, monkeypatch, option, value, said):
+    """What cannot be written is said before anything is computed."""
+    monkeypatch.setattr(lg.io.Mechanism, "simulate", lambda *_, **__: pytest.fail("it ran"))
+    code, _, err = liegeo("simulate", swing, option, value)
+    assert code == 1
+    assert said in err
+
+
+def test_what_is_read_is_not_written_over(liegeo, swing):
+    before = swing.read_bytes()
+    assert "is what is read; it would be lost. Give another name." in liegeo("convert", swing, swing)[2]
+    assert "ends in '.yaml', expected one of .html" in liegeo("view", swing, "--html", swing)[2]
+    assert swing.read_bytes() == before
+
+
+def test_a_closed_pipe_is_no_error(swing):
+    command = f'"{sys.executable}" -m liegeo.cli info "{swing}" | true; exit ${{PIPESTATUS[0]}}'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["heavy_top", "st21_spacecraft"])
+def test_modes_of_what_begins_in_motion(liegeo, name):
+    code, out, err = liegeo("modes", shipped.find(name))
+    assert (code, err) == (0, "")
+    assert "It begins in motion, about which it has no modes" in out
+
+
+def test_what_floats_at_rest_is_settled(liegeo):
+    assert liegeo("modes", shipped.find("st21_spacecraft"), "--settle", "-q") == (0, "", "")
 
 
 def test_a_run_that_fails_keeps_what_there_is(liegeo, swing, tmp_path):

@@ -69,6 +69,6 @@ def test_followed_literally(tmp_path):
             )
             assert (done.returncode != 0) == ("fails" in options), done.stdout
             said = done.stdout
-    assert checked == 9
+    assert checked == 10
     made = {file.name for file in folder.rglob("*") if file.is_file()}
     assert {"arm.html", "compare.png", "crane.html", "brake.png", "crane.fmu"} <= made

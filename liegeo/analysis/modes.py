@@ -75,9 +75,8 @@ def modes(model: Model, state: State | None = None, inputs: Any = None) -> Modes
     if not isinstance(model, Model):
         raise InputError(f"modes: model is {model!r}, expected a compiled Model.")
     state = model.state() if state is None else state
-    turning = [j.name for j in model.tree.all_joints if isinstance(j, Spherical | Planar | Free)]
-    if np.any(state.v) and (model.rows or turning):
-        what = "loops" if model.rows else f"joint '{turning[0]}'"
+    if np.any(state.v) and not commutes(model):
+        what = "loops" if model.rows else f"joint '{_turning(model)[0]}'"
         raise InputError(
             f"modes: the state moves, and {model!r} has {what}: expected speeds of zero.\n"
             "  About a motion, only trees of joints that commute have modes."
@@ -94,6 +93,15 @@ def modes(model: Model, state: State | None = None, inputs: Any = None) -> Modes
     a = dynamics.forward_dynamics(model, state, inputs=inputs)
     largest = float(np.abs(a).max(initial=0.0))
     return Modes(model, values[chosen], shapes / np.sqrt(energy), shares / energy, largest)
+
+
+def commutes(model: Model) -> bool:
+    """Whether a model has modes about a motion too: a tree without joints whose turns do not commute."""
+    return not model.rows and not _turning(model)
+
+
+def _turning(model: Model) -> list[str]:
+    return [joint.name for joint in model.tree.all_joints if isinstance(joint, Spherical | Planar | Free)]
 
 
 def _free(model: Model, state: State) -> Array:

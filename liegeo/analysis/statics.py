@@ -54,6 +54,9 @@ def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = 
     near = _NEAR * np.eye(model.nv)[free]
     for _ in range(_MOST):
         force = balance(q)
+        if not np.any(force):
+            # nothing pulls, as in a spacecraft at rest, whose slope says nothing about where to go
+            return State(q, rest, state.t)
         around = [balance(model.group.retract(q, e)) - balance(model.group.retract(q, -e)) for e in near]
         slope = np.array(around).T / (2.0 * _NEAR)
         step = np.zeros(model.nv)

@@ -266,5 +266,6 @@ def _library(name: str) -> Any:
     except ImportError:
         project = "scikit-fem" if name == "skfem" else name
         raise ModelError(
-            f"solid bodies need {project}, which is not installed.\n  pip install 'liegeo[fe]' installs it."
+            f"solid bodies need {project}, which is not installed.\n"
+            "  pip install 'liegeo[fe]' installs it, in a checkout pip install '.[fe]'."
         ) from None

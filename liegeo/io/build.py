@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -125,21 +125,21 @@ class _Builder:
         declared = parameters.resolve(own)
         without_nothing = {key: value for key, value in data.items() if value is not None or key == "liegeo"}
         resolved = substituted(without_nothing, parameters)
-        form = document.validate(self.source, resolved, self.problems)
+        form, self.damage = document.validate(self.source, resolved, self.problems)
         if form is None:
             self.check()
         assert form is not None
         self.parameters, self.form = parameters, form
         tree = self._tree()
-        self.check()
-        assert tree is not None
-        model = self.attempt((), tree.compile) if tree.joints else None
-        self.check()
-        assert model is not None
-        initial = self._initial(model)
-        experiment = self._experiment(model)
+        # what is wrong with the tree is no reason to be silent about the rest, which needs only its parts
+        whole = tree is not None and bool(tree.joints) and not self.problems
+        model = self.attempt((), tree.compile) if whole and tree is not None else None
+        initial = self._initial()
+        experiment = self._experiment()
         interface = self._interface(model, declared)
         self.check()
+        assert tree is not None
+        assert model is not None
         made = Mechanism(
             tree=tree,
             description=form.description,
@@ -177,28 +177,25 @@ class _Builder:
 
     def _tree(self) -> Tree | None:
         form = self.form
+        # names of what failed: what refers to it is not checked any further
+        self.failed: set[str] = set().union(*self.damage.lost.values())
         materials = self._each("materials", lambda name, given: flex.Material(**given.given(), name=name))
         sections = self._each("sections", make_section)
         file = folder_file(self.path.parent)
         # what failed is reported already: a name that is known needs no second report
         shelf = Shelf(
-            _Lenient(materials, form.materials, flex.Material(1.0, 1.0, 0.0)),
-            _Lenient(sections, form.sections, flex.circle(1.0)),
+            _Lenient(materials, self._named("materials"), flex.Material(1.0, 1.0, 0.0)),
+            _Lenient(sections, self._named("sections"), flex.circle(1.0)),
             self.path.parent,
             file,
         )
-        made = self._each("bodies", lambda name, given: make_bodies(name, given, shelf))
+        made = self._each("bodies", lambda name, given: self._bodies(name, given, shelf))
         bodies: list[Body | FlexibleBody] = []
         inner: dict[str, list[Joint]] = {}
-        self.failed: set[str] = set()
-        for name, given in form.bodies.items():
+        for name in self._named("bodies"):
             found, between = made.get(name, ([], []))
-            if not found:
-                names = (
-                    [name]
-                    if given.kind != "beam" or given.pieces is None
-                    else [f"{name}_{k + 1}" for k in range(min(given.pieces, 1000))]
-                )
+            if not found or name in self.damage.hurt["bodies"]:
+                names = self._names_of_body(name)
                 found = [Body(each, mass=1.0, inertia=(1.0, 1.0, 1.0)) for each in names]
                 between = [Free(name=f"…{a}", parent=WORLD, child=a) for a in names[1:]]
                 self.failed |= set(names)
@@ -216,15 +213,43 @@ class _Builder:
             turning = self.attempt(("wheels", wheel.name), self._wheel_joint, wheel)
             self.joints |= {wheel.name: turning} if turning is not None else {}
         forces = self._each("forces", lambda name, given: _FORCES[given.kind](name=name, **given.given()))
-        loops = self._each("loops", self._loop)
-        tree = self._checked_tree(bodies, joints, wheels, forces, loops)
+        loops: dict[str, Joint | Constraint] = self._each("loops", self._loop)
+        # a tree without some of its parts would only lead to more complaints about them
+        whole = not any(self.damage.lost.values()) and not self.damage.hurt["wheels"]
+        tree = self._checked_tree(bodies, joints, wheels, forces, loops) if whole else None
         self._check_places({body.name: body for body in bodies}, joints, wheels, forces, loops)
+        good = {name: joint for name, joint in self.joints.items() if name not in self.failed}
+        self.parts = Parts(good, forces, loops, {body.name: body.n_modes for body in bodies if body.n_modes})
         return tree
 
-    def _each(self, section: str, make: Callable[[str, Form], T]) -> dict[str, T]:
+    def _named(self, section: str) -> list[str]:
+        """Names of entries, in the order of the file, those that cannot be made included."""
+        made, lost = getattr(self.form, section), self.damage.lost[section]
+        return [name for name in self.source.data.get(section) or {} if name in made or name in lost]
+
+    def _bodies(self, name: str, given: Form, shelf: Shelf) -> Any:
+        # of a flexible body that lost a key little can be said; the numbers of a rigid one stand for themselves
+        if name in self.damage.hurt["bodies"] and given.kind != "rigid":
+            return None
+        return make_bodies(name, given, shelf)
+
+    def _names_of_body(self, name: str) -> list[str]:
+        """Of a beam in pieces there are several."""
+        entry = self.source.data["bodies"][name]
+        given = self.form.bodies.get(name)
+        pieces = entry.get("pieces") if isinstance(entry, dict) else None
+        pieces = getattr(given, "pieces", None) or pieces
+        if pieces is None:
+            return [name]
+        return [f"{name}_{k + 1}" for k in range(min(pieces if isinstance(pieces, int) else 100, 1000))]
+
+    def _each(self, section: str, make: Callable[[str, Form], T | None]) -> dict[str, T]:
         out = {}
         for name, given in getattr(self.form, section).items():
-            made = self.attempt((section, name), make, name, given)
+            if name in self.damage.hurt[section] and section != "bodies":
+                self.failed.add(name)
+                continue
+            made: T | None = self.attempt((section, name), make, name, given)
             if made is not None:
                 out[name] = made
         return out
@@ -233,8 +258,10 @@ class _Builder:
         wheel.rotor()
         return wheel.joint()
 
-    def _loop(self, name: str, given: Form) -> Joint | Constraint:
+    def _loop(self, name: str, given: Form) -> Joint | Constraint | None:
         options = given.given()
+        if given.kind == "motion" and given.joint in self.failed:
+            return None
         if given.kind == "motion" and "law" in options:
             joint = self._known_joint(given.joint, "joint")
             options["law"] = _under("law", self._law, joint, given.coordinate, given.law)
@@ -293,7 +320,8 @@ class _Builder:
             if each.name not in getattr(self.form, section):
                 continue
             where = (section, each.name)
-            self.attempt(where, each.screws)
+            if self.attempt(where, each.screws) is None:
+                self.failed.add(each.name)
             for owner, key in ((each.parent, "at"), (each.child, "child_at")):
                 self._on(bodies, owner, getattr(each, key), (*where, key), f"{each.who}: {key}")
         for wheel in wheels.values():
@@ -327,41 +355,37 @@ class _Builder:
 
     # ---- the rest
 
-    def _initial(self, model: Model) -> Initial:
+    def _initial(self) -> Initial:
         given = self.form.initial
         if given is None:
             return Initial()
         found: dict[str, dict[str, Any]] = {"q": {}, "v": {}}
         for what, values in found.items():
             for name, value in getattr(given, what).items():
-                made = self.attempt(("initial", what, name), self._coordinate, model, what, name, value)
+                made = self.attempt(("initial", what, name), self._coordinate, what, name, value)
                 if made is not None:
                     values[name] = made
         for name in given.keep:
-            if name not in self.joints:
+            if name not in self.joints and name not in self.failed:
                 self.report(
                     ("initial", "keep"), f"names '{name}', which is not a joint.{suggest(name, list(self.joints))}"
                 )
         return Initial(found["q"], found["v"], given.keep)
 
-    def _coordinate(self, model: Model, what: str, name: str, value: Any) -> Any:
-        places = model.group.v if model.group is not None else {}
-        if name not in places:
-            raise InputError(f"names '{name}', which has nothing that moves.{suggest(name, list(places))}")
+    def _coordinate(self, what: str, name: str, value: Any) -> Any:
+        if name in self.failed:
+            return None
+        moving = self.parts.moving()
+        if name not in moving:
+            raise InputError(f"names '{name}', which has nothing that moves.{suggest(name, moving)}")
         if name not in self.joints:
-            return self._modal(model, name, value)
+            return read_all(value, [units.NUMBER] * self.parts.modes[name], "modal coordinates")
         joint = self.joints[name]
         if what == "q":
-            made = read_coordinates(value, type(joint), coordinates(joint, joint.screws()))
-        else:
-            made = read_all(value, per_speed(joint.screws(), "speed"), "speeds")
-        return made
+            return read_coordinates(value, type(joint), coordinates(joint, joint.screws()))
+        return read_all(value, per_speed(joint.screws(), "speed"), "speeds")
 
-    def _modal(self, model: Model, name: str, value: Any) -> Any:
-        n = next(body.n_modes for body in model.tree.bodies if body.name == name)
-        return read_all(value, [units.NUMBER] * n, "modal coordinates")
-
-    def _experiment(self, model: Model) -> Experiment:
+    def _experiment(self) -> Experiment:
         given = self.form.experiment
         if given is None:
             return Experiment()
@@ -372,44 +396,37 @@ class _Builder:
             self.report(("experiment", "every"), f"is {given.every}, must be ≥ 1")
         inputs = {}
         for name, signal in given.inputs.items():
-            made = self.attempt(("experiment", "inputs", name), self._input, model, name, signal)
+            made = self.attempt(("experiment", "inputs", name), self._input, name, signal)
             if made is not None:
                 inputs[name] = made
         return Experiment(**options, inputs=inputs)
 
-    def _input(self, model: Model, name: str, signal: Any) -> Any:
-        short = next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
-        elements = {force.name: force for force in model.tree.forces if force.n_inputs}
-        motions = {loop.name: loop for loop in model.tree.loops if isinstance(loop, Motion)}
-        for candidate in (name, short):
-            if candidate in motions:
-                motion = motions[candidate]
+    def _input(self, name: str, signal: Any) -> Any:
+        candidates = _candidates(name)
+        elements = {**self.parts.motions(), **self.parts.forces}
+        driven = [getattr(elements[candidate], "joint", None) for candidate in candidates if candidate in elements]
+        # a joint that there is not is reported by who refers to it
+        if self.failed.intersection([*candidates, *driven]) or not self.joints.keys() >= set(driven) - {None}:
+            return None
+        for candidate in candidates:
+            if candidate in self.parts.motions():
+                motion = self.parts.motions()[candidate]
                 return self._law(self.joints[motion.joint], motion.coordinate, signal)
-            if candidate in elements:
-                return self._reading(self._input_dimensions(elements[candidate]))(signal)
-            if candidate in self.joints and len(self.joints[candidate].screws()):
-                return self._reading(per_speed(self.joints[candidate].screws(), "force"))(signal)
-            if model.group is not None and candidate in model.group.v:
-                place = model.group.v[candidate]
-                return self._reading([units.NUMBER] * (place.stop - place.start))(signal)
-        raise InputError(
-            f"is '{name}', which is no joint, force or motion that takes an input.{suggest(name, _input_names(model))}"
-        )
+        wanted = self.parts.input_dimensions(name)
+        if wanted is None:
+            raise InputError(
+                f"is '{name}', which is no joint, force or motion that takes an input."
+                f"{suggest(name, self.parts.input_names())}"
+            )
+        return self._reading(wanted)(signal) if wanted else None
 
-    def _input_dimensions(self, force: Force) -> list[units.Dimension]:
-        if isinstance(force, Actuator):
-            return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
-        if isinstance(force, PointForce):
-            return [units.TORQUE] * 3 + [units.FORCE] * 3
-        return [units.NUMBER] * force.n_inputs
-
-    def _interface(self, model: Model, declared: Mapping[str, Any]) -> Interface:
+    def _interface(self, model: Model | None, declared: Mapping[str, Any]) -> Interface:
         given = self.form.fmu
         if given is None:
             return Interface()
         known = {
-            "inputs": _input_names(model),
-            "outputs": [*names_of(model).table, *names_of(model).computable],
+            "inputs": self.parts.input_names(),
+            "outputs": [*names_of(model).table, *names_of(model).computable] if model is not None else [],
             "parameters": [*declared, *overrides.paths(self.source.data)],
         }
         if given.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", given.name):
@@ -419,7 +436,13 @@ class _Builder:
             found[what] = {}
             for name, options in getattr(given, what).items():
                 where = ("fmu", what, name)
-                if not any(fnmatch.fnmatchcase(k, name) for k in names) and not _is_output(model, what, name):
+                # without a model nobody knows its columns
+                open_ = (what == "outputs" and model is None) or (what == "inputs" and bool(self.failed))
+                if (
+                    not open_
+                    and not any(fnmatch.fnmatchcase(k, name) for k in names)
+                    and not _is_output(model, what, name)
+                ):
                     self.report(where, f"is none of the model's {what}.{suggest_some(name, names)}")
                 made = self.attempt(where, _variable, options, what)
                 if made is not None:
@@ -430,7 +453,7 @@ class _Builder:
 class _Lenient(dict[str, T]):
     """What was made, and a stand-in for what was named but failed."""
 
-    def __init__(self, made: Mapping[str, T], named: Mapping[str, Any], instead: T) -> None:
+    def __init__(self, made: Mapping[str, T], named: Iterable[str], instead: T) -> None:
         super().__init__({name: made.get(name, instead) for name in named})
 
 
@@ -447,12 +470,66 @@ def _places(each: Any) -> Iterator[tuple[str, Place]]:
             yield key, getattr(each, key)
 
 
-def _input_names(model: Model) -> list[str]:
-    return [*model.inputs, *(model.group.v if model.group is not None else {})]
+@dataclass(frozen=True)
+class Parts:
+    """What of a model can be driven and started, by name; of bodies how many modes they have."""
+
+    joints: Mapping[str, Joint]
+    forces: Mapping[str, Force]
+    loops: Mapping[str, Joint | Constraint]
+    modes: Mapping[str, int]
+
+    def motions(self) -> dict[str, Motion]:
+        return {name: loop for name, loop in self.loops.items() if isinstance(loop, Motion)}
+
+    def moving(self) -> list[str]:
+        """Joints and bodies with speeds of their own."""
+        return [*(name for name, joint in self.joints.items() if len(joint.screws())), *self.modes]
+
+    def input_names(self) -> list[str]:
+        driven = [name for name, force in self.forces.items() if force.n_inputs]
+        return [*driven, *self.motions(), *self.moving()]
+
+    def input_dimensions(self, name: str) -> list[units.Dimension] | None:
+        """What the components of an input are, by the names that `simulate` takes; None if there is no such input."""
+        motions, moving = self.motions(), self.moving()
+        for candidate in _candidates(name):
+            if candidate in motions:
+                motion = motions[candidate]
+                wanted = coordinates(self.joints[motion.joint], self.joints[motion.joint].screws())
+                return wanted if motion.coordinate is None else wanted[motion.coordinate : motion.coordinate + 1]
+            if candidate in self.forces and self.forces[candidate].n_inputs:
+                return self._of_force(self.forces[candidate])
+            if candidate in moving and candidate in self.joints:
+                return per_speed(self.joints[candidate].screws(), "force")
+            if candidate in moving:
+                return [units.NUMBER] * self.modes[candidate]
+        return None
+
+    def _of_force(self, force: Force) -> list[units.Dimension]:
+        if isinstance(force, Actuator):
+            return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
+        if isinstance(force, PointForce):
+            return [units.TORQUE] * 3 + [units.FORCE] * 3
+        return [units.NUMBER] * force.n_inputs
 
 
-def _is_output(model: Model, what: str, name: str) -> bool:
-    if what != "outputs":
+def parts_of(tree: Tree) -> Parts:
+    return Parts(
+        {joint.name: joint for joint in tree.all_joints},
+        {force.name: force for force in tree.forces},
+        {loop.name: loop for loop in tree.loops},
+        {body.name: body.n_modes for body in tree.bodies if body.n_modes},
+    )
+
+
+def _candidates(name: str) -> tuple[str, str]:
+    """An input is called as its element, or as its column in a result."""
+    return name, next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), name)
+
+
+def _is_output(model: Model | None, what: str, name: str) -> bool:
+    if what != "outputs" or model is None:
         return False
     try:
         return bool(names_of(model).match([name]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -180,13 +182,57 @@ DocumentForm = mapping(
 )
 
 
-def validate(source: Source, data: Any, found: list[Problem]) -> Form | None:
-    """The document in its form; or nothing, and all that is wrong with it among what was found."""
-    try:
-        return DocumentForm.model_validate(data)
-    except ValidationError as error:
-        found += problems.of_validation(source, data, error)
-    return None
+# Sections of named entries, each of which can be left out and replaced by a stand-in.
+SECTIONS = ("materials", "sections", "bodies", "joints", "loops", "forces", "wheels")
+_NAMED = ("q", "v", "inputs", "outputs", "parameters")
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What a document lost so that the rest of it can be checked: whole entries, and keys of entries, by section."""
+
+    lost: Mapping[str, set[str]]
+    hurt: Mapping[str, set[str]]
+
+    def __bool__(self) -> bool:
+        return any(self.lost.values()) or any(self.hurt.values())
+
+
+def validate(source: Source, data: Any, found: list[Problem]) -> tuple[Form | None, Damage]:
+    """The document in its form, without what is wrong with it, which is added to what was found; or nothing."""
+    damage = Damage({section: set() for section in SECTIONS}, {section: set() for section in SECTIONS})
+    first = True
+    while True:
+        try:
+            return DocumentForm.model_validate(data), damage
+        except ValidationError as error:
+            if first:
+                found += problems.of_validation(source, data, error)
+            located = problems.paths_of_validation(data, error)
+            # what a form misses where something was taken out is no mistake of the file's
+            gone = {_cut(path, first and kind != "missing") for path, kind in located}
+        # without these there is nothing to go on with
+        if gone & {(), ("liegeo",), ("bodies",), ("joints",)}:
+            return None, damage
+        for section, *rest in gone:
+            if section in SECTIONS and rest:
+                (damage.lost if len(rest) == 1 else damage.hurt)[str(section)].add(str(rest[0]))
+        data, first = _without(data, gone, ()), False
+
+
+def _cut(path: Path_, gently: bool) -> Path_:
+    """What to leave out: a key of an entry if that may be enough, otherwise the entry."""
+    if path and path[0] in SECTIONS:
+        return path[: 3 if gently else 2]
+    if path and path[0] in ("initial", "experiment", "fmu"):
+        return path[: 3 if len(path) > 2 and path[1] in _NAMED else 2] if gently else path[:1]
+    return path[:1]
+
+
+def _without(data: Any, gone: set[Path_], here: Path_) -> Any:
+    if not isinstance(data, dict) or len(here) > 2:
+        return data
+    return {key: _without(value, gone, (*here, key)) for key, value in data.items() if (*here, key) not in gone}
 
 
 def keys_at(data: Any, path: Path_) -> list[str]:

@@ -16,13 +16,13 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from liegeo.errors import InputError
 from liegeo.io import units
 from liegeo.io.jets import FUNCTIONS as JET_FUNCTIONS
-from liegeo.io.units import NONE, Quantity
+from liegeo.io.units import NONE, Dimension, Quantity
 from liegeo.model.checks import suggest
 
 _LONGEST, _DEEPEST, _HIGHEST, _SMALL = 400, 30, 12, 10_000
@@ -189,7 +189,7 @@ def _value(tree: Any, lookup: Callable[[str], Quantity | None]) -> Quantity:
         return _named(tree[1], lookup)
     if head == "negative":
         inner = _value(tree[1], lookup)
-        return Quantity(-inner.value, inner.powers, inner.open, inner.kind)
+        return replace(inner, value=-inner.value)
     if head == "call":
         return _call(tree[1], [_value(argument, lookup) for argument in tree[2]])
     a, b = _value(tree[1], lookup), _value(tree[2], lookup)
@@ -210,27 +210,29 @@ def _named(name: str, lookup: Callable[[str], Quantity | None]) -> Quantity:
 
 def _operate(by: str, a: Quantity, b: Quantity) -> Quantity:
     if by in "+-":
-        powers, unknown = _same(a, b, {"+": "adds", "-": "subtracts"}[by])
-        return Quantity(a.value + b.value if by == "+" else a.value - b.value, powers, unknown, a.kind or b.kind)
+        same = _same(a, b, {"+": "adds", "-": "subtracts"}[by])
+        return replace(same, value=a.value + b.value if by == "+" else a.value - b.value, kind=a.kind or b.kind)
     if by == "^":
         return _power(a, b)
-    unknown = a.open or b.open
+    unknown, loose = a.open or b.open, a.loose or b.loose
     sign = 1 if by == "*" else -1
     powers = None
     if a.powers is not None or b.powers is not None:
         powers = tuple(p + sign * q for p, q in zip(a.powers or NONE, b.powers or NONE, strict=True))
     if by == "*":
-        return Quantity(a.value * b.value, powers, unknown)
+        return Quantity(a.value * b.value, powers, unknown, loose=loose)
     if b.value == 0:
         raise InputError("divides by zero")
-    return Quantity(a.value / b.value, powers, unknown)
+    return Quantity(a.value / b.value, powers, unknown, loose=loose)
 
 
-def _same(a: Quantity, b: Quantity, what: str) -> tuple[units.Powers | None, bool]:
-    """Of two that are added or compared: plain numbers take the other's units."""
-    if a.powers is not None and b.powers is not None and a.powers != b.powers and not (a.open or b.open):
+def _same(a: Quantity, b: Quantity, what: str) -> Quantity:
+    """What two that are added or compared have in common: plain numbers take the other's units."""
+    if b.powers is not None and not b.open and not a.fits(b.powers, b.loose):
         raise InputError(f"{what} {_said(a)} and {_said(b)}")
-    return (b.powers if a.powers is None or a.open else a.powers), a.open and b.open
+    # of two, the one that says more
+    said = b if a.powers is None or a.open or (a.loose and b.powers is not None and not b.open) else a
+    return Quantity(0, said.powers, a.open and b.open, loose=said.loose)
 
 
 def _said(a: Quantity) -> str:
@@ -239,6 +241,8 @@ def _said(a: Quantity) -> str:
 
 def _exponent(b: Quantity) -> int:
     n = b.value
+    if math.isnan(n):
+        raise InputError("has a power that changes with t, expected a whole number; write exp(…)")
     if b.powers not in (None, NONE) or n != int(n) or abs(n) > _HIGHEST:
         raise InputError(f"has the power {n:g}, expected a whole number from -{_HIGHEST} to {_HIGHEST}")
     return int(n)
@@ -251,7 +255,7 @@ def _power(a: Quantity, b: Quantity) -> Quantity:
     powers = None if a.powers is None else tuple(p * n for p in a.powers)
     # whole numbers stay whole while they are small: without a bound they would grow without one
     base = a.value if abs(a.value) <= _SMALL else float(a.value)
-    return Quantity(base**n, powers, a.open)
+    return Quantity(base**n, powers, a.open, loose=a.loose)
 
 
 def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
@@ -259,9 +263,10 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
 
     def call(arguments: list[Quantity]) -> Quantity:
         (x,) = arguments
-        if x.powers not in (None, NONE) and not x.open:
+        if not x.fits(NONE):
             raise InputError(f"takes {name} of {_said(x)}, expected a number or an angle")
-        return Quantity(function(float(x.value)), NONE, x.open)
+        # of the time it is as plain as the number before it: 6 * sin(t) is any SI value, 6 m * sin(t) a length
+        return Quantity(function(float(x.value)), None if x.loose else NONE, x.open)
 
     return call
 
@@ -269,20 +274,20 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
 def _sqrt(arguments: list[Quantity]) -> Quantity:
     (x,) = arguments
     powers = None if x.powers is None else tuple(p / 2 for p in x.powers)
-    return Quantity(math.sqrt(x.value), powers, x.open)
+    return Quantity(math.sqrt(x.value), powers, x.open, loose=x.loose)
 
 
 def _abs(arguments: list[Quantity]) -> Quantity:
     (x,) = arguments
-    return Quantity(abs(x.value), x.powers, x.open, x.kind)
+    return replace(x, value=abs(x.value))
 
 
 def _choose(name: str, function: Callable[..., Any]) -> Callable[[list[Quantity]], Quantity]:
     def call(arguments: list[Quantity]) -> Quantity:
-        powers, unknown = arguments[0].powers, arguments[0].open
+        same = arguments[0]
         for other in arguments[1:]:
-            powers, unknown = _same(Quantity(0, powers, unknown), other, "compares")
-        return Quantity(function(x.value for x in arguments), powers, unknown, arguments[0].kind)
+            same = _same(same, other, "compares")
+        return replace(same, value=function(x.value for x in arguments), kind=arguments[0].kind)
 
     return call
 
@@ -317,8 +322,18 @@ def _call(name: str, arguments: list[Quantity]) -> Quantity:
 Moving = Callable[[Any], Any]
 
 
-def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | None]) -> Moving:
-    """A function that takes the time in seconds, or a jet of it, and gives a number in SI, or a jet."""
+def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | None], wanted: Dimension) -> Moving:
+    """A function that takes the time in seconds, or a jet of it, and gives a number in SI, or a jet.
+
+    Its units are checked once, without a time: t is no number, and may stand for one or for a time.
+    """
+    time = Quantity(math.nan, None, loose=True)
+    try:
+        _value(expression.tree, lambda name: time if name == TIME else lookup(name)).to(wanted)
+    except OverflowError:
+        raise InputError(f"is '{expression.text}', which is larger than any number") from None
+    except InputError as error:
+        raise InputError(f"is '{expression.text}', which {error}") from None
     return _moving(expression.tree, lookup)
 
 

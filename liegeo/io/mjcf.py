@@ -47,7 +47,8 @@ def read_mjcf(path: str | Path, *, friction_speed: float = 1e-3) -> lm.Tree:
         import mujoco
     except ImportError:
         raise InputError(
-            "read_mjcf: the package 'mujoco' is missing.\n  Install it with pip install 'liegeo[mjcf]'."
+            "read_mjcf: the package 'mujoco' is missing.\n"
+            "  Install it with pip install 'liegeo[mjcf]', in a checkout with pip install '.[mjcf]'."
         ) from None
     try:
         spec = mujoco.MjSpec.from_file(str(file))

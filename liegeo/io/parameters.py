@@ -63,6 +63,9 @@ class Parameters:
                     path,
                     f"is called '{key}'; names have letters, digits and _, and are none of {', '.join(taken)}.",
                 )
+            elif not group and key in units.BARE and not (isinstance(value, dict) and "value" not in value):
+                # $(2 N*m) must not become a product with a parameter
+                self.report(path, f"is called '{key}', which is a unit; call it {key}_0, or put it into a group.")
             elif not isinstance(value, dict):
                 self.declared[".".join((*group, key))] = _Declared((*path,), value)
             elif "value" not in value:

@@ -41,6 +41,11 @@ def of_validation(source: Source, data: Any, error: ValidationError) -> Iterator
         yield source.problem(path, ended(_said(data, path, detail, error)))
 
 
+def paths_of_validation(data: Any, error: ValidationError) -> list[tuple[Path_, str]]:
+    """Where pydantic found something wrong, and which kind of error it is."""
+    return [(_located(data, detail), detail["type"]) for detail in error.errors(include_url=False)]
+
+
 def _located(data: Any, detail: Any) -> Path_:
     """The path of an error in the document: what pydantic adds for unions and keys is left out."""
     path: list[str | int] = []

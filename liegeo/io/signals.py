@@ -148,7 +148,7 @@ class Reading:
 
     def _function(self, value: Any, wanted: Dimension) -> Callable[[Any], Any]:
         if isinstance(value, Expression):
-            return function_of_time(value, self.lookup)
+            return function_of_time(value, self.lookup, wanted)
         constant = read_number(value, [wanted])
         return lambda t: constant
 

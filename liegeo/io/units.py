@@ -22,6 +22,7 @@ Powers = tuple[float, ...]
 _BASES = ("[length]", "[mass]", "[time]", "[current]", "[temperature]", "[substance]", "[luminosity]")
 _BASE_UNITS = ("m", "kg", "s", "A", "K", "mol", "cd")
 NONE: Powers = (0.0,) * len(_BASES)
+_SECOND = _BASE_UNITS.index("s")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _NAME = r"[A-Za-zµμΩ°%][A-Za-z_µμΩ°%]*"
@@ -150,8 +151,9 @@ class Quantity:
     """A value in SI and the powers of its units.
 
     `powers` is None for a plain number, which stands for whatever is wanted.  `open` is a value that nobody knows the
-    unit of, such as a parameter given as a plain number: what is computed from it is not checked either.  `kind` is
-    that of a Dimension.
+    unit of, such as a parameter given as a plain number: what is computed from it is not checked either.  `loose` has
+    the time t as a factor, which people write as a number of seconds and as a time: its power of the second is not
+    checked.  `kind` is that of a Dimension.
     """
 
     value: float | int
@@ -159,12 +161,22 @@ class Quantity:
     open: bool = False
     kind: str = ""
     text: str = ""
+    loose: bool = False
+
+    def fits(self, powers: Powers, loose: bool = False) -> bool:
+        """Whether it may be added to what has these powers."""
+        own = self.powers
+        if own is None or self.open:
+            return True
+        return all(
+            p == q or (i == _SECOND and (loose or self.loose)) for i, (p, q) in enumerate(zip(own, powers, strict=True))
+        )
 
     def to(self, wanted: Dimension) -> float | int:
         """The value as a field of this dimension takes it."""
         if self.open or self.powers is None:
             return self.value
-        if self.powers != wanted.powers:
+        if not self.fits(wanted.powers):
             raise InputError(f"is {named(self.powers)}, expected {wanted}")
         if self.kind and wanted.kind and self.kind != wanted.kind:
             per = "rad/s, deg/s or rpm" if wanted.kind == "angular" else "Hz"

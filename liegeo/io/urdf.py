@@ -158,7 +158,8 @@ def _parse(path: Path, mimic: bool) -> _File:
         from yourdfpy import URDF
     except ImportError as error:
         raise InputError(
-            f"read_urdf: the package '{error.name}' is missing.\n  Install it with pip install 'liegeo[urdf]'."
+            f"read_urdf: the package '{error.name}' is missing.\n"
+            "  Install it with pip install 'liegeo[urdf]', in a checkout with pip install '.[urdf]'."
         ) from None
     parser = etree.XMLParser(resolve_entities=False, no_network=True, remove_comments=True, remove_pis=True)
     try:

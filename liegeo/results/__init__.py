@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from liegeo.results.result import Result, RunInfo, Spectrum, plot_runs, plot_tables, read_table
+from liegeo.results.result import Result, RunInfo, Spectrum, plot_runs, plot_tables, read_table, read_units
 from liegeo.results.tables import convert_table
 
-__all__ = ["Result", "RunInfo", "Spectrum", "convert_table", "plot_runs", "plot_tables", "read_table"]
+__all__ = ["Result", "RunInfo", "Spectrum", "convert_table", "plot_runs", "plot_tables", "read_table", "read_units"]

@@ -151,6 +151,36 @@ BALANCE = (
 )
 
 
+# By quantity, whoever owns it, and component: all units that it may have.
+_UNITS_OF: dict[tuple[str, str], set[str]] = {}
+for _part in (
+    *(part for halves in JOINTS.values() for half in halves for part in half),
+    *(part for parts in INPUTS.values() for part in parts),
+    *(*FRAMES, *BENDING, *REACTION, *BALANCE),
+):
+    for _component in _part.components:
+        _UNITS_OF.setdefault((_part.name, _component), set()).add(UNITS[_part.kind])
+
+
+def implied_unit(column: str, columns: Iterable[str]) -> str:
+    """The unit that a column of a table has by its name alone, "" if that leaves it open.
+
+    The speed of a joint is in rad/s if the table has its angle, in m/s if it has its position.
+    """
+    if column == "time":
+        return UNITS["time"]
+    quantity = re.sub(r"(\.[xyzw]|\[\d+\])$", "", column)
+    component = column.removeprefix(quantity)
+    owner, _, last = quantity.rpartition(".")
+    for name in (f"{owner.rpartition('.')[2]}.{last}", last):
+        if len(found := _UNITS_OF.get((name, component), set())) == 1:
+            return next(iter(found))
+    if last == "speed":
+        beside = {re.sub(r"\[\d+\]$", "", name) for name in columns}
+        return "rad/s" if f"{owner}.angle" in beside else "m/s" if f"{owner}.position" in beside else ""
+    return ""
+
+
 class _Columns:
     """Columns in order, the groups that they form, and the names of whole quantities."""
 

@@ -191,9 +191,10 @@ def _render(figure: Figure, suffix: str) -> bytes:
 
 
 def _by_kind(curves: Sequence[Curve]) -> list[list[Curve]]:
-    groups: dict[str, list[Curve]] = {}
+    """An axis has one unit: speeds of what turns and of what slides are two kinds."""
+    groups: dict[tuple[str, str], list[Curve]] = {}
     for curve in curves:
-        groups.setdefault(curve.kind, []).append(curve)
+        groups.setdefault((curve.kind, curve.unit), []).append(curve)
     return list(groups.values())
 
 

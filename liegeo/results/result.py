@@ -17,9 +17,9 @@ from liegeo.errors import InputError
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
 from liegeo.results import tables
-from liegeo.results.names import Column, Names, matches, names_of
+from liegeo.results.names import Column, Names, implied_unit, matches, names_of
 from liegeo.results.quantities import Observer
-from liegeo.results.tables import read_table
+from liegeo.results.tables import read_table, read_units
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from liegeo.results.plots import Curve
 
-__all__ = ["Result", "RunInfo", "Spectrum", "plot_runs", "plot_tables", "read_table"]
+__all__ = ["Result", "RunInfo", "Spectrum", "plot_runs", "plot_tables", "read_table", "read_units"]
 
 Array = NDArray[Any]
 FilePath = str | os.PathLike[str]
@@ -322,15 +322,17 @@ def plot_tables(
     file: FilePath | None = None,
     title: str | None = None,
     spectrum: bool = False,
+    units: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Figure:
     """A figure of columns of tables, by label, as `read_table` gives them: over time, or amplitudes over frequency.
 
     Names and wildcards are those of columns; all of them if none.  Of one table it has an axis a kind of quantity, of
-    several an axis a column.
+    several an axis a column.  `units`, by label, are those that `read_units` gives; without, they come from the names.
     """
     from liegeo.results import plots
 
-    curves = {label: _table_curves(label, table, names or ("*",)) for label, table in given.items()}
+    known = units or {}
+    curves = {label: _table_curves(label, table, names or ("*",), known.get(label)) for label, table in given.items()}
     if not curves:
         raise InputError("plot_tables: there are no tables, expected a mapping of labels to structured arrays.")
     if spectrum:
@@ -341,10 +343,12 @@ def plot_tables(
     return plots.draw_runs(curves, file=file, title=title, logarithmic=spectrum)
 
 
-def _table_curves(label: str, table: Array, patterns: Sequence[str]) -> list[Curve]:
+def _table_curves(label: str, table: Array, patterns: Sequence[str], units: Mapping[str, str] | None) -> list[Curve]:
     from liegeo.results import plots
 
     columns = [name for name in table.dtype.names or () if name != "time"]
+    if units is None:
+        units = {name: implied_unit(name, columns) for name in columns}
     if "time" not in (table.dtype.names or ()):
         raise InputError(f"plot, '{label}': there is no column 'time', which is what others are drawn over.")
     found: dict[str, None] = {}
@@ -353,10 +357,11 @@ def _table_curves(label: str, table: Array, patterns: Sequence[str]) -> list[Cur
         if not matching:
             raise InputError(
                 f"plot, '{label}': no column matches '{pattern}'.{suggest(pattern, columns)}\n"
-                "  * stands for any text, ? for one letter."
+                "  * stands for any text, ? for one letter.  What is computed is chosen when simulating: "
+                f"liegeo simulate MODEL -c {pattern}"
             )
         found.update(dict.fromkeys(matching))
-    return [plots.Curve(name, _kind(name), "", table["time"], table[name]) for name in found]
+    return [plots.Curve(name, _kind(name), units.get(name, ""), table["time"], table[name]) for name in found]
 
 
 def _kind(column: str) -> str:

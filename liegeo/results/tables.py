@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError, LiegeoError
+from liegeo.results.names import implied_unit
 
 Array = NDArray[Any]
 
@@ -63,8 +65,11 @@ def _remove(path: Path) -> None:
         return
 
 
-def write_csv(path: str | os.PathLike[str], table: Array) -> Path:
-    """Names, then a row a sample, each number as short as it can be to read back exactly."""
+def write_csv(path: str | os.PathLike[str], table: Array, units: Mapping[str, str] | None = None) -> Path:
+    """Names, then a row a sample, each number as short as it can be to read back exactly.
+
+    A unit stands behind a name only where it is another than the name says: `hinge.angle [deg]`.
+    """
     names = table.dtype.names or ()
     for name in names:
         if any(letter in name for letter in ',"\n\r'):
@@ -74,11 +79,21 @@ def write_csv(path: str | os.PathLike[str], table: Array) -> Path:
             )
 
     def write(file: BinaryIO) -> None:
-        file.write((",".join(names) + "\n").encode())
+        file.write((",".join(_headings(names, units or {})) + "\n").encode())
         for row in table.tolist():
             file.write((",".join(map(repr, row)) + "\n").encode())
 
     return write_whole(path, write)
+
+
+def _headings(names: Sequence[str], units: Mapping[str, str]) -> list[str]:
+    out = []
+    for name in names:
+        unit, implied = units.get(name, ""), implied_unit(name, names)
+        # units of FMUs write products in ways of their own
+        other = unit and implied and re.sub(r"[*·.]", "", unit) != re.sub(r"[*·.]", "", implied)
+        out.append(f"{name} [{unit}]" if other else name)
+    return out
 
 
 def write_npz(path: str | os.PathLike[str], table: Array, more: Mapping[str, Array], meta: Mapping[str, Any]) -> Path:
@@ -115,8 +130,8 @@ def read_table(path: str | os.PathLike[str]) -> Array:
 
 
 def convert_table(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
-    """Write the table in one file to another, of the kind that its suffix says; units are lost where CSV takes part."""
-    return write_table(target, read_table(source), _read_units(Path(source)), Path(source).stem)
+    """Write the table in one file to another, of the kind that its suffix says."""
+    return write_table(target, read_table(source), read_units(source), Path(source).stem)
 
 
 def write_table(
@@ -126,19 +141,24 @@ def write_table(
     suffix = suffix_of("write_table", Path(path))
     meta = {"model": model, "units": dict.fromkeys(table.dtype.names or (), "") | dict(units or {})}
     if suffix == ".csv":
-        return write_csv(path, table)
+        return write_csv(path, table, units)
     return write_npz(path, table, {}, meta) if suffix == ".npz" else write_parquet(path, table, meta)
 
 
-def _read_units(path: Path) -> dict[str, str]:
-    """By column, as far as the file knows."""
-    if path.suffix.lower() == ".npz":
+def read_units(path: str | os.PathLike[str]) -> dict[str, str]:
+    """By column, "" where the file does not say; CSV says it by the names of its columns, and behind some of them."""
+    path = Path(path)
+    suffix = suffix_of("read_units", path)
+    if suffix == ".npz":
         with np.load(path, allow_pickle=False) as archive:
             return dict(json.loads(str(archive[META])).get("units", {}))
-    if path.suffix.lower() == ".parquet":
+    if suffix == ".parquet":
         fields = _pyarrow("read_table")[1].read_schema(path)
         return {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in fields}
-    return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        found = _read_headings(file.readline())
+    names = [name for name, _ in found]
+    return {name: unit or implied_unit(name, names) for name, unit in found}
 
 
 def suffix_of(who: str, path: Path) -> str:
@@ -151,12 +171,18 @@ def suffix_of(who: str, path: Path) -> str:
 
 def _read_csv(path: Path) -> Array:
     with path.open(encoding="utf-8", newline="") as file:
-        names = [name.strip('"') for name in file.readline().rstrip("\r\n").split(",")]
+        names = [name for name, _ in _read_headings(file.readline())]
         rows = [tuple(map(float, line.split(","))) for line in file if line.strip()]
     for k, row in enumerate(rows):
         if len(row) != len(names):
             raise InputError(f"read_table: {path}, row {k + 1} has {len(row)} numbers, expected {len(names)}.")
     return np.array(rows, dtype=[(name, np.float64) for name in names])
+
+
+def _read_headings(line: str) -> list[tuple[str, str]]:
+    """Names of columns, and the units that stand behind them, if any do."""
+    split = [re.fullmatch(r'"?(.*?)(?: \[([^\[\]]*)\])?"?', cell) for cell in line.rstrip("\r\n").split(",")]
+    return [(found[1], found[2] or "") for found in split if found is not None]
 
 
 def _read_npz(path: Path) -> Array:

@@ -25,7 +25,7 @@ from liegeo.results.result import Result
 from liegeo.simulation import simulate
 from liegeo.view.arrays import Arrays
 from liegeo.view.page import check_model, compose, positive
-from liegeo.view.scene import Names, Scene
+from liegeo.view.scene import Names, Scene, speed_for
 
 HOST = "127.0.0.1"
 # Seconds between signs of life to a page that waits, which is how the server notices that it is gone.
@@ -218,7 +218,7 @@ def serve(
     arrows: Names = (),
     plots: Names = (),
     magnify: float = 1.0,
-    speed: float = 1.0,
+    speed: float | None = None,
     title: str | None = None,
     port: int = 0,
     show: Callable[[str], object] = webbrowser.open,
@@ -227,15 +227,17 @@ def serve(
 ) -> Result:
     """Simulate, and show the run in the browser while it goes on; other options are those of `simulate`.
 
-    `show` is called with the address of the page, on this machine and a free port unless `port` says which.  When the
-    run is over the page goes on playing it, and can be loaded again until Ctrl-C; without `stay` this returns as soon
-    as a page has got everything.  Ctrl-C during the run ends it, as in `simulate`, and the server with it.
+    `speed` of playing is a multiple of real time, chosen so that one can follow it if not given.  `show` is called with
+    the address of the page, on this machine and a free port unless `port` says which.  When the run is over the page
+    goes on playing it, and can be loaded again until Ctrl-C; without `stay` this returns as soon as a page has got
+    everything.  Ctrl-C during the run ends it, as in `simulate`, and the server with it.
     """
     looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
     check_model(model)
+    seconds = max(0.0, t_end - (0.0 if state is None else state.t))
+    chosen = speed_for(seconds) if speed is None else speed
     # as many frames as a page has room for
-    spacing = max(0.0, t_end - (0.0 if state is None else state.t)) / _FRAMES
-    with Live(model, **looks, speed=speed, title=title, port=port, spacing=spacing) as live:
+    with Live(model, **looks, speed=chosen, title=title, port=port, spacing=seconds / _FRAMES) as live:
         show(live.url)
         try:
             result = simulate(model, state, t_end, watch=live, **options)

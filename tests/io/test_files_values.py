@@ -223,7 +223,7 @@ FUNCTIONS_OF_TIME += ["log(2 + t) - abs(t - 3)", "max(t, 0.1) * min(t^2, 5)"]
 
 @pytest.mark.parametrize("text", FUNCTIONS_OF_TIME)
 def test_jets_are_derivatives(text):
-    function = expressions.function_of_time(expressions.parse(f"$({text})"), lambda name: None)
+    function = expressions.function_of_time(expressions.parse(f"$({text})"), lambda name: None, units.NUMBER)
     h = 1e-4
     for t in (0.3, 0.9, 1.7):
         jet = function(Jet(t, 1.0))
@@ -461,6 +461,14 @@ def test_signals(tmp_path):
     ("{pieces: [{value: 1}, {value: 2}]}", "expected an `until` for each piece but the last, in rising order"),
     ("{pieces: [{until: 1, value: [1, 2]}, {value: 2}]}", "has a piece [1, 2] with 2 entries, expected 1"),
     ("$(count * tt)", "uses 'tt', which is no parameter and no unit"),
+    ("$(2 m * sin(t))", "is '$(2 m * sin(t))', which is a length, expected a torque in N*m"),
+    ("$(5 kg * sin(t) + 2 m)", "is '$(5 kg * sin(t) + 2 m)', which adds a mass and a length"),
+    ("$(2 N*m/s * sin(t))", "is in m^2·kg·s^-3, expected a torque in N*m"),
+    ("$(2 N*m * sin(3 m * t))", "takes sin of"),
+    ("$(2 N * t)", "which is a force, expected a torque in N*m"),
+    ('"$(max(1 m, t * 1 kg) * 1 N)"', "compares a length and a mass"),
+    ("$(2^t)", "has a power that changes with t, expected a whole number"),
+    ("{pieces: [{until: 1, value: $(3 kg * t)}, {value: 2}]}", "is a mass, expected a torque in N*m"),
 ])  # fmt: skip
 def test_what_is_said_about_signals(tmp_path, signal, message):
     (tmp_path / "table.csv").write_text("time,torque\n0,0\n1,1\n", "utf-8")
@@ -470,7 +478,32 @@ def test_what_is_said_about_signals(tmp_path, signal, message):
     assert message in problem(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "expression",
+    ["t^2", "6 * sin(pi * t / 4)^2", "2 N*m * t", "2 N*m/s * t", "1 N*m * sin(2 * pi * t)", "1 N*m * sin(2 rad/s * t)",
+     "1 N*m + t", "count * t", "1 N*m * (t / 1 s - sin(2 * pi * t))", "min(2 N*m, 3 N*m/s * t)",
+     "1 N*m * sqrt(t / 2 s)", "arm.length * 1 N * t^3", "1 N*m * exp(-3 * t)", "abs(-t) * 1 J"],
+)  # fmt: skip
+def test_the_time_may_be_a_number_or_a_time(tmp_path, expression):
+    assert math.isfinite(inputs(tmp_path, f'"$({expression})"')(0.5))
+
+
+@pytest.mark.parametrize("name", ["m", "s", "h", "g", "N", "kg"])
+def test_a_parameter_is_not_called_like_a_unit(tmp_path, name):
+    """Then $(2 N*m) would be a product with it."""
+    for value in ("1.5", "{value: 3 m}"):
+        text = ROD.replace("  count: 3\n", f"  count: 3\n  {name}: {value}\n")
+        said = f"parameters.{name} is called '{name}', which is a unit; call it {name}_0, or put it into a group."
+        assert said in problem(tmp_path, text)
+    grouped = ROD.replace("  count: 3\n", f"  count: 3\n  {name}: {{of: 2}}\n")
+    assert load(tmp_path, grouped).parameters[f"{name}.of"] == 2
+
+
 def test_what_is_said_about_laws(tmp_path):
+    text = ROD + "loops: {drive: {kind: motion, joint: hinge, law: $(2 m * sin(t))}}\n"
+    assert "loops.drive.law is '$(2 m * sin(t))', which is a length, expected an angle in rad" in problem(
+        tmp_path, text
+    )
     text = (
         ROD
         + "loops: {drive: {kind: motion, joint: hinge, law: {time: [0, 1], value: [0, 1], interpolation: linear}}}\n"

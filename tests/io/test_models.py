@@ -154,7 +154,7 @@ def test_every_parameter_is_used(path):
         ("fls13_slider_crank", {}, lambda: published.slider_crank("literature", **published.one_body_each())),
         ("fls13_slider_crank", PRINTED, lambda: published.slider_crank("printed", **published.one_body_each())),
         ("fls13_spin_up", {}, lambda: published.spinning_beam(4, how="both", n_bodies=8)),
-        ("fls13_spin_up", {"g": 9.81}, lambda: published.spinning_beam(4, True, how="both", n_bodies=8)),
+        ("fls13_spin_up", {"g_0": 9.81}, lambda: published.spinning_beam(4, True, how="both", n_bodies=8)),
         ("bricard", {}, lambda: mechanisms.bricard()[0]),
     ],
 )

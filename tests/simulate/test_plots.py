@@ -10,7 +10,7 @@ import pytest
 import runs
 
 from liegeo.errors import InputError
-from liegeo.results import plot_runs, plots
+from liegeo.results import plot_runs, plot_tables, plots, read_table, read_units
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +162,21 @@ def test_a_notebook_shows_it_and_pyplot_does_not_know_it(pendulum):
     assert figure._repr_png_().startswith(b"\x89PNG")
     pyplot = sys.modules.get("matplotlib.pyplot")
     assert pyplot is None or pyplot.get_fignums() == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".parquet"])
+def test_tables_are_drawn_with_their_units(pendulum, tmp_path, suffix):
+    file = pendulum.to(tmp_path / f"run{suffix}", ["hinge.*", "energy"])
+    table, units = read_table(file), read_units(file)
+    for figure in (plot_tables({"a": table}), plot_tables({"a": table}, units={"a": units})):
+        assert [axis.get_ylabel() for axis in figure.axes][:2] == ["hinge.angle [rad]", "hinge.speed [rad/s]"]
+        assert "energy [J]" in [axis.get_ylabel() for axis in figure.axes]
+    figure = plot_tables({"a": table, "b": table}, "energy", units={"a": units, "b": units})
+    assert figure.axes[0].get_ylabel() == "energy [J]"
+
+
+def test_speeds_of_what_turns_and_what_slides_have_an_axis_each():
+    names = ["time", "hinge.angle", "hinge.speed", "rail.position", "rail.speed"]
+    table = np.ones(3, dtype=[(name, float) for name in names])
+    figure = plot_tables({"run": table}, "*.speed")
+    assert [axis.get_ylabel() for axis in figure.axes] == ["hinge.speed [rad/s]", "rail.speed [m/s]"]

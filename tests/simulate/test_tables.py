@@ -19,7 +19,8 @@ import runs
 import liegeo as lg
 from liegeo import model as lm
 from liegeo.errors import InputError
-from liegeo.results import RunInfo, read_table, tables
+from liegeo.results import RunInfo, read_table, read_units, tables
+from liegeo.results.names import implied_unit, names_of
 
 
 @pytest.fixture(scope="module")
@@ -213,3 +214,34 @@ def test_files_have_the_usual_rights(pendulum, tmp_path):
     ordinary = tmp_path / "ordinary"
     ordinary.touch()
     assert pendulum.to_csv(tmp_path / "run.csv").stat().st_mode == ordinary.stat().st_mode
+
+
+@pytest.mark.parametrize("suffix", tables.SUFFIXES)
+def test_units_are_read_back(pendulum, tmp_path, suffix):
+    file = pendulum.to(tmp_path / f"run{suffix}", ["hinge.angle", "hinge.speed", "energy", "bob.tip.velocity"])
+    assert read_units(file) == {
+        "time": "s", "hinge.angle": "rad", "hinge.speed": "rad/s", "energy": "J", "bob.tip.velocity.x": "m/s",
+        "bob.tip.velocity.y": "m/s", "bob.tip.velocity.z": "m/s",
+    }  # fmt: skip
+
+
+def test_csv_says_units_that_are_not_what_a_name_says(pendulum, tmp_path):
+    table = pendulum.select("hinge.angle")
+    file = tables.write_table(tmp_path / "a.csv", table, {"time": "s", "hinge.angle": "deg"})
+    assert file.read_text().splitlines()[0] == "time,hinge.angle [deg]"
+    assert same(read_table(file), table)
+    assert read_units(file) == {"time": "s", "hinge.angle": "deg"}
+    file = tables.convert_table(file, tmp_path / "b.npz")
+    assert read_units(file)["hinge.angle"] == "deg"
+
+
+@pytest.mark.parametrize("name", [path.stem for path in (Path(__file__).parents[2] / "models").glob("*.yaml")])
+def test_what_a_name_says_of_its_unit_is_true(name):
+    model = lg.load(Path(__file__).parents[2] / "models" / f"{name}.yaml").compile()
+    names = names_of(model)
+    for columns in (names.table, names.more):
+        for column in columns.values():
+            assert implied_unit(column.name, columns) in ("", column.unit), column.name
+    assert implied_unit("slide.speed", ["slide.position"]) == "m/s"
+    assert implied_unit("slide.speed", []) == ""
+    assert implied_unit("motor.input", ["motor.input"]) == ""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import signal
 import socket
 import subprocess
 import sys
 import textwrap
+import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -62,6 +64,21 @@ def test_what_a_watcher_raises_ends_the_run():
 
     with pytest.raises(RuntimeError, match="seen enough"):
         lg.simulate(run.model, run.state(0), 1.0, watch=watch, progress=False)
+
+
+@pytest.mark.parametrize(("end", "given", "expected"), [(0.03, None, 0.01), (3.0, None, 1.0), (0.03, 0.5, 0.5)])
+def test_the_page_plays_as_fast_as_one_can_follow(end, given, expected):
+    """Andrews' mechanism is over after 30 ms: at the speed of real time nobody would see it."""
+    run, pages = scenes.pendulum(), []
+
+    def show(url):
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            pages.append(answer.read().decode())
+        # so that somebody has got everything
+        threading.Thread(target=_events, args=(url,)).start()
+
+    serve(run.model, run.state(0), end, show=show, stay=False, speed=given, output=end / 10, progress=False)
+    assert float(re.search(r'"speed":([0-9.e-]+)', pages[0])[1]) == expected
 
 
 def test_pages_get_all_frames_however_late_they_come():
