@@ -355,7 +355,7 @@ def joint_twist(joint, q, v):
     return np.concatenate([[spin[2, 1], spin[0, 2], spin[1, 0]], R.T @ X.B[:3, 3]]), X.A
 
 
-@pytest.mark.parametrize("seed", (140, 141, 143))
+@pytest.mark.parametrize("seed", [140, 141, 143])
 def test_reactions_at_every_joint_agree_with_the_oracle(seed):
     """A joint is cut, and moves as a free one would if it moved so: what that takes is what the joint transmits."""
     rng, bodies, model, state = random_case(seed, 5, flexible=0.7)

@@ -284,7 +284,7 @@ def test_springs_between_frames_far_too_stiff_for_the_step(method, stiffness):
 
 
 def test_the_recursion_is_tried_again():
-    """A spring that is stiff at first: later the dense matrix is left, and a run that was saved before goes on alike."""
+    """A spring that is stiff at first: later the dense matrix is left; a run that was saved before goes on alike."""
     visits = [0]
 
     def acceleration(I, F, t, q, v, W, out):

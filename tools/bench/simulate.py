@@ -4,9 +4,10 @@
 
 (a) A chain of 4 and of 16 flexible links, released from rest along x: each 0.5 m long, 20 mm (y) × 4 mm (z), of
     aluminium, without damping, reduced after Craig and Bampton with 6 static and 2 dynamic modes, hinges about y.
-    Seconds for one simulated second, and how far the tip is at that one instant, the end, from where the same model is with a far smaller
-    step (ours 25 µs, Exudyn's 250 µs), so that what a beam and a solid differ by is no error; with 4 links also from
-    what is known.  Ours are beams, one call of `lg.simulate`.  Exudyn's are `ObjectFFRFreducedOrder`, of solid elements
+    Seconds for one simulated second, and how far the tip is at one instant, its end, from where the same model is with
+    a far smaller step (ours 25 µs, Exudyn's 250 µs), so that what a beam and a solid differ by is no error; with 4
+    links also from what is known, which must be near too.  Each row is the best of as many attempts.
+    Ours are beams, one call of `lg.simulate`.  Exudyn's are `ObjectFFRFreducedOrder`, of solid elements
     whose ends are rigid, with its fast module, modified Newton, no output, and of its linear solvers the quickest at
     5 ms; both its methods, with Euler parameters and with rotation vectors.  For both, steps and Newton's tolerance go
     up to where the tip is no longer near enough.
