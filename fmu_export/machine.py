@@ -223,10 +223,9 @@ class Machine:
 
     def _restart(self) -> None:
         """Forget what a method remembers of a motion under other inputs."""
-        stepper = self.stepper
         self._memory[:] = 0.0
-        if isinstance(stepper, AdaptiveStepper):
-            self._memory[0] = stepper.field(self.t, stepper.y)
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.stepper.restart(self.t)
 
     # ---- motion
 

@@ -22,7 +22,9 @@ from liegeo.results.tables import write_whole
 
 Array = NDArray[Any]
 
-_MARK = b"liegeo checkpoint 1\n"
+# The number changes when what is kept, or where it stands, does.
+_MARKS = b"liegeo checkpoint "
+_MARK = _MARKS + b"2\n"
 _SEAL = hashlib.sha256().digest_size
 _IDENTITY = "identity"
 # Writing should take at most this share of the time.
@@ -69,6 +71,11 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         start = len(_MARK)
+        if content.startswith(_MARKS) and content[:start] != _MARK:
+            raise InputError(
+                f"checkpoint {self.path} was written by another version of liegeo, which keeps other things.\n"
+                "  Delete it, or go on with that version."
+            )
         seal, payload = content[start : start + _SEAL], content[start + _SEAL :]
         if content[:start] != _MARK or hashlib.sha256(payload).digest() != seal:
             raise InputError(f"checkpoint {self.path} is not a checkpoint of liegeo, or is damaged. Delete it.")

@@ -60,6 +60,9 @@ CONSTRAINED = DYNAMICS._replace(
 
 _ENDINGS = (".torque", ".force", ".input")
 
+# Arrays that are known by their address: steps use about a dozen.
+_VIEWS = 64
+
 
 def system(model: Model, inputs: Any = None) -> System:
     """The model, driven by `inputs`, as a mechanical system."""
@@ -95,6 +98,18 @@ class Drive:
         work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
         self.system = System(model.group, dynamics, ints, floats, work, self._explain, constrained)
+
+    @property
+    def functions(self) -> list[str]:
+        """Names of the inputs that are functions: of what those do nobody knows."""
+        return [*(["all"] if self._whole is not None else []), *(name for _, name, _, _ in self._functions)]
+
+    @property
+    def data(self) -> tuple[NDArray[np.int64], Array]:
+        """Constants and tables as the kernels read them, without the address of the function."""
+        ints = self.system.ints[len(self.model.ints) :].copy()
+        ints[:1] = 0
+        return ints, self.system.floats[len(self.model.floats) :]
 
     def values(self, t: float, q: Array, v: Array) -> Array:
         """u at one time and state."""
@@ -218,11 +233,13 @@ class Drive:
         return 0
 
     def _view(self, pointer: Any, n: int) -> Array:
-        """The array behind a pointer; there are few, so they are kept."""
+        """The array behind a pointer.  Steps use few, which are kept; whoever asks between them brings new ones."""
         address = ctypes.cast(pointer, ctypes.c_void_p).value or 0
         if (address, n) not in self._views:
             if n == 0:
                 return np.zeros(0)
+            if len(self._views) >= _VIEWS:
+                self._views.clear()
             self._views[address, n] = np.ctypeslib.as_array(pointer, shape=(n,))
         return self._views[address, n]
 

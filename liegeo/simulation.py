@@ -4,8 +4,10 @@ The method, if none is given: for a model without elasticity and damping Dormand
 generalised-α both run some way ahead, further and further, and the one that does so at less cost is taken.  Costs are
 counted, not timed: the same call makes the same choice on every machine.
 
-Output between steps is the cubic of integrate/adaptive.py (3).  A run is made in pieces of about a tenth of a second;
-between them Ctrl-C is heard, the bar moves and the checkpoint is written, and where they end changes no bit.
+Output between steps is the cubic of integrate/adaptive.py (3), right to h⁴, or Dormand–Prince's quartic (4), right to
+h⁵; methods of a higher order are as exact as they can be only where their steps end.  A run is made in pieces of about
+a tenth of a second; between them Ctrl-C is heard, the bar moves and the checkpoint is written, and where they end
+changes no bit.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -41,7 +43,7 @@ from liegeo.integrate import (
     Problem,
     Stepper,
 )
-from liegeo.integrate.adaptive import FINISHED, FULL, cut, find_events, join
+from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
@@ -131,18 +133,31 @@ class _Samples:
     taken: int = 0
     steps: int = 0
 
-    def take(self, piece: AdaptiveTrajectory, last: bool) -> None:
-        """From a piece of a trajectory that begins where the one before it ended."""
+    def take(self, piece: AdaptiveTrajectory, last: bool, stop: tuple[float, Array] | None) -> None:
+        """From a piece of a trajectory that begins where the one before it ended, up to the event that ended the run.
+
+        What was there is then the last sample.
+        """
+        until = np.inf if stop is None else stop[0]
+        k = np.arange(1, len(piece.t))
+        k = k[piece.t[k] < until]
         if self.wanted is None:
-            k = np.arange(1, len(piece.t))
             chosen = k[((self.steps + k) % self.every == 0) | (last & (k == len(piece.t) - 1))]
-            self.steps += len(k)
             self.t.append(piece.t[chosen])
             self.y.append(piece.y[chosen])
-            return
-        end = len(self.wanted) if last else int(np.searchsorted(self.wanted, piece.t[-1], side="right"))
-        times = self.wanted[self.taken : end]
-        times = times[times <= piece.t[-1] + 1e-9 * abs(piece.t[-1] - piece.t[0])]
+        else:
+            self._take_wanted(self.wanted, piece, last, until)
+        self.steps += len(k)
+        if stop is not None:
+            self.steps += 1
+            if not any(len(times) and times[-1] >= until for times in self.t):
+                self.t.append(np.array([until]))
+                self.y.append(stop[1][np.newaxis].copy())
+
+    def _take_wanted(self, wanted: Array, piece: AdaptiveTrajectory, last: bool, until: float) -> None:
+        end = len(wanted) if last else int(np.searchsorted(wanted, piece.t[-1], side="right"))
+        times = wanted[self.taken : end]
+        times = times[times <= min(until, piece.t[-1] + 1e-9 * abs(piece.t[-1] - piece.t[0]))]
         if len(times):
             self.t.append(times)
             self.y.append(_at(piece, np.minimum(np.maximum(times, piece.t[0]), piece.t[-1])))
@@ -253,6 +268,9 @@ class _Run:
             while explicit.t < implicit.t and both == FULL and other <= 4.0 * spent:
                 more, both = _cost(explicit, 16)
                 other += more
+            # one that cannot go on was cheap, but is no choice if the other can
+            if both not in (FULL, FINISHED) or status not in (FULL, FINISHED):
+                return both not in (FULL, FINISHED)
             if explicit.t < implicit.t or n > _LONGEST_TRIAL or status != FULL:
                 return other > spent
             n *= 2
@@ -355,17 +373,20 @@ class _Run:
             ends, status = self.stepper.record(self.step, min(n, left))
             more, failed = not status and self.stepper.done < before + left, status != 0
             now = self._time(self.stepper.done)
+            whole, lost = self._fixed_piece(before, ends)
+            if lost:
+                more, failed, now, status = False, True, float(whole.t[-1]), lost
             why = explain(self.problem.system, status) if failed else ""
-            whole = self._fixed_piece(before, ends)
         stop = find_events(whole, self._group_events, self.found) if self.events else None
         if stop is not None:
-            whole = cut(whole, stop, self._field(*stop))
+            # the piece may go on beyond it
+            self.found = [[place for place in places if place[0] <= stop[0]] for places in self.found]
             more = failed = False
             self.why = f"event at t = {stop[0]:.6g} s"
-        self.samples.take(whole, last=not more)
-        if self.samples.wanted is not None:
-            self.samples.steps += len(whole.t) - 1
+        self.samples.take(whole, not more, stop)
         self.last = AdaptiveTrajectory(whole.group, whole.t[-1:], whole.y[-1:], whole.f[-1:], 0, ())
+        if stop is not None:
+            self.last = replace(self.last, t=np.array([stop[0]]), y=stop[1][np.newaxis].copy())
         if failed:
             self.failed = True
             try:
@@ -378,8 +399,11 @@ class _Run:
     def _time(self, done: int) -> float:
         return self.end if done == self.n_steps(self.step) else self.start + done * self.step
 
-    def _fixed_piece(self, before: int, ends: Array) -> AdaptiveTrajectory:
-        """Steps of fixed size as a trajectory; fields only where something will be asked between them."""
+    def _fixed_piece(self, before: int, ends: Array) -> tuple[AdaptiveTrajectory, int]:
+        """Steps of fixed size as a trajectory; fields only where something will be asked between them.
+
+        It ends before the first place where there is none; the second result is that status.
+        """
         t = self.start + self.step * np.arange(before, before + len(ends) + 1, dtype=np.float64)
         if before + len(ends) == self.n_steps(self.step):
             t[-1] = self.end
@@ -395,19 +419,21 @@ class _Run:
             first, last = np.searchsorted(wanted, t[[0, -1]], side="right")
             ends_at, between = _steps(t, wanted[first:last])
             needed = sorted({*ends_at[between], *(ends_at[between] - 1)}) if between.any() else range(0)
+        status, end = 0, len(t)
         for k in needed:
-            f[k] = self._field(t[k], y[k])
-        return AdaptiveTrajectory(self.problem.group, t, y, f, 0, ())
+            status = self._field(t[k], y[k], f[k])
+            if status:
+                end = max(1, k)
+                break
+        return AdaptiveTrajectory(self.problem.group, t[:end], y[:end], f[:end], 0, ()), status
 
     @functools.cached_property
     def _data(self) -> tuple[Any, Array, Array]:
         return data_of(self.drive.system)
 
-    def _field(self, t: float, y: Array) -> Array:
-        out = np.empty(self.problem.group.dim)
+    def _field(self, t: float, y: Array, out: Array) -> int:
         I, F, W = self._data
-        self.problem.field(I, F, float(t), np.ascontiguousarray(y), W, out)
-        return out
+        return int(self.problem.field(I, F, float(t), np.ascontiguousarray(y), W, out))
 
     @functools.cached_property
     def _group_events(self) -> list[Event]:
@@ -470,8 +496,9 @@ class _Run:
             "model": checkpoints.digest(self.model.fingerprint, self.model.floats),
             "start": checkpoints.digest(np.asarray(self.problem.start), np.array([self.start])),
             "t_end": self.end,
-            "inputs": checkpoints.digest(self.drive.constants),
-            "method": self.method.name,
+            "inputs": [*self.drive.functions, checkpoints.digest(*self.drive.data)],
+            "method": f"{self.method.name} {checkpoints.digest(_coefficients(self.method))}",
+            "memory": list(self.stepper.memory.shape),
             "step": self.step,
             "tolerances": "" if self.step else repr(self.tolerances),
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
@@ -537,6 +564,10 @@ class CtrlC:
     def __exit__(self, *error: object) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)
+
+
+def _coefficients(method: Method | AdaptiveMethod) -> Array:
+    return method.coefficients(1.0) if isinstance(method, AdaptiveMethod) else method.coefficients
 
 
 def _cost(stepper: AdaptiveStepper, n: int) -> tuple[float, int]:

@@ -164,6 +164,10 @@ class AdaptiveTrajectory:
 
     def __call__(self, t: ArrayLike) -> Array:
         wanted = np.asarray(t, dtype=np.float64)
+        if len(self.t) < 2:
+            if (wanted != self.t[0]).any():
+                raise InputError(f"trajectory: asked for t outside of {self.t[0]:.6g}, its only point.")
+            return np.array(np.broadcast_to(self.y[0], (*wanted.shape, *self.y.shape[1:])))
         low, high = sorted((self.t[0], self.t[-1]))
         if (wanted < low).any() or (wanted > high).any():
             raise InputError(f"trajectory: asked for t outside of {self.t[0]:.6g} to {self.t[-1]:.6g}.")
@@ -266,7 +270,7 @@ class AdaptiveStepper:
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._scale = np.empty(group.dim)
         self.y = np.array(problem.start, dtype=np.float64)
-        self.memory[0] = self.field(problem.t_start, self.y)
+        self.restart(problem.t_start)
         span = problem.t_end - problem.t_start
         step = abs(span) if first_step is None else min(first_step, abs(span))
         if first_step is None:
@@ -289,10 +293,23 @@ class AdaptiveStepper:
         status = int(self.control[8])
         return explain(self.problem.system, status) if status else "the step became too small"
 
+    def restart(self, t: float) -> None:
+        """Remember nothing but the field here; where there is none it is not a number, and `advance` says why."""
+        self.memory[:] = 0.0
+        if self._evaluate(t, self.y, self.memory[0]):
+            self.memory[0] = np.nan
+
     def field(self, t: float, y: Array) -> Array:
+        """The field; IntegrationError where there is none."""
         out = np.empty(self.problem.group.dim)
-        self._given(self._I, self._F, t, y, self._scratch.W, out)
+        status = self._evaluate(t, y, out)
+        if status:
+            why = explain(self.problem.system, status)
+            raise IntegrationError(f"problem '{self.problem.name}', {self.method.name}: {why} at t = {t:.6g}.")
         return out
+
+    def _evaluate(self, t: float, y: Array, out: Array) -> int:
+        return int(self._given(self._I, self._F, t, y, self._scratch.W, out))
 
     def here(self) -> AdaptiveTrajectory:
         """The place where it is, as a trajectory of one point."""
@@ -305,6 +322,11 @@ class AdaptiveStepper:
         group = self.problem.group
         T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
         self.control[7] = self.control[8] = 0.0
+        if np.isnan(self.memory[0]).any():
+            self.control[8] = self._evaluate(self.t, self.y, self.memory[0])
+        if self.control[8]:
+            self.memory[0] = np.nan
+            return AdaptiveTrajectory(group, T[:0], E[:0], G[:0], 0, ()), TOO_SMALL
         Q = np.empty((at_once if self.method.quartic else 0, group.dim))
         scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end, self._scale, T, E, G, Q
         data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory

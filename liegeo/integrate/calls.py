@@ -172,13 +172,14 @@ def data_of(
     """
     if system is None:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
-    missing = sorted(name for name in used if getattr(system.dynamics, name) is None)
+    # a system without factorise_next has factorise in its place
+    missing = sorted({name.removesuffix("_next") for name in used if getattr(system.dynamics, name) is None})
     if missing:
         raise InputError(
             f"the method needs kernels that the system does not have: {', '.join(missing)}.\n"
             "  Give them to its Dynamics, or take a method for fields."
         )
-    ints, floats = system.ints, system.floats.copy()
+    ints, floats = system.ints.copy(), system.floats.copy()
     if system.compiled:
         ints = np.concatenate([ints, addresses(system.dynamics, used, *beside)])
     ints.setflags(write=False)

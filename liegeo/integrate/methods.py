@@ -150,23 +150,32 @@ EnergyMomentum = Method(
 EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
 
 
-def generalised_alpha(rho: float = 0.8, tolerance: float = 1e-9) -> Method:
+# What equations of a step are solved to, if nothing is said.
+_TOLERANCE = 1e-9
+
+
+def generalised_alpha(rho: float = 0.8, tolerance: float = _TOLERANCE) -> Method:
     """Generalised-α whose step leaves the share `rho` of an infinitely stiff oscillation."""
-    name, make = f"generalised-alpha-{rho:g}", stiff.generalised_alpha
+    name, make = _named("generalised-alpha", rho, tolerance), stiff.generalised_alpha
     closed = constrained.generalised_alpha
     return Method(name, 2, make, stiff.spectral(rho, tolerance), make_closed=closed, **_IMPLICIT)
 
 
-def midpoint_alpha(rho: float = 0.8, tolerance: float = 1e-9) -> Method:
+def midpoint_alpha(rho: float = 0.8, tolerance: float = _TOLERANCE) -> Method:
     """The same with forces at one state between the ends of a step: more exact where the motion turns fast."""
-    name, make = f"midpoint-alpha-{rho:g}", stiff.generalised_alpha
+    name, make = _named("midpoint-alpha", rho, tolerance), stiff.generalised_alpha
     return Method(name, 2, make, stiff.spectral(rho, tolerance, between=True), **_IMPLICIT)
 
 
-def index_3_alpha(rho: float = 0.8, tolerance: float = 1e-9) -> Method:
+def index_3_alpha(rho: float = 0.8, tolerance: float = _TOLERANCE) -> Method:
     """`generalised_alpha`, but with constraints on positions alone: speeds then miss theirs by O(h²).  For studies."""
     plain = generalised_alpha(rho, tolerance)
-    return replace(plain, name=f"index-3-alpha-{rho:g}", make_closed=constrained.index_3)
+    return replace(plain, name=_named("index-3-alpha", rho, tolerance), make_closed=constrained.index_3)
+
+
+def _named(family: str, rho: float, tolerance: float) -> str:
+    """A name that tells apart what is different: the laboratory's tables go by it."""
+    return f"{family}-{rho:g}" + (f"-{tolerance:g}" if tolerance != _TOLERANCE else "")
 
 
 _IMPLICIT: dict[str, Any] = {
@@ -178,7 +187,7 @@ _IMPLICIT: dict[str, Any] = {
 }
 GeneralisedAlpha = generalised_alpha()
 MidpointAlpha = midpoint_alpha()
-LieBDF2 = Method("lie-bdf-2", 2, stiff.bdf2, (1e-9,), **_IMPLICIT)
+LieBDF2 = Method("lie-bdf-2", 2, stiff.bdf2, (_TOLERANCE,), **_IMPLICIT)
 Rosenbrock3 = Method(
     "rosenbrock-3",
     3,

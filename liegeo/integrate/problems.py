@@ -69,7 +69,7 @@ class System:
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):
             raise InputError(f"system: group is {self.group!r}, expected a Product.\n  Write Product({{'q': group}}).")
-        if self.dynamics.factorise_next is None:
+        if self.dynamics.factorise_next is None and self.dynamics.factorise is not None:
             # what prepares W from nothing does so from anything
             object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=self.dynamics.factorise))
 

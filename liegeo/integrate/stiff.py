@@ -26,25 +26,27 @@ the second by fixed point.  The first step is trapezoidal.
 Newton's method with the matrix above leaves out what the geometry adds (gravity, gyroscopic forces, springs between
 frames), so it converges linearly, fast if those are slow.  The rate is much the same from step to step: a first
 correction that is small enough at the rate of steps before is the last.  Where it converges slowly (rate above _SLOW),
-it begins again from a better guess (5), with the matrix from there: that of a long chain changes much within a step.
+it begins again from a better guess (6), with the matrix from there: that of a long chain changes much within a step.
 If that is no help, the derivative of the residual is formed column by column by differences, factorised as a dense
-matrix, and used until it grows stale.
+matrix, and used until it grows stale.  With it the iteration begins where Δ = 0: what is so stiff hardly moves, while
+v̇ as it was would carry it far away, to where other solutions are.  Every _RETRIED steps the matrix above is tried
+again: one hard step does not make a long run O(n³).
 
 Where generalised-α begins: accelerations of stiff modes are no smooth function of the time, but what else drives them
 is.  So the first guess p of a next step knows of Dv + Kq alone, and what it misses, d, is continued,
 
-    p₁ = x − (M + αD + βK)⁻¹ (D δv + K δq),      d₁ = x − p₀,      x₁ ≈ p₁ + 2 d₁ − d₀,                           (8)
+    p₁ = x − (M + αD + βK)⁻¹ (D δv + K δq),      d₁ = x − p₀,      x₁ ≈ p₁ + 2 d₁ − d₀,                           (3)
 
 δq and δv from where x was taken to where x₁ would be with v̇ = x, all found where the step before ends, with its matrix.
 
 Linearly implicit (Rosenbrock, a W-method, so that any matrix will do without loss of order): on y = (u, v) with
 f = (dexp_right(u)⁻¹ v, v̇) and A = [0 I; −M⁻¹K −M⁻¹D] at the start of the step,
 
-    (I − γhA) k_i = f(y₀ + h Σ_j a_ij k_j) + hA Σ_j γ_ij k_j,      y₁ = y₀ + h Σ_i b_i k_i.                          (3)
+    (I − γhA) k_i = f(y₀ + h Σ_j a_ij k_j) + hA Σ_j γ_ij k_j,      y₁ = y₀ + h Σ_i b_i k_i.                          (4)
 
 Of order three it is if Σb = 1 and, with α_i = Σ_j a_ij, γ_i = Σ_j γ_ij (the diagonal γ included),
 
-    b·α = ½,  b·γ = 0,  b·α² = ⅓,  b·aα = ⅙,  b·aγ = b·γα = b·γγ = 0.                                             (4)
+    b·α = ½,  b·γ = 0,  b·α² = ⅓,  b·aα = ⅙,  b·aγ = b·γα = b·γγ = 0.                                             (5)
 """
 
 from __future__ import annotations
@@ -62,8 +64,12 @@ Kernel = Callable[..., Any]
 _SLOW = 0.4
 # Corrections of Δ and h v that shrink no more and are smaller than this are round-off: forces in stiff modes are large.
 _ROUND_OFF = 1e-9
+# Corrections that still shrink by so little are taken for round-off.
+_STALLED = 0.9
 # Steps with one matrix, and in all.
 _PATIENCE, _ITERATIONS = 10, 40
+# Steps with the dense matrix before the other is tried again.
+_RETRIED = 50
 
 # What an iteration finds out about itself.
 GO_ON, DONE, TOO_SLOW = range(3)
@@ -72,9 +78,10 @@ GO_ON, DONE, TOO_SLOW = range(3)
 # believed: what is left is then a hundred tolerances at worst.
 _FADING, _BELIEVED = 0.8, 0.01
 
-# Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; (p₁ | d₁) of (8);
+# Rows of K, each 2 nv long.  Memory: what the step before left, (v̇ | a) or (w | v₋₁); flags; (p₁ | d₁) of (3);
 # (d₀ | rate of convergence); the dense matrix with its pivots.  Scratch: (x | base of v), (base of Δ | w), (residual |
 # correction), a row more, and v̇ where the step begins.  _STARTED counts: 1, then 2 if there is p₁, 3 if there is d₁.
+# _DENSE counts steps with the dense matrix since the other was tried; 0: there is none.
 _PAST, _FLAGS, _GUESS, _BEFORE, _MATRIX = range(5)
 _STARTED, _DENSE = range(2)
 
@@ -164,7 +171,7 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     def regain(layout, I, F, h, cv, cq, two_step, y, B, K, u, out):
         """A better guess.  With v̇ at the start as x, v₁ and Δ as they belong to it, and only Dv + Kq in motion,
 
-        x ← x − (M + αD + βK)⁻¹ (D (v₁ − v₀) + K Δ):                                                              (5)
+        x ← x − (M + αD + βK)⁻¹ (D (v₁ − v₀) + K Δ):                                                              (6)
         stiff modes are then where they will be, and the matrix from there is near the true derivative.
         """
         nv = K.shape[1] // 2
@@ -183,6 +190,16 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     if compiled:
         regain = kernel(regain, name="integrate.regain", forceinline=False)
 
+    def stay(h, cv, cq, two_step, K):
+        """The guess that has Δ = 0."""
+        nv = K.shape[1] // 2
+        x, base, _, _ = scratch_rows(nv)
+        for k in range(nv):
+            K[x, k] = (0.5 * K[base, nv + k] / h - K[x, nv + k]) / cv if two_step else -K[base, k] / cq
+
+    if compiled:
+        stay = kernel(stay, name="integrate.stay", forceinline=False)
+
     def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out):
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
@@ -193,9 +210,11 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         unknown, correction = K[x, :nv], K[r, nv:]
         # how far x moves Δ and h v
         reach = max(abs(cq), abs(h * cv))
-        dense, ready, fresh, before, since = K[_FLAGS, _DENSE] == 1.0, False, False, 0.0, 0
-        # a matrix that was dense before will be so again: no second attempt without it
+        # a matrix that was dense before will be so again, mostly
+        dense, ready, fresh, before, since = 0.0 < K[_FLAGS, _DENSE] <= _RETRIED, False, False, 0.0, 0
         renewed = dense
+        if dense:
+            stay(h, cv, cq, two_step, K)
         known = K[_BEFORE, nv] if K[_BEFORE, nv] > 0.0 else 1.0
         worst = 0.0
         for _ in range(_ITERATIONS):
@@ -226,6 +245,7 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
             before, since, worst = size, since + 1, max(worst, rate)
             if verdict == DONE:
                 K[_BEFORE, nv] = max(worst, _BELIEVED) if worst > 0.0 else known**_FADING
+                K[_FLAGS, _DENSE] = K[_FLAGS, _DENSE] + 1.0 if dense else 0.0
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 return 0
             if verdict == TOO_SLOW:
@@ -234,17 +254,16 @@ def _newton(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 regain(layout, I, F, h, cv, cq, two_step, y, B, K, u, out)
                 renewed, ready, since = True, False, 0
             elif verdict == TOO_SLOW:
-                if fresh and rate > 0.9:
+                if fresh and rate > _STALLED:
                     return NO_CONVERGENCE
-                if rate > 0.9:
-                    # it went astray: back to where the step begins
-                    for k in range(nv):
-                        K[x, k] = K[K.shape[0] - 1, k]
+                if not dense or rate > _STALLED:
+                    stay(h, cv, cq, two_step, K)
                 status = differentiate(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
                 if status != 0:
                     return status
+                if not dense:
+                    K[_FLAGS, _DENSE] = 0.0
                 dense, fresh, since = True, True, 0
-                K[_FLAGS, _DENSE] = 1.0
         return NO_CONVERGENCE
 
     return kernel(solve, name="integrate.newton", forceinline=False) if compiled else solve
@@ -263,8 +282,11 @@ def judge(size, before, since, tolerance, known):
     # what is left after a step that shrinks the error by `rate`
     if size <= 1e-3 * tolerance or (rate < 1.0 and size * rate <= tolerance * (1.0 - rate)):
         return DONE, rate
+    if rate > _SLOW and size <= _ROUND_OFF:
+        # what is asked for may be less than round-off: as long as it shrinks it goes on
+        return DONE if size <= tolerance or rate > _STALLED or since >= _PATIENCE else GO_ON, rate
     if rate > _SLOW:
-        return DONE if size <= _ROUND_OFF else TOO_SLOW, rate
+        return TOO_SLOW, rate
     return TOO_SLOW if since >= _PATIENCE else GO_ON, rate
 
 
@@ -365,14 +387,14 @@ def generalised_alpha(
 
 
 def _foresight(dynamics: Any, compiled: bool) -> Kernel:
-    """(8) for a next step of the same length, after one from y to `out`: (I, F, c, h, cv, cq, y, W, K, u, out)."""
+    """(3) for a next step of the same length, after one from y to `out`: (I, F, c, h, cv, cq, y, W, K, u, out)."""
     substitute, resistance = dynamics.substitute, dynamics.resistance
 
     def foresee(I, F, c, h, cv, cq, y, W, K, u, out):
         nv = K.shape[1] // 2
         nq = y.shape[0] - nv
         am, af, gamma, beta, part = c[0], c[1], c[2], c[3], c[4]
-        if K[_FLAGS, _DENSE] == 1.0:
+        if K[_FLAGS, _DENSE] > 0.0:
             # of this matrix nobody knows the parts
             K[_FLAGS, _STARTED] = 1.0
             return
@@ -416,7 +438,7 @@ def adaptive_alpha(
     a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
     Δ, to leading order e = (β − ⅙) h² (a₁ − a₀), goes through what leaves of a stiff oscillation its amplitude,
 
-        (M + αD + βK)⁻¹ M e = e − (M + αD + βK)⁻¹ (αD + βK) e.                                                    (6)
+        (M + αD + βK)⁻¹ M e = e − (M + αD + βK)⁻¹ (αD + βK) e.                                                    (7)
 
     Speeds are not weighed: those of stiff modes are large and mean little.
     """
@@ -451,8 +473,8 @@ def adaptive_alpha(
             K[last + 1, k] = share * L[x, k] + (af * old - am * a) / (1.0 - am)
             u[0, k] = (beta - 1.0 / 6.0) * h * h * (K[last + 1, k] - a)
         K[last + 1, nv] = h
-        if L[_FLAGS, _DENSE] == 1.0:
-            # the left side of (6): of this matrix nobody knows the parts
+        if L[_FLAGS, _DENSE] > 0.0:
+            # the left side of (7): of this matrix nobody knows the parts
             status = momentum(I, F, out[:nq], u[0, :nv], W[:half], L[r, :nv])
             M = L[_MATRIX:].reshape((L.shape[0] - _MATRIX) * L.shape[1])
             substitute_dense(M, nv, L[r, :nv], u[1, :nv])
@@ -519,11 +541,11 @@ def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 def rosenbrock(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """(3) as a trial step (explicit.adaptive); coefficients as those of tableau.Rosenbrock.
+    """(4) as a trial step (explicit.adaptive); coefficients as those of tableau.Rosenbrock.
 
     Rows of K: the field at the start, k_1 … k_s, sums, the field at the end.  With k = (k_u, k_v) and g = Σ γ_ij k_j,
 
-    k_u = f_u + h g_v + γh k_v,    (M + γhD + γ²h²K) k_v = M f_v − h (D g_v + K g_u) − γhK (f_u + h g_v).            (7)
+    k_u = f_u + h g_v + γh k_v,    (M + γhD + γ²h²K) k_v = M f_v − h (D g_v + K g_u) − γhK (f_u + h g_v).            (8)
     """
     retract, dexpinv = group.retract, group.dexpinv_right_apply
     acceleration, momentum, resistance = dynamics.acceleration, dynamics.momentum, dynamics.resistance
@@ -561,7 +583,7 @@ def rosenbrock(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 status = acceleration(I, F, t + alpha * h, Y[:nq], Y[nq:], A, u[1, nv:])
                 if status != 0:
                     return status
-            # (7): K[1 + i] as scratch for the right-hand side
+            # (8): K[1 + i] as scratch for the right-hand side
             status = momentum(I, F, y[:nq], u[1, nv:], A, u[0, nv:])
             if status != 0:
                 return status
@@ -590,7 +612,7 @@ def rosenbrock(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 def rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """(3) as a step of fixed size."""
+    """(4) as a step of fixed size."""
     trial, acceleration = rosenbrock(group, dynamics, compiled), dynamics.acceleration
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):

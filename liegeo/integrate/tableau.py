@@ -169,7 +169,7 @@ class Exponentials:
 
 @dataclass(frozen=True)
 class Rosenbrock:
-    """A linearly implicit method that keeps its order with any matrix (a W-method): stiff.py (3).
+    """A linearly implicit method that keeps its order with any matrix (a W-method): stiff.py (4).
 
     a and gamma have a row a stage, gamma with its diagonal, which is the same in all rows; `lower` are the weights of
     the companion of one order less.
@@ -195,7 +195,7 @@ class Rosenbrock:
 
     @staticmethod
     def _defect(a: Array, gamma: Array, b: Array, order: int) -> float:
-        """By how much stiff.py (4) is missed, at worst, up to order three."""
+        """By how much stiff.py (5) is missed, at worst, up to order three."""
         alpha, sums = a.sum(axis=1), gamma.sum(axis=1)
         conditions = [[b.sum() - 1.0], [b @ alpha - 1 / 2, b @ sums]]
         conditions.append(

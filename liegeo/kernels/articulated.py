@@ -51,7 +51,7 @@ from liegeo.kernels.spatial import (
     wrench_inward,
 )
 
-# A pivot smaller than this share of what it would be alone is taken for zero.
+# A pivot smaller than this share of what it came from is taken for zero.
 _ROUND_OFF = 1e-14
 
 
@@ -135,12 +135,11 @@ def solve(I, F, q, r, alpha, beta, W, out):
 def articulate(I, F, i, alpha, beta, reduced, W):
     """(1), and (3) but for z, for body i; Γ to the parent.  Returns as forward_dynamics."""
     b, f, w = at.rows(i)
-    P, several = w + at.INE, I[b + at.NV] > 1 or I[b + at.NM] > 0
-    if several:
-        # Pivots are compared with what they would be alone: what cancels between speeds leaves round-off, not zero.
-        for k in range(index(I[b + at.NV])):
-            s = six(W, w + at.SUB + 6 * k)
-            W[w + at.RES + k] = dot(s, inertia_apply(W, P, s))
+    P, size = w + at.INE, w + at.SIZE
+    # Pivots are compared with the inertia that they came from: what cancels between speeds of this joint, or of this
+    # one and those outboard, leaves round-off, not zero.
+    turning = max((W[P] + W[P + 1] + W[P + 2]).real, W[size].real)
+    moving = max((W[P + 15] + W[P + 16] + W[P + 17]).real, W[size + 1].real)
     if I[b + at.NM] > 0:
         if reduced and I[b + at.REDUCED] >= 0:
             reduce(I, F, b, w, W)
@@ -157,7 +156,7 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         d = dot(s, u) + F[f + at.ARMATURE + k]
         if alpha != 0.0 or beta != 0.0:
             d += alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]
-        if not d.real > 0.0 or (several and not d.real > _ROUND_OFF * W[w + at.RES + k].real):
+        if not d.real > _ROUND_OFF * _scaled(s, turning, moving):
             return 2 * i + 1
         inverse = 1.0 / d
         put(W, w + at.PSU + 6 * k, u)
@@ -166,6 +165,8 @@ def articulate(I, F, i, alpha, beta, reduced, W):
     parent = I[b + at.PARENT]
     if parent >= 0:
         pb, _, p = at.rows(parent)
+        W[p + at.SIZE] = max(W[p + at.SIZE].real, turning)
+        W[p + at.SIZE + 1] = max(W[p + at.SIZE + 1].real, moving)
         if I[b + at.PARENT_NODE] < 0:
             add_inertia_inward(W, w + at.R_NB, W, P, W, p + at.INE)
         elif reduced and I[pb + at.REDUCED] >= 0:
@@ -173,6 +174,13 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         else:
             give_inertia(I, b, w, pb, p, W)
     return 0
+
+
+@kernel
+def _scaled(s, turning, moving):
+    """How large s·P s is at most, with these traces of J and M."""
+    a, b, c, x, y, z = s
+    return (a * a + b * b + c * c).real * turning + (x * x + y * y + z * z).real * moving
 
 
 @kernel

@@ -40,6 +40,7 @@ def inertias(I, F, q, reduced, W):
 def body_inertia(I, F, i, q, reduced, W):
     """M_rr at INE, and for flexible bodies M_rf at PRF, M_e at PFF; not for those of reduced.py if that is used."""
     b, f, w = at.rows(i)
+    W[w + at.SIZE] = W[w + at.SIZE + 1] = 0.0
     if I[b + at.NM] == 0 or (reduced and I[b + at.REDUCED] >= 0):
         put_rigid(W, w + at.INE, F[f + at.MASS], _moment(F, f), F, f + at.INERTIA)
     else:

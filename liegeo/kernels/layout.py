@@ -141,7 +141,8 @@ FOR = 87  # 6   force across the joint, at B
 PSU = 93  # 36  P S, column after column
 FAC = 129  # 6  one over the pivot of each speed of the joint
 RES = 135  # 6  its residual
-WORK_SIZE = 141
+SIZE = 141  # 2 traces of J and of M, the largest outboard: what round-off in INE is measured by
+WORK_SIZE = 143
 
 # ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
 # C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 6nn

@@ -50,8 +50,10 @@ def _shapes(who: str, given: Sequence[Shape]) -> tuple[Shape, ...]:
 class Body:
     """A rigid body: mass, centre of mass in the body's frame, inertia about the centre of mass in the body's axes.
 
-    `inertia` may be a 3×3 matrix, the three diagonal entries, or xx, yy, zz, xy, xz, yz.  `frames` names poses fixed to
-    the body, to which joints and forces can be attached.  `shapes` are what it looks like.
+    `inertia` may be a 3×3 matrix, the three diagonal entries, or xx, yy, zz, xy, xz, yz.  Some or all of its moments
+    may be zero (point masses, rods, frames that only carry others): what a joint moves is the sum of all outboard, and
+    where that is nothing the dynamics say so.  `frames` names poses fixed to the body, to which joints and forces can
+    be attached.  `shapes` are what it looks like.
     """
 
     name: str

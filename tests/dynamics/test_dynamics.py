@@ -11,8 +11,9 @@ from oracles import dense_tree
 
 from liegeo import dynamics
 from liegeo import model as lm
-from liegeo.kernels import articulated, composite, inverse
-from liegeo.lie import SE3
+from liegeo.errors import DynamicsError
+from liegeo.kernels import articulated, composite, inertia, inverse, kinematics, layout, observe
+from liegeo.lie import SE3, SO3, SO3Q
 
 GRAVITY = (0.3, -0.5, -9.0)
 
@@ -224,19 +225,43 @@ def test_poisoned_workspace_gives_the_same_bits(fidelity):
     rng, _, model, state = random_case(11, 6, fidelity)
     force = rng.normal(size=model.nv)
     I, F = model.ints, model.floats
-    for function in (articulated.forward_dynamics, inverse.inverse_dynamics):
+
+    def solve(W, out):
+        articulated.solve(I, F, state.q, force, 0.3, 0.7, W, out)
+
+    def energies(W, out):
+        kinematics.poses(I, F, state.q, W)
+        kinematics.velocities(I, F, state.q, state.v, W)
+        inertia.inertias(I, F, state.q, False, W)
+        world = np.full(12 * (len(model.bodies) + 1), np.nan)
+        kinematics.world_poses(I, W, world, 0)
+        observe.energies(I, F, state.q, state.v, W, world, out)
+
+    def joint_forces(W, out):
+        inverse.inverse_dynamics(I, F, state.q, state.v, force, W, np.empty(model.nv))
+        out[:] = [W[i * layout.WORK_SIZE + layout.FOR + k] for i in range(len(model.bodies)) for k in range(6)]
+
+    calls = {
+        "forward dynamics": (
+            lambda W, out: articulated.forward_dynamics(I, F, state.q, state.v, force, W, out),
+            model.nv,
+        ),
+        "inverse dynamics": (lambda W, out: inverse.inverse_dynamics(I, F, state.q, state.v, force, W, out), model.nv),
+        "mass matrix": (lambda W, out: composite.mass_matrix(I, F, state.q, W, out), (model.nv, model.nv)),
+        "solve": (solve, model.nv),
+        "energies": (energies, 13),
+        "joint forces": (joint_forces, 6 * len(model.bodies)),
+    }
+    for function, shape in calls.values():
         work = model.workspace()
         assert np.isnan(work).all()
-        first, second, third = (np.full(model.nv, np.nan) for _ in range(3))
-        function(I, F, state.q, state.v, force, work, first)
-        function(I, F, state.q, state.v, force, work, second)
+        first, second, third = (np.full(shape, np.nan) for _ in range(3))
+        function(work, first)
+        function(work, second)
         work[:] = np.nan
-        function(I, F, state.q, state.v, force, work, third)
+        function(work, third)
         assert np.isfinite(first).all()
         assert first.tobytes() == second.tobytes() == third.tobytes()
-    M = np.full((model.nv, model.nv), np.nan)
-    composite.mass_matrix(I, F, state.q, model.workspace(), M)
-    assert np.isfinite(M).all()
 
 
 @pytest.mark.parametrize("fidelity", ["full", "ruthless"])
@@ -323,9 +348,86 @@ def test_reaction_forces_balance_each_body():
         assert forces[f"j{i}"] == pytest.approx([0, 0, 0, 0, 0, weight], abs=1e-12)
 
 
+def joint_twist(joint, q, v):
+    """Of D relative to J in D, by the oracle's dual numbers."""
+    X = dense_tree.joint_pose(joint, q, v)
+    spin, R = X.A[:3, :3].T @ X.B[:3, :3], X.A[:3, :3]
+    return np.concatenate([[spin[2, 1], spin[0, 2], spin[1, 0]], R.T @ X.B[:3, 3]]), X.A
+
+
+@pytest.mark.parametrize("seed", [140, 141, 143])
+def test_reactions_at_every_joint_agree_with_the_oracle(seed):
+    """A joint is cut, and moves as a free one would if it moved so: what that takes is what the joint transmits."""
+    rng, bodies, model, state = random_case(seed, 5, flexible=0.7)
+    tau = rng.normal(size=model.nv)
+    a = dynamics.forward_dynamics(model, state, tau)
+    found = dynamics.joint_forces(model, state, tau)
+    step, on_nodes = dense_tree.STEP, 0
+    qs, vs, parts = state.q, state.v, list(dense_tree.split(bodies, state.q, state.v))
+    moved = list(dense_tree.split(bodies, dense_tree.retract(bodies, qs, 1j * step * vs), vs + 1j * step * a))
+    start = 0
+    for i, (body, qj, vj, eta, etad) in enumerate(parts):
+        on_nodes += "at_node" in body
+        twist, X = joint_twist(body["joint"], qj, vj)
+        rate = joint_twist(body["joint"], moved[i][1], moved[i][2])[0].imag / step
+        quaternion = SO3Q.exp(SO3.log(X[:3, :3]))
+        free = [*bodies[:i], {**body, "joint": {"kind": "free"}}, *bodies[i + 1 :]]
+        before = sum(sum(dense_tree.sizes(b)[::2]) for b in bodies[:i])
+        q = np.concatenate([qs[:before], quaternion, X[:3, 3], qs[before + len(qj) :]])
+        v, dv = (np.concatenate([x[:start], y, x[start + len(vj) :]]) for x, y in ((vs, twist), (a, rate)))
+        M, h = dense_tree.equations(free, GRAVITY, q, v)
+        wrench = (M @ dv + h)[start : start + 6]
+        # from D to B, whose frame the wrench is reported in
+        at = body["child_at"]
+        inner = dense_tree.node_pose(at, eta, etad).A if "modes" in at else np.asarray(at["pose"])
+        assert close(found[f"j{i}"], SE3.Ad(np.linalg.inv(inner)).T @ wrench, 1e-9)
+        start += len(vj) + len(eta)
+    assert on_nodes > 0
+
+
 def test_a_pendulum_swings_as_in_the_book():
     """θ̈ = −m g l sin θ/(J + m l²)."""
     body = lm.Body("bob", mass=2.0, com=(0, 0, -0.7), inertia=(0.3, 0.2, 0.1))
     model = lm.Tree([body], [lm.Revolute(name="hinge", parent="world", child="bob", axis=(0, 1, 0))]).compile()
     a = dynamics.forward_dynamics(model, model.state({"hinge": 0.4}, {"hinge": 1.0}), {"hinge": 0.5})
     assert a == pytest.approx([(0.5 - 2.0 * 9.81 * 0.7 * np.sin(0.4)) / (0.2 + 2.0 * 0.49)], rel=1e-14)
+
+
+def _coaxial(rng, light, kind):
+    """Two joints one behind the other that do the same, and between them a body that weighs nothing, or little."""
+    axis, A = rng.normal(size=3), rng.normal(size=(3, 3))
+    end = lm.Body("end", mass=1.0, com=rng.normal(size=3), inertia=np.trace(A @ A.T) * np.eye(3) - A @ A.T)
+    given = {} if kind is lm.Spherical else {"axis": axis}
+    place = rng.normal() * axis if kind is lm.Revolute else (0, 0, 0)
+    joints = [kind(name="first", parent="world", child="between", **given)]
+    joints.append(kind(name="second", parent="between", child="end", at=place, **given))
+    between = lm.Body("between", mass=light, inertia=light * np.ones(3))
+    model = lm.Tree([between, end], joints, gravity=GRAVITY).compile()
+    state = model.state(model.group.exp(rng.normal(size=model.nv)), rng.normal(size=model.nv))
+    return model, state, rng.normal(size=model.nv)
+
+
+@pytest.mark.parametrize("kind", [lm.Revolute, lm.Prismatic, lm.Spherical])
+def test_what_cancels_between_joints_is_no_inertia(kind):
+    """Round-off is now positive and now negative: it is never divided by."""
+    for seed in range(60):
+        model, state, tau = _coaxial(np.random.default_rng(seed), 0.0, kind)
+        with pytest.raises(DynamicsError, match=r"joint 'first' .* the inertia that it moves is not positive"):
+            dynamics.forward_dynamics(model, state, tau)
+        with pytest.raises(DynamicsError, match="joint 'first'"):
+            dynamics.forward_derivatives(model, state, tau)
+        with pytest.raises(DynamicsError, match="joint 'first'"):
+            dynamics.solve(model, state, tau)
+
+
+@pytest.mark.parametrize("kind", [lm.Revolute, lm.Prismatic, lm.Spherical])
+def test_light_bodies_between_joints(kind):
+    """A ten-thousand-millionth is little, but no round-off."""
+    for seed in range(20):
+        model, state, tau = _coaxial(np.random.default_rng(seed), 1e-10, kind)
+        a = dynamics.forward_dynamics(model, state, tau)
+        back = dynamics.inverse_dynamics(model, state, a)
+        assert np.abs(back - tau).max() < 1e-13 * np.abs(a).max()
+        # what is light moves by itself: its own acceleration is right to what is left of sixteen digits
+        exact = np.linalg.solve(dynamics.mass_matrix(model, state), tau - dynamics.inverse_dynamics(model, state))
+        assert close(a, exact, 1e-4)

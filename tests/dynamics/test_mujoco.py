@@ -1,24 +1,16 @@
-"""Rigid trees against MuJoCo on real robots: a second package, which reads the URDF by itself.
-
-MuJoCo's free joint has the velocity of the body's origin in the world's axes, then the angular velocity in the body's;
-ours has the body-fixed twist (w, v).  With R the rotation of the body and T = [0 R; I 0],
-
-    v_theirs = T v_ours,   a_theirs = T a_ours + (R (w×v), 0),   τ_ours = Tᵀ τ_theirs,   M_ours = Tᵀ M_theirs T.   (1)
-"""
+"""Rigid trees against MuJoCo on real robots: a second package, which reads the URDF by itself."""
 
 from __future__ import annotations
-
-import xml.etree.ElementTree as ET
 
 import mujoco
 import numpy as np
 import pytest
 
 from liegeo import dynamics
-from liegeo.lie import SO3Q
 
 pytest.importorskip("pinocchio", reason="it reads our side of the robots, and has no wheels for Windows")
 robots = pytest.importorskip("robots")
+mujoco_robots = pytest.importorskip("mujoco_robots")
 
 # Not ANYmal: its URDF has a link with an inertia of rank one, which MuJoCo refuses.
 ROBOTS = (
@@ -30,56 +22,12 @@ ROBOTS = (
 TOLERANCE = 1e-12
 
 
-def load(file: str, floating: bool) -> mujoco.MjModel:
-    """MuJoCo's own reading of the URDF, without shapes, friction and coupled joints, as Pinocchio's `load` has it."""
-    urdf = ET.parse(robots.FOLDER / file).getroot()
-    for parent in urdf.iter():
-        for child in list(parent):
-            if child.tag in ("visual", "collision", "dynamics", "mimic"):
-                parent.remove(child)
-    options = {"discardvisual": "true", "fusestatic": "false", "balanceinertia": "false"}
-    ET.SubElement(ET.SubElement(urdf, "mujoco"), "compiler", options)
-    spec = mujoco.MjSpec.from_string(ET.tostring(urdf, encoding="unicode"))
-    if floating:
-        spec.worldbody.first_body().add_freejoint()
-    model = spec.compile()
-    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT | mujoco.mjtDisableBit.mjDSBL_CONTACT
-    return model
-
-
-class Robot:
-    """One robot in one random state, on both sides, with the maps of (1) between them."""
-
-    def __init__(self, file: str, floating: bool) -> None:
-        source = robots.load(file, floating)
-        self.ours, self.theirs = robots.translate(source), load(file, floating)
-        _, _, self.state = robots.random_state(source, self.ours, np.random.default_rng(0))
-        self.data = mujoco.MjData(self.theirs)
-        n = self.ours.nv
-        # theirs = T @ ours, joint by joint and by name; `shift` is what accelerations have beside.
-        self.T, self.shift = np.zeros((n, n)), np.zeros(n)
-        for i in range(self.theirs.njnt):
-            joint = self.theirs.joint(i)
-            name = joint.name or "root_joint"
-            q, v = self.ours.group.q[name], self.ours.group.v[name]
-            to_q, to_v = self.theirs.jnt_qposadr[i], self.theirs.jnt_dofadr[i]
-            if joint.type[0] == mujoco.mjtJoint.mjJNT_FREE:
-                quaternion, position = np.split(self.state.q[q], [4])
-                w, u = np.split(self.state.v[v], 2)
-                R = SO3Q.matrix(quaternion)
-                self.data.qpos[to_q : to_q + 7] = [*position, *quaternion]
-                self.T[to_v : to_v + 3, v.start + 3 : v.stop] = R
-                self.T[to_v + 3 : to_v + 6, v.start : v.start + 3] = np.eye(3)
-                self.shift[to_v : to_v + 3] = R @ np.cross(w, u)
-            else:
-                self.data.qpos[to_q] = self.state.q[q].item()
-                self.T[to_v, v] = 1.0
-        self.data.qvel[:] = self.T @ self.state.v
-
-
 @pytest.fixture(scope="module", params=ROBOTS, ids=lambda r: r[0].split("/")[-1])
 def robot(request):
-    return Robot(*request.param)
+    source = robots.load(*request.param)
+    ours = robots.translate(source)
+    state = robots.random_state(source, ours, np.random.default_rng(0))[2]
+    return mujoco_robots.Robot(mujoco_robots.load(*request.param), ours, state)
 
 
 def close(a, b):
@@ -121,3 +69,21 @@ def test_mass_matrix(robot):
     for row, unit in zip(M, np.eye(robot.ours.nv), strict=True):
         mujoco.mj_mulM(robot.theirs, robot.data, row, unit)
     assert close(dynamics.mass_matrix(robot.ours, robot.state), robot.T.T @ M @ robot.T)
+
+
+def test_reaction_forces(robot):
+    """At every joint; theirs are at the centre of mass of the whole robot, in the world's axes."""
+    tau = np.random.default_rng(3).normal(size=robot.ours.nv)
+    ours = dynamics.joint_forces(robot.ours, robot.state, tau)
+    model, data = robot.theirs, robot.data
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_fwdVelocity(model, data)
+    data.qacc[:] = robot.T @ dynamics.forward_dynamics(robot.ours, robot.state, tau) + robot.shift
+    mujoco.mj_rnePostConstraint(model, data)
+    scale = max(np.linalg.norm(wrench) for wrench in ours.values())
+    for i in range(model.njnt):
+        body = model.jnt_bodyid[i]
+        torque, force = np.split(data.cfrc_int[body], 2)
+        R, arm = data.xmat[body].reshape(3, 3), data.subtree_com[model.body_rootid[body]] - data.xpos[body]
+        expected = np.concatenate([R.T @ (torque + np.cross(arm, force)), R.T @ force])
+        assert np.linalg.norm(ours[model.joint(i).name or "root_joint"] - expected) <= 1e-10 * scale

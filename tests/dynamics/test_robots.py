@@ -36,6 +36,14 @@ def robot(request):
     return theirs, ours, *robots.random_state(theirs, ours, np.random.default_rng(0))
 
 
+# A fixed arm, one with joints that turn without end, and a quadruped that floats; none has rotor inertias.
+DERIVATIVES = (
+    ("panda_description/urdf/panda.urdf", False),
+    ("ur_description/urdf/ur5_robot.urdf", False),
+    ("a1_description/urdf/a1.urdf", True),
+)
+
+
 def close(a, b, tolerance=1e-10):
     return np.linalg.norm(a - b) <= tolerance * np.linalg.norm(b)
 
@@ -97,3 +105,31 @@ def test_a_robot_with_weightless_fingers_is_explained():
     ours = robots.translate(theirs)
     with pytest.raises(DynamicsError, match=r"joint 'RThumb3' .*: the inertia that it moves is not positive"):
         dynamics.forward_dynamics(ours, ours.state())
+
+
+@pytest.mark.parametrize("file", DERIVATIVES, ids=lambda f: f[0].split("/")[-1])
+def test_derivatives(file):
+    """Of forward and inverse dynamics by configuration, speeds, and forces or accelerations."""
+    theirs = robots.load(*file)
+    ours = robots.translate(theirs)
+    q, v, state = robots.random_state(theirs, ours, np.random.default_rng(4))
+    tau = np.random.default_rng(5).normal(size=theirs.nv)
+    data = theirs.createData()
+    a = np.array(pin.aba(theirs, data, q, v, tau))
+
+    def swapped(matrix):
+        """Rows and columns as ours."""
+        return robots.speeds(theirs, robots.speeds(theirs, np.array(matrix)).T).T
+
+    forward = dynamics.forward_derivatives(ours, state, robots.speeds(theirs, tau))
+    expected = pin.computeABADerivatives(theirs, data, q, v, tau)
+    inverse = np.triu(expected[2]) + np.triu(expected[2], 1).T
+    for mine, other in zip(forward, (*expected[:2], inverse), strict=True):
+        assert np.linalg.norm(mine - swapped(other)) <= 1e-8 * np.linalg.norm(other)
+    backward = dynamics.inverse_derivatives(ours, state, robots.speeds(theirs, a))
+    # what it returns are views of the data, which must not be gone before them
+    data = theirs.createData()
+    expected = pin.computeRNEADerivatives(theirs, data, q, v, a)
+    mass = np.triu(expected[2]) + np.triu(expected[2], 1).T
+    for mine, other in zip(backward, (*expected[:2], mass), strict=True):
+        assert np.linalg.norm(mine - swapped(other)) <= 1e-8 * np.linalg.norm(other)

@@ -146,4 +146,8 @@ def test_messages():
         tableau.Pair(rk4, tableau.Butcher("first", 1, rk4.a, (1.0, 0.0, 0.0, 0.0)))
     still = li.solve_adaptive(li.Problem(R(1), lambda t, y: y, [1.0], 0.0))
     assert still.t.tolist() == [0.0]
+    assert still(0.0).tolist() == [1.0]
+    assert still([0.0, 0.0]).tolist() == [[1.0], [1.0]]
+    with pytest.raises(InputError, match="asked for t outside of 0, its only point"):
+        still(0.1)
     assert repr(li.DormandPrince54) == "<rkmk-54: order 5(4), adaptive>"

@@ -10,9 +10,11 @@ import pytest
 import systems
 
 from liegeo import integrate as li
+from liegeo import model as lm
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import tableau
 from liegeo.lie import SE3, SO3, SO3Q, Product, R
+from liegeo.motion import system
 
 J = np.array([1.0, 2.0, 3.5])
 H = np.array([0.8, -0.5, 1.1])
@@ -87,6 +89,67 @@ def test_observed_order(name, method, references):
     errors = [
         float(problem.group.distance(li.solve(problem, method, int(n), save=1).end, references[name])) for n in steps
     ]
+    slope = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert slope == pytest.approx(method.order, abs=0.15)
+
+
+PAIRS = [(name, m) for m in li.ALL_ADAPTIVE for name in (("slider", "driven top") if m.mechanical else PROBLEMS)]
+
+
+@pytest.mark.parametrize(("name", "method"), PAIRS, ids=lambda x: getattr(x, "name", x))
+def test_observed_order_of_pairs(name, method, references):
+    """The same for methods that choose their steps, if every step is taken, whatever its error, and has one length."""
+    problem = ALL_PROBLEMS[name]
+    steps = np.array([24, 36, 54] if method.order == 5 else [40, 60, 90])
+    errors = []
+    for n in steps:
+        h = problem.t_end / n
+        stepper = li.AdaptiveStepper(problem, method, rtol=1e-9, atol=1e-9, first_step=h, max_step=h)
+        # rtol and atol of the steps; what a method solves is solved as it would be
+        stepper.control[4:6] = 1e6
+        piece, _ = stepper.advance(200)
+        assert stepper.t == problem.t_end
+        assert len(piece.t) in (n, n + 1)
+        errors.append(float(problem.group.distance(stepper.y, references[name])))
+    slope = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
+    assert slope == pytest.approx(method.order, abs=0.15)
+
+
+@pytest.fixture(scope="module")
+def branch():
+    """A body that bends on a ball joint, on its tip a rigid one on two axes, and its end by RKMK5."""
+    rng = np.random.default_rng(1)
+    nodes = [
+        lm.LumpedNode(
+            name=f"n{k}",
+            position=(0.25 * k, 0.0, 0.0),
+            modes=0.4 * rng.normal(size=(6, 2)) * (k > 0),
+            mass=0.5,
+            com=(0.0, 0.0, 0.0),
+            inertia=(0.02, 0.03, 0.04),
+        )
+        for k in range(3)
+    ]
+    beam = lm.FlexibleBody.from_nodes("beam", nodes, np.diag([40.0, 90.0]))
+    load = lm.Body("load", mass=0.4, com=(0.0, 0.1, -0.2), inertia=(0.03, 0.02, 0.01))
+    joints = [
+        lm.Spherical(name="ball", parent="world", child="beam", child_at="n0"),
+        lm.Universal(name="hook", parent="beam", child="load", at="n2"),
+    ]
+    model = lm.Tree([beam, load], joints, name="branch").compile()
+    q = model.group.exp(0.2 * rng.normal(size=model.nv))
+    problem = li.Problem.of(system(model), q, 0.8 * rng.normal(size=model.nv), 0.3, name="branch")
+    end = li.solve(problem, li.RKMK5, 2000, save=1).end
+    assert float(problem.group.distance(end, li.solve(problem, li.CF5, 2000, save=1).end)) < 1e-11
+    return problem, end
+
+
+@pytest.mark.parametrize("method", systems.MECHANICAL, ids=systems.named)
+def test_observed_order_on_a_tree(method, branch):
+    """A tree that bends and turns about all axes, as a mechanical system."""
+    problem, end = branch
+    steps = np.array([24, 36, 54] if method.order == 6 else [60, 90, 135])
+    errors = [float(problem.group.distance(li.solve(problem, method, int(n), save=1).end, end)) for n in steps]
     slope = -np.polyfit(np.log(steps), np.log(errors), 1)[0]
     assert slope == pytest.approx(method.order, abs=0.15)
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import liegeo as lg
 from liegeo import integrate as li
+from liegeo import model as lm
 from liegeo._jit import kernel
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import stiff, tableau
 from liegeo.lie import Product, R
+from liegeo.motion import system
 
 # ---- oscillators v̇ = −k q − d v − c q³, one a pair (k, d, c) in F; I[0] says whether the solver is told of k and d
 
@@ -126,7 +129,7 @@ def test_forces_between_are_nearer_where_they_grow_with_speed():
 
 @pytest.mark.parametrize("make", [li.generalised_alpha, li.midpoint_alpha])
 def test_one_correction_is_mostly_enough(make):
-    """A pendulum that pulls at a stiff spring: (8) of stiff.py foresees its motion, and earlier steps tell the rate."""
+    """A pendulum that pulls at a stiff spring: (3) of stiff.py foresees its motion, and earlier steps tell the rate."""
     K, calls = np.array([0.0, 1e6]), [0]
 
     def pull(q):
@@ -264,3 +267,108 @@ def test_messages():
         tableau.Pair(tableau.DORMAND_PRINCE_54.method, tableau.DORMAND_PRINCE_54.lower, (0.0,) * 7)
     assert repr(li.GeneralisedAlpha) == "<generalised-alpha-0.8: order 2, stiff>"
     assert repr(li.AdaptiveAlpha) == "<adaptive-alpha-0.8: order 2(2), adaptive, stiff>"
+
+
+@pytest.mark.parametrize("method", [li.GeneralisedAlpha, li.MidpointAlpha, li.LieBDF2], ids=lambda m: m.name)
+@pytest.mark.parametrize("stiffness", [1e5, 1e7, 1e10])
+def test_springs_between_frames_far_too_stiff_for_the_step(method, stiffness):
+    """hω from 5 to 1700, a spring that no matrix knows of, drawn by a hundredth: the rod stays where the spring is."""
+    rod = lg.Body("rod", mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.1, 0.1), frames={"tip": (1.0, 0, 0)})
+    hinge = lm.Revolute(name="hinge", parent="world", child="rod", axis=(0, -1, 0))
+    spring = lm.SpringDamper(name="spring", a="rod.tip", b=("world", (1.0, 0, -0.5)), stiffness=stiffness, length=0.5)
+    model = lg.Tree([rod], [hinge], forces=[spring], name="spring").compile()
+    run = li.solve(li.Problem.of(system(model), [0.01], [0.0], 1.0), method, 100)
+    assert np.abs(run.y[:, 0]).max() < 0.015
+    # what is too fast is damped
+    assert np.abs(run.y[-20:, 0]).max() < (1e-3 if stiffness > 1e5 else 1e-2)
+
+
+def test_the_recursion_is_tried_again():
+    """A spring that is stiff at first: later the dense matrix is left; a run that was saved before goes on alike."""
+    visits = [0]
+
+    def acceleration(I, F, t, q, v, W, out):
+        out[:] = -(1e8 if t < 0.055 else 1.0) * q
+        return 0
+
+    def residual(I, F, t, q, v, a, W, out):
+        acceleration(I, F, t, q, v, W, out)
+        out[:] = a - out
+        return 0
+
+    def unit(I, F, q, alpha, beta, W):
+        visits[0] += 1
+        return 0
+
+    def same(I, F, r, W, out):
+        out[:] = r
+        return 0
+
+    def none(I, F, alpha, beta, x, out):
+        out[:] = 0.0
+        return 0
+
+    plain = li.Dynamics(acceleration, residual, factorise=unit, substitute=same, resistance=none)
+    spring = li.System(Product({"q": R(1)}), plain, np.zeros(0, np.int64), np.zeros(0), work=0)
+    stepper = li.Stepper(li.Problem.of(spring, [0.1], [0.0], 10.0), li.generalised_alpha(0.8))
+    assert stepper.advance(0.01, 40) == 0
+    assert stepper.memory[1, 1] > 0.0
+    saved = stepper.y.copy(), stepper.memory.copy(), stepper.done
+    visits[0] = 0
+    assert stepper.advance(0.01, 60) == 0
+    assert stepper.memory[1, 1] == 0.0
+    assert 5 < visits[0] < 60
+    end = stepper.y.tobytes()
+    stepper.y[:], stepper.memory[:], stepper.done = saved
+    assert stepper.advance(0.01, 60) == 0
+    assert stepper.y.tobytes() == end
+
+
+def test_tolerances_below_a_billionth_are_kept():
+    """A pendulum, of whose stiffness the solver knows two thirds: corrections that still shrink are made."""
+    K = 3e4
+
+    def acceleration(I, F, t, q, v, W, out):
+        out[:] = -K * np.sin(q)
+        return 0
+
+    def residual(I, F, t, q, v, a, W, out):
+        out[:] = a + K * np.sin(q)
+        return 0
+
+    def matrix(I, F, q, alpha, beta, W):
+        W[0] = 1.0 + beta * K * 0.45
+        return 0
+
+    def divide(I, F, r, W, out):
+        out[:] = r / W[0]
+        return 0
+
+    def stiffness(I, F, alpha, beta, x, out):
+        out[:] = beta * K * 0.45 * x
+        return 0
+
+    plain = li.Dynamics(acceleration, residual, factorise=matrix, substitute=divide, resistance=stiffness)
+    known = li.System(Product({"q": R(1)}), plain, np.zeros(0, np.int64), np.zeros(0), work=2)
+    rates = [stiff.judge(5e-10, 1e-9, 3, tolerance, 1.0)[0] for tolerance in (1e-9, 1e-12)]
+    assert rates == [stiff.DONE, stiff.GO_ON]
+    # shrinking no more, it is round-off
+    assert stiff.judge(0.95e-9, 1e-9, 3, 1e-12, 1.0)[0] == stiff.DONE
+    problem = li.Problem.of(known, [1e-3], [0.0], 0.2)
+    ends = [li.solve(problem, li.generalised_alpha(0.8, tolerance), 40, save=1).end[0] for tolerance in (1e-12, 1e-15)]
+    assert abs(ends[0] - ends[1]) < 1e-10
+
+
+def test_kernels_that_are_missing_are_named():
+    """factorise_next, which factorise stands for, is nobody's concern."""
+    plain = li.Dynamics(lambda *a: 0, residual=lambda *a: 0, substitute=lambda *a: 0, resistance=lambda *a: 0)
+    bare = li.System(Product({"q": R(1)}), plain)
+    with pytest.raises(InputError, match=r"the system does not have: factorise\.\n"):
+        li.Stepper(li.Problem.of(bare, [0.0], [0.0], 1.0), li.GeneralisedAlpha)
+
+
+def test_names_tell_tolerances_apart():
+    makers = (li.generalised_alpha, li.midpoint_alpha, li.index_3_alpha)
+    names = [make(0.8, tolerance).name for make in makers for tolerance in (1e-9, 1e-6)]
+    assert len(set(names)) == len(names)
+    assert names[:2] == ["generalised-alpha-0.8", "generalised-alpha-0.8-1e-06"]

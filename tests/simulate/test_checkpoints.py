@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import liegeo as lg
+from liegeo import integrate as li
 from liegeo.errors import InputError
 from liegeo.integrate import Event
 from models import crane, flexible_chain, pendulum
@@ -136,6 +137,46 @@ def test_a_checkpoint_of_another_run_is_refused(tmp_path, change, what):
     with pytest.raises(InputError, match="is of another run: model differ"):
         lg.simulate(other, t_end=20.0, method="rkmk-54", inputs={"hinge": lambda t: 0.0}, checkpoint=path)
     assert path.read_bytes() == kept
+
+
+TIMES = np.linspace(0.0, 20.0, 5)
+
+
+@pytest.mark.parametrize(
+    ("how", "other", "what"),
+    [
+        (
+            {"method": li.generalised_alpha(0.8, 1e-3), "step": 1e-2},
+            {"method": li.generalised_alpha(0.8, 1e-12)},
+            "method",
+        ),
+        ({"method": li.index_3_alpha(0.8), "step": 1e-2}, {"method": li.generalised_alpha(0.8)}, "method"),
+        ({"inputs": {"hinge": (TIMES, np.cos(TIMES))}}, {"inputs": {"hinge": (TIMES, np.sin(TIMES))}}, "inputs"),
+        ({"inputs": {"hinge": (TIMES, np.cos(TIMES))}}, {"inputs": {"hinge": np.cos}}, "inputs"),
+        ({"inputs": {"hinge": 1.0}}, {"inputs": {}}, "inputs"),
+    ],
+)
+def test_methods_and_samples_tell_runs_apart(tmp_path, how, other, what):
+    """Neither the name of a method nor that of an input says what it does."""
+    path = tmp_path / "pendulum.checkpoint"
+    calls = []
+
+    def stop(result):
+        calls.append(result)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    run = lg.simulate(pendulum(), t_end=2000.0, output=1.0, checkpoint=path, watch=stop, **how)
+    assert not run.info.finished
+    with pytest.raises(InputError, match=f"is of another run: {what} differ"):
+        lg.simulate(pendulum(), t_end=2000.0, output=1.0, checkpoint=path, **how | other)
+
+
+def test_a_checkpoint_of_another_version_is_refused(tmp_path):
+    path = tmp_path / "pendulum.checkpoint"
+    stopped(pendulum(), path, t_end=20.0)
+    path.write_bytes(path.read_bytes().replace(b"liegeo checkpoint 2", b"liegeo checkpoint 1", 1))
+    with pytest.raises(InputError, match="was written by another version of liegeo"):
+        lg.simulate(pendulum(), t_end=20.0, inputs={"hinge": lambda t: 0.0}, checkpoint=path)
 
 
 def test_a_damaged_checkpoint_is_refused(tmp_path):

@@ -255,3 +255,25 @@ def test_a_loop_is_compiled_for_what_it_is_called_with(method):
     stepper.advance(1e-3, 2)
     assert len(before) == 1
     assert set(stepper._loop.entries) == before
+
+
+def test_what_was_seen_once_is_not_kept_for_ever():
+    """Samples are asked for in arrays of their own: as many as there are."""
+    drive = Drive(crane(), {"luff": np.sin})
+    kept = [np.zeros(drive.model.nq) for _ in range(500)]
+    for k, q in enumerate(kept):
+        assert drive.values(0.1 * k, q, np.zeros(drive.model.nv))[0] == np.sin(0.1 * k)
+    assert len(drive._views) <= 64
+
+
+def test_a_system_keeps_its_own_arrays():
+    """A stepper reads them; whoever made them may write them."""
+    s = system(pendulum())
+    mine = dataclasses.replace(s, ints=s.ints.copy(), floats=s.floats.copy())
+    data_of(mine)
+    assert mine.ints.flags.writeable
+    assert mine.floats.flags.writeable
+    plain = Dynamics(lambda I, F, t, q, v, W, out: 0)
+    ours = dataclasses.replace(s, dynamics=plain, ints=s.ints.copy())
+    data_of(ours)
+    assert ours.ints.flags.writeable

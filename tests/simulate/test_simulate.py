@@ -12,6 +12,7 @@ from scipy.special import ellipj, ellipk
 
 import liegeo as lg
 from liegeo import integrate as li
+from liegeo import model as lm
 from liegeo.errors import InputError, SimulationError
 from liegeo.integrate import Event
 from models import crane, flexible_chain, pendulum
@@ -144,10 +145,29 @@ def test_events(swinging):
 
 def test_a_terminal_event_ends_the_run(swinging):
     lowest = Event(lambda t, state: state.q[0] + np.pi / 2, terminal=True)
-    run = lg.simulate(swinging, t_end=3.0, events=[lowest], output="steps")
-    assert run.end.q[0] == pytest.approx(-np.pi / 2, abs=1e-9)
-    assert run.info.finished
-    assert run.info.message.startswith("event at t = 0.59")
+    quarter = 4 * ellipk(0.5) / np.sqrt(2.0 * G / 2.001) / 4
+    # the first piece of a run is longer than that: what it found later does not count
+    for how in ({"output": "steps"}, {"output": 0.25}, {"output": [0.1, 2.9]}, {}, {"step": 1e-3, "output": 0.03}):
+        seen = Event(lambda t, state: state.q[0] + 0.5)
+        run = lg.simulate(swinging, t_end=9.0, events=[lowest, seen], rtol=1e-9, atol=1e-9, **how)
+        assert run.end.q[0] == pytest.approx(-np.pi / 2, abs=1e-9)
+        assert run.t[-1] == run.end.t == run.info.events[0][0].t == pytest.approx(quarter, abs=1e-6)
+        assert (np.diff(run.t) > 0.0).all()
+        assert [len(places) for places in run.info.events] == [1, 1]
+        assert run.info.finished
+        assert run.info.message.startswith("event at t = 0.59")
+
+
+def test_a_motion_that_cannot_begin_is_an_error():
+    """From gimbal lock there is no acceleration, whatever the method."""
+    ball = lg.Body("ball", mass=1.0, inertia=(1, 1, 1))
+    joint = lm.Screws(name="gimbal", parent="world", child="ball", subspace=np.eye(3, 6)[[2, 1, 0]])
+    model = lg.Tree([ball], [joint], name="gimbal").compile()
+    state = model.state(q={"gimbal": [0.3, np.pi / 2, 0.1]}, v={"gimbal": [0.2, 0.1, 0.0]})
+    for how in ({"method": "adaptive-alpha-0.8"}, {"method": "rkmk-54"}, {"method": "rosenbrock-32"}, {"step": 1e-3}):
+        with pytest.raises(SimulationError, match=r"at t = 0 s: joint 'gimbal' .* not positive") as raised:
+            lg.simulate(model, state, t_end=0.1, **how)
+        assert raised.value.result.t.tolist() == [0.0]
 
 
 def test_a_singular_body_is_named_with_the_time_and_the_run_so_far_is_kept():

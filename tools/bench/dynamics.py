@@ -4,8 +4,8 @@
 
 (a) One call from Python for serial chains of revolute joints and for robots of example-robot-data.  Ours is the kernel
     as a user's loop would call it, Pinocchio's is `pin.aba` with its data made beforehand, MuJoCo's is
-    `mj_fwdPosition … mj_fwdAcceleration` without constraints.  Floor: not slower than Pinocchio; goal: twice as fast
-    from 16 bodies on.
+    `mj_fwdPosition … mj_fwdAcceleration` without constraints, for those robots that it reads.  All must agree.  Floor:
+    not slower than Pinocchio; goal: twice as fast from 16 bodies on.
 (b) Time against the number of flexible bodies, with 5, 10 and 15 modes, and the exponent of its growth (goal ≤ 1.05),
     for chains of equal links, whose data stand in memory once, and of links that are all different, whose data outgrow
     the processor's caches; composite bodies and a dense solve beside them where that is not absurd.
@@ -194,7 +194,7 @@ def _text(values):
     return " ".join(f"{v:.17g}" for v in values)
 
 
-def mujoco_call(text, q, v, tau):
+def mujoco_chain(text, q, v, tau):
     """MuJoCo's call and its data; None without MuJoCo."""
     try:
         import mujoco
@@ -203,6 +203,26 @@ def mujoco_call(text, q, v, tau):
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.qfrc_applied[:] = q, v, tau
+    return mujoco_call(model, data), data
+
+
+def mujoco_robot(file, floating, ours, state, tau):
+    """MuJoCo's call, and how to read its accelerations as ours; None without MuJoCo, or if it refuses the robot."""
+    try:
+        import mujoco_robots
+    except ImportError:
+        return None
+    try:
+        robot = mujoco_robots.Robot(mujoco_robots.load(file, floating), ours, state)
+    except ValueError:
+        return None
+    robot.data.qfrc_applied[:] = np.linalg.solve(robot.T.T, tau)
+    forward = mujoco_call(robot.theirs, robot.data)
+    return forward, np.linalg.solve(robot.T, robot.data.qacc_smooth - robot.shift)
+
+
+def mujoco_call(model, data):
+    import mujoco
 
     def forward():
         mujoco.mj_fwdPosition(model, data)
@@ -211,7 +231,14 @@ def mujoco_call(text, q, v, tau):
         mujoco.mj_fwdAcceleration(model, data)
 
     forward()
-    return forward, data
+    return forward
+
+
+def check_results(who, results, reference):
+    for name, result in results.items():
+        error = np.linalg.norm(result - reference) / np.linalg.norm(reference)
+        if error > 1e-8:
+            raise SystemExit(f"{who}: {name} differs from Pinocchio by {error:.1e}")
 
 
 def part_a(rng, sizes, seconds):
@@ -222,17 +249,14 @@ def part_a(rng, sizes, seconds):
         data = theirs.createData()
         mine = call(articulated.forward_dynamics, ours, q, v, tau)
         reference = pin.aba(theirs, data, q, v, tau)
-        other = mujoco_call(text, q, v, tau)
+        other = mujoco_chain(text, q, v, tau)
         results = {"liegeo": np.empty(n)}
         articulated.forward_dynamics(ours.ints, ours.floats, q, v, tau, ours.workspace(), results["liegeo"])
         peers = [lambda: pin.aba(theirs, data, q, v, tau)]  # noqa: B023
         if other is not None:
             peers.append(other[0])
             results["MuJoCo"] = other[1].qacc_smooth
-        for name, result in results.items():
-            error = np.linalg.norm(result - reference) / np.linalg.norm(reference)
-            if error > 1e-8:
-                raise SystemExit(f"chain of {n}: {name} differs from Pinocchio by {error:.1e}")
+        check_results(f"chain of {n}", results, reference)
         times = best(mine, *peers, seconds=seconds)
         rows.append((f"chain of {n}", *times, *[None] * (3 - len(times))))
     sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "dynamics"))
@@ -244,8 +268,16 @@ def part_a(rng, sizes, seconds):
         q, v, state = robots.random_state(theirs, ours, rng)
         tau, data = rng.normal(size=theirs.nv), theirs.createData()
         mine = call(articulated.forward_dynamics, ours, state.q, state.v, robots.speeds(theirs, tau))
-        peer = lambda: pin.aba(theirs, data, q, v, tau)  # noqa: B023, E731
-        rows.append((name, *best(mine, peer, seconds=seconds), None))
+        peers = [lambda: pin.aba(theirs, data, q, v, tau)]  # noqa: B023
+        reference = robots.speeds(theirs, pin.aba(theirs, data, q, v, tau))
+        results = {"liegeo": dynamics.forward_dynamics(ours, state, robots.speeds(theirs, tau))}
+        other = mujoco_robot(file, floating, ours, state, robots.speeds(theirs, tau))
+        if other is not None:
+            peers.append(other[0])
+            results["MuJoCo"] = other[1]
+        check_results(name, results, reference)
+        times = best(mine, *peers, seconds=seconds)
+        rows.append((name, *times, *[None] * (3 - len(times))))
     return rows
 
 
