@@ -5,8 +5,16 @@ Because this file is here, pytest puts `tests` on the path, and tests import the
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
+
+# Files that take minutes: begun last, they would keep one worker busy while the other has nothing left to do.
+LONG = ("test_bench.py", "test_fmu_models.py", "test_tutorial.py", "test_checkpoints.py")
 
 # No deadline: the first call of a kernel may compile it.
 settings.register_profile("liegeo", derandomize=True, deadline=None, max_examples=25)
 settings.load_profile("liegeo")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
