@@ -100,13 +100,13 @@ class _Output:
             self.console.print(f"wrote {file}", markup=False, soft_wrap=True)
 
 
-def _assignments(given: list[str] | None, option: str) -> dict[str, str]:
+def _assignments(given: list[str] | None, option: str, example: str = "arm.length=1.2") -> dict[str, str]:
     """NAME=VALUE, several times."""
     out = {}
     for text in given or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise typer.BadParameter(f"'{text}' is not NAME=VALUE, as in {option} arm.length=1.2")
+            raise typer.BadParameter(f"'{text}' is not NAME=VALUE, as in {option} {example}")
         out[name.strip()] = value.strip()
     return out
 
@@ -155,10 +155,10 @@ def _driving(mechanism: Mechanism, name: str, text: str) -> float:
     return _number(f"--input {name}", text, *(wanted if len(wanted) == 1 else ()))
 
 
-def _load(path: Path, given: list[str] | None = None) -> Mechanism:
+def _load(path: Path, given: list[str] | None = None, **options: Any) -> Mechanism:
     import liegeo as lg
 
-    return lg.load(path, set=_assignments(given, "--set"))
+    return lg.load(path, set=_assignments(given, "--set"), **options)
 
 
 # ---- commands
@@ -485,6 +485,19 @@ def modes(
 def convert(
     source: Annotated[Path, typer.Argument(help="A model (.yaml, .urdf, .xml) or a table (.csv, .npz, .parquet).")],
     target: Annotated[Path, typer.Argument(help="A model file (.yaml), or a table.")],
+    base: Annotated[str | None, typer.Option(help="URDF: fixed to the world, or free. [fixed]")] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FOLDER", help="URDF: where package://NAME/… is; repeatable."),
+    ] = None,
+    actuators: Annotated[
+        bool | None, typer.Option("--actuators", help="URDF: a motor on every joint that turns or slides.")
+    ] = None,
+    mimic: Annotated[bool | None, typer.Option("--no-mimic", help="URDF: mimic joints move on their own.")] = None,
+    merge: Annotated[
+        bool | None, typer.Option("--no-merge-fixed", help="URDF: links on fixed joints stay bodies.")
+    ] = None,
+    meshes: Annotated[bool | None, typer.Option("--no-meshes", help="URDF: open no files of meshes.")] = None,
     given: Set = None,
     quiet: Quiet = False,
 ) -> None:
@@ -492,12 +505,24 @@ def convert(
 
     Examples:
 
-      liegeo convert robot.urdf robot.yaml
+      liegeo convert robot.urdf robot.yaml --base free --actuators
 
       liegeo convert run.csv run.parquet
     """
+    from liegeo.errors import InputError
+
     out = _Output(quiet)
     _target("TARGET", target, _TABLES if source.suffix in _TABLES else _MODELS, source)
+    packages = _assignments(package, "--package", "robot_description=~/robot")
+    for name, folder in packages.items():
+        if not Path(folder).is_dir():
+            raise InputError(f"--package {name}: there is no folder {folder}.")
+    flags = {"mimic": mimic, "merge_fixed": merge, "meshes": meshes}
+    asked: dict[str, Any] = {"base": base, "packages": packages or None, "actuators": actuators}
+    asked |= {name: None if off is None else not off for name, off in flags.items()}
+    options = {name: value for name, value in asked.items() if value is not None}
+    if options and source.suffix.lower() != ".urdf":
+        raise InputError(f"convert: {source.name} is no URDF file, which alone has {', '.join(options)}.")
     if source.suffix in _TABLES:
         from liegeo.results import convert_table
 
@@ -505,7 +530,7 @@ def convert(
         return
     import liegeo as lg
 
-    out.wrote(lg.save(_load(source, given), target))
+    out.wrote(lg.save(_load(source, given, **options), target))
 
 
 @app.command()
