@@ -491,13 +491,13 @@ def convert(
         typer.Option(metavar="NAME=FOLDER", help="URDF: where package://NAME/… is; repeatable."),
     ] = None,
     actuators: Annotated[
-        bool | None, typer.Option("--actuators", help="URDF: a motor on every joint that turns or slides.")
-    ] = None,
-    mimic: Annotated[bool | None, typer.Option("--no-mimic", help="URDF: mimic joints move on their own.")] = None,
-    merge: Annotated[
-        bool | None, typer.Option("--no-merge-fixed", help="URDF: links on fixed joints stay bodies.")
-    ] = None,
-    meshes: Annotated[bool | None, typer.Option("--no-meshes", help="URDF: open no files of meshes.")] = None,
+        bool, typer.Option("--actuators", help="URDF: a motor on every joint that turns or slides.")
+    ] = False,
+    no_mimic: Annotated[bool, typer.Option("--no-mimic", help="URDF: mimic joints move on their own.")] = False,
+    no_merge: Annotated[
+        bool, typer.Option("--no-merge-fixed", help="URDF: links on fixed joints stay bodies.")
+    ] = False,
+    no_meshes: Annotated[bool, typer.Option("--no-meshes", help="URDF: open no files of meshes.")] = False,
     given: Set = None,
     quiet: Quiet = False,
 ) -> None:
@@ -513,16 +513,19 @@ def convert(
 
     out = _Output(quiet)
     _target("TARGET", target, _TABLES if source.suffix in _TABLES else _MODELS, source)
-    packages = _assignments(package, "--package", "robot_description=~/robot")
+    packages = _assignments(package, "--package", "robot_description=../robot")
     for name, folder in packages.items():
         if not Path(folder).is_dir():
             raise InputError(f"--package {name}: there is no folder {folder}.")
-    flags = {"mimic": mimic, "merge_fixed": merge, "meshes": meshes}
-    asked: dict[str, Any] = {"base": base, "packages": packages or None, "actuators": actuators}
-    asked |= {name: None if off is None else not off for name, off in flags.items()}
-    options = {name: value for name, value in asked.items() if value is not None}
-    if options and source.suffix.lower() != ".urdf":
-        raise InputError(f"convert: {source.name} is no URDF file, which alone has {', '.join(options)}.")
+    # what was asked for: the option, and what read_urdf calls it
+    asked: dict[str, tuple[str, Any]] = {"--base": ("base", base)} if base is not None else {}
+    asked |= {"--package": ("packages", packages)} if packages else {}
+    asked |= {"--actuators": ("actuators", True)} if actuators else {}
+    asked |= {"--no-mimic": ("mimic", False)} if no_mimic else {}
+    asked |= {"--no-merge-fixed": ("merge_fixed", False)} if no_merge else {}
+    asked |= {"--no-meshes": ("meshes", False)} if no_meshes else {}
+    if asked and source.suffix.lower() != ".urdf":
+        raise InputError(f"convert: {source.name} is no URDF file, which alone takes {', '.join(asked)}.")
     if source.suffix in _TABLES:
         from liegeo.results import convert_table
 
@@ -530,7 +533,7 @@ def convert(
         return
     import liegeo as lg
 
-    out.wrote(lg.save(_load(source, given, **options), target))
+    out.wrote(lg.save(_load(source, given, **dict(asked.values())), target))
 
 
 @app.command()

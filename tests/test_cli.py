@@ -429,7 +429,7 @@ def test_convert_asks_of_a_robot_what_python_can(liegeo, tmp_path):
     ("options", "code", "said"),
     [
         (["--base", "loose"], 1, "base is 'loose', expected 'fixed' or 'free'."),
-        (["--package", "things"], 2, "'things' is not NAME=VALUE"),
+        (["--package", "things"], 2, "'things' is not NAME=VALUE, as in --package"),
         (["--package", "things=nowhere"], 1, "--package things: there is no folder nowhere."),
     ],
 )
@@ -443,7 +443,7 @@ def test_convert_explains_bad_options(liegeo, tmp_path, options, code, said):
 
 def test_only_robots_have_a_base(liegeo, swing):
     code, _, err = liegeo("convert", swing, "copy.yaml", "--base", "free", "--no-meshes")
-    assert (code, err) == (1, "Error: convert: swing.yaml is no URDF file, which alone has base, meshes.\n")
+    assert (code, err) == (1, "Error: convert: swing.yaml is no URDF file, which alone takes --base, --no-meshes.\n")
 
 
 def test_view_writes_a_page(liegeo, swing, tmp_path):
