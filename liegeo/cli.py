@@ -100,13 +100,13 @@ class _Output:
             self.console.print(f"wrote {file}", markup=False, soft_wrap=True)
 
 
-def _assignments(given: list[str] | None, option: str) -> dict[str, str]:
+def _assignments(given: list[str] | None, option: str, example: str = "arm.length=1.2") -> dict[str, str]:
     """NAME=VALUE, several times."""
     out = {}
     for text in given or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise typer.BadParameter(f"'{text}' is not NAME=VALUE, as in {option} arm.length=1.2")
+            raise typer.BadParameter(f"'{text}' is not NAME=VALUE, as in {option} {example}")
         out[name.strip()] = value.strip()
     return out
 
@@ -155,10 +155,10 @@ def _driving(mechanism: Mechanism, name: str, text: str) -> float:
     return _number(f"--input {name}", text, *(wanted if len(wanted) == 1 else ()))
 
 
-def _load(path: Path, given: list[str] | None = None) -> Mechanism:
+def _load(path: Path, given: list[str] | None = None, **options: Any) -> Mechanism:
     import liegeo as lg
 
-    return lg.load(path, set=_assignments(given, "--set"))
+    return lg.load(path, set=_assignments(given, "--set"), **options)
 
 
 # ---- commands
@@ -485,6 +485,19 @@ def modes(
 def convert(
     source: Annotated[Path, typer.Argument(help="A model (.yaml, .urdf, .xml) or a table (.csv, .npz, .parquet).")],
     target: Annotated[Path, typer.Argument(help="A model file (.yaml), or a table.")],
+    base: Annotated[str | None, typer.Option(help="URDF: fixed to the world, or free. [fixed]")] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FOLDER", help="URDF: where package://NAME/… is; repeatable."),
+    ] = None,
+    actuators: Annotated[
+        bool, typer.Option("--actuators", help="URDF: a motor on every joint that turns or slides.")
+    ] = False,
+    no_mimic: Annotated[bool, typer.Option("--no-mimic", help="URDF: mimic joints move on their own.")] = False,
+    no_merge: Annotated[
+        bool, typer.Option("--no-merge-fixed", help="URDF: links on fixed joints stay bodies.")
+    ] = False,
+    no_meshes: Annotated[bool, typer.Option("--no-meshes", help="URDF: open no files of meshes.")] = False,
     given: Set = None,
     quiet: Quiet = False,
 ) -> None:
@@ -492,12 +505,27 @@ def convert(
 
     Examples:
 
-      liegeo convert robot.urdf robot.yaml
+      liegeo convert robot.urdf robot.yaml --base free --actuators
 
       liegeo convert run.csv run.parquet
     """
+    from liegeo.errors import InputError
+
     out = _Output(quiet)
     _target("TARGET", target, _TABLES if source.suffix in _TABLES else _MODELS, source)
+    packages = _assignments(package, "--package", "robot_description=../robot")
+    for name, folder in packages.items():
+        if not Path(folder).is_dir():
+            raise InputError(f"--package {name}: there is no folder {folder}.")
+    # what was asked for: the option, and what read_urdf calls it
+    asked: dict[str, tuple[str, Any]] = {"--base": ("base", base)} if base is not None else {}
+    asked |= {"--package": ("packages", packages)} if packages else {}
+    asked |= {"--actuators": ("actuators", True)} if actuators else {}
+    asked |= {"--no-mimic": ("mimic", False)} if no_mimic else {}
+    asked |= {"--no-merge-fixed": ("merge_fixed", False)} if no_merge else {}
+    asked |= {"--no-meshes": ("meshes", False)} if no_meshes else {}
+    if asked and source.suffix.lower() != ".urdf":
+        raise InputError(f"convert: {source.name} is no URDF file, which alone takes {', '.join(asked)}.")
     if source.suffix in _TABLES:
         from liegeo.results import convert_table
 
@@ -505,7 +533,7 @@ def convert(
         return
     import liegeo as lg
 
-    out.wrote(lg.save(_load(source, given), target))
+    out.wrote(lg.save(_load(source, given, **dict(asked.values())), target))
 
 
 @app.command()

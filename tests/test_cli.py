@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,7 +19,8 @@ import liegeo as lg
 from liegeo import __version__, cli, demo, demo_controller
 from liegeo.io import shipped
 
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
+ROOT = Path(__file__).parents[1]
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 COMMANDS = ("demo", "new", "check", "info", "simulate", "plot", "view", "modes", "convert", "schema", "bench", "cosim")
 PENDULUM = """\
 liegeo: 1
@@ -32,6 +35,21 @@ forces:
   motor: {kind: actuator, joint: hinge}
 initial: {q: {hinge: 10 deg}}
 experiment: {end: 1 s, output: 10 ms}
+"""
+# An arm with a finger that follows it and a tool that is fixed; one mesh is in another package.
+ROBOT = """\
+<robot name="robot">
+  <link name="base"><inertial><mass value="2"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <link name="arm">
+    <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>
+    <visual><geometry><mesh filename="package://things/tip.stl"/></geometry></visual>
+  </link>
+  <link name="finger"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+  <link name="tool"/>
+  <joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/></joint>
+  <joint name="knuckle" type="continuous"><parent link="arm"/><child link="finger"/><mimic joint="hinge"/></joint>
+  <joint name="mount" type="fixed"><parent link="finger"/><child link="tool"/></joint>
+</robot>
 """
 
 
@@ -106,9 +124,31 @@ def test_errors_have_no_traceback_unless_asked_for(liegeo, tmp_path):
         liegeo("info", "none.yaml", "--debug")
 
 
-def test_colours_are_for_terminals(swing):
-    shown = shell("info", str(swing), env=os.environ | {"TERM": "xterm-256color"})
-    assert "\x1b[" not in shown.stdout
+@pytest.mark.parametrize("command", ["info", "check", "simulate", "simulate --end soon"])
+def test_colours_are_for_terminals(swing, tmp_path, command):
+    name, *options = command.split()
+    shown = shell(name, str(swing), *options, env=ENVIRONMENT | {"TERM": "xterm-256color"}, cwd=tmp_path)
+    assert (shown.returncode == 0) == (not options)
+    assert shown.stdout or shown.stderr
+    assert "\x1b[" not in shown.stdout + shown.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_a_terminal_sees_colours(tmp_path):
+    import pty
+
+    master, terminal = pty.openpty()
+    command = [sys.executable, "-m", "liegeo.cli", "info", "none.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, env=ENVIRONMENT, stdout=terminal, stderr=terminal, check=False)
+    os.close(terminal)
+    assert done.returncode == 1
+    assert os.read(master, 4096).startswith(b"\x1b[31mError: none.yaml")
+    os.close(master)
+
+
+@pytest.mark.parametrize("command", ["info", "modes", "bench", "simulate"])
+def test_quiet_prints_nothing(liegeo, swing, command):
+    assert liegeo(command, swing, "--quiet") == (0, "", "")
 
 
 # ---- model files
@@ -364,6 +404,48 @@ def test_convert(liegeo, swing, tmp_path):
     assert "ends in '.txt'" in liegeo("convert", "swing.csv", "x.txt")[2]
 
 
+def test_convert_asks_of_a_robot_what_python_can(liegeo, tmp_path):
+    urdf = tmp_path / "robot.urdf"
+    urdf.write_text(ROBOT)
+    (tmp_path / "shapes").mkdir()
+    corners = "vertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0"
+    triangle = f"solid tip\nfacet normal 0 0 1\nouter loop\n{corners}\nendloop\nendfacet\nendsolid\n"
+    (tmp_path / "shapes" / "tip.stl").write_text(triangle)
+    given = ["--base", "free", "--package", f"things={tmp_path / 'shapes'}", "--actuators"]
+    assert liegeo("convert", urdf, "robot.yaml", *given) == (0, "wrote robot.yaml\n", "")
+    expected = lg.load(urdf, base="free", packages={"things": tmp_path / "shapes"}, actuators=True)
+    found = lg.load(tmp_path / "robot.yaml")
+    assert found.compile().floats.tobytes() == expected.compile().floats.tobytes()
+    assert list(found.compile().inputs) == ["hinge_motor"]
+    assert {body.name: len(body.shapes) for body in found.tree.bodies} == {"base": 0, "arm": 1, "finger": 0}
+    plain = ["--no-mimic", "--no-merge-fixed", "--no-meshes"]
+    assert liegeo("convert", urdf, "plain.yaml", *plain)[0] == 0
+    tree = lg.load(tmp_path / "plain.yaml").tree
+    assert [body.name for body in tree.bodies] == ["base", "arm", "finger", "tool"]
+    assert (tree.loops, [body.shapes for body in tree.bodies]) == ((), [()] * 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--base", "loose"], 1, "base is 'loose', expected 'fixed' or 'free'."),
+        (["--package", "things"], 2, "'things' is not NAME=VALUE, as in --package"),
+        (["--package", "things=nowhere"], 1, "--package things: there is no folder nowhere."),
+    ],
+)
+def test_convert_explains_bad_options(liegeo, tmp_path, options, code, said):
+    (tmp_path / "robot.urdf").write_text(ROBOT)
+    found, _, err = liegeo("convert", "robot.urdf", "robot.yaml", *options)
+    assert found == code
+    assert said in err
+    assert not (tmp_path / "robot.yaml").exists()
+
+
+def test_only_robots_have_a_base(liegeo, swing):
+    code, _, err = liegeo("convert", swing, "copy.yaml", "--base", "free", "--no-meshes")
+    assert (code, err) == (1, "Error: convert: swing.yaml is no URDF file, which alone takes --base, --no-meshes.\n")
+
+
 def test_view_writes_a_page(liegeo, swing, tmp_path):
     code, out, _ = liegeo("view", swing, "--html", "s.html", "--end", "0.5", "--trace", "bob.tip", "--plot", "*.angle")
     assert (code, out) == (0, "wrote s.html\n")
@@ -372,7 +454,6 @@ def test_view_writes_a_page(liegeo, swing, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_view_live(swing, tmp_path):
-    import re
     import urllib.request
 
     command = [sys.executable, "-m", "liegeo.cli", "view", str(swing), "--no-browser"]
@@ -414,6 +495,33 @@ def test_bench(liegeo, swing):
     assert "× real" in liegeo("bench", swing)[1]
 
 
+# ---- the gallery
+
+
+GALLERY = re.findall(r"^liegeo (.*)$", (ROOT / "docs" / "gallery.md").read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_gallery_shows_every_model():
+    assert {Path(line.split()[1]).stem for line in GALLERY} == set(shipped.paths())
+
+
+@pytest.mark.parametrize("line", GALLERY)
+def test_commands_of_the_gallery(liegeo, tmp_path, line):
+    """As they stand there, but for a hundredth of the time, and without a browser."""
+    command, model, *options = shlex.split(line)
+    path = ROOT / model
+    if command != "modes":
+        options += ["--end", str(lg.load(path).experiment.end / 100)]
+    if command == "view":
+        options += ["--html", "page.html"]
+    code, out, err = liegeo(command, path, *options)
+    assert (code, err) == (0, "")
+    assert out
+    made = {"view": ["page.html"], "simulate": [f"{path.stem}.csv"], "modes": []}[command]
+    made += [options[options.index("--plot") + 1]] if command == "simulate" and "--plot" in options else []
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(made)
+
+
 # ---- units
 
 
@@ -444,6 +552,10 @@ def test_units_from_the_command_line(liegeo, swing, tmp_path):
     assert code == 0
     assert "wrote loop.csv" in out
     assert lg.read_table(tmp_path / "loop.csv")["time"][-1] == pytest.approx(0.2)
+    code, out, err = liegeo("cosim", "loop.yaml", "--json", "-o", "again.npz")
+    assert (code, err) == (0, "")
+    assert (json.loads(out)["samples"], json.loads(out)["files"]) == (21, ["again.npz"])
+    assert liegeo("cosim", "loop.yaml", "-q") == (0, "", "")
     code, _, err = liegeo("fmu", "run", "none.fmu")
     assert code == 1
     assert "none.fmu" in err
@@ -463,6 +575,10 @@ def test_demo_writes_data_a_picture_a_page_and_units(tmp_path):
     }  # fmt: skip
     table = lg.read_table(tmp_path / "out" / "arm.csv")
     assert table["time"][-1] == pytest.approx(demo.END)
+    told = done.stdout.partition("\nNext\n")[2]
+    assert f"open {tmp_path / 'out' / 'arm.html'} in a browser" in " ".join(told.split())
+    for command in ("new arm", "simulate arm.yaml", "view arm.yaml", "modes arm.yaml", "fmu build arm.yaml"):
+        assert f"liegeo {command} " in told
 
 
 def test_demo_quiet_prints_nothing(liegeo, tmp_path):
@@ -477,9 +593,23 @@ def test_demo_refuses_a_file_for_a_folder(liegeo, tmp_path):
     assert (tmp_path / "taken").read_text() == "precious"
 
 
-def test_demo_does_what_it_says(tmp_path):
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return demo.run(tmp_path_factory.mktemp("demo"), progress=False)
+
+
+def test_demo_for_programs(liegeo, monkeypatch, made):
+    monkeypatch.setattr(demo, "run", lambda folder, progress: made)
+    code, out, err = liegeo("demo", "--json")
+    data = json.loads(out)
+    assert (code, err) == (0, "")
+    assert data["end"] == demo.END
+    assert data["real_time_factor"] > 0.0
+    assert data["files"] == [str(file) for file in made.files]
+
+
+def test_demo_does_what_it_says(made):
     """The arm gets there and back, bends meanwhile, its energy is accounted for, and units do the same."""
-    made = demo.run(tmp_path)
     run = made.run
     there = np.searchsorted(run.t, demo.END / 2) - 1
     for joint, swing in demo.SWING.items():

@@ -81,6 +81,39 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert entries(tmp_path) == written
 
 
+def on_a_terminal(cache):
+    """What CHILD writes to stderr when that is a terminal."""
+    import pty
+
+    master, terminal = pty.openpty()
+    child = [sys.executable, "-c", CHILD]
+    subprocess.run(child, env=environment(cache), cwd=ROOT, stdout=subprocess.PIPE, stderr=terminal, check=True)
+    os.close(terminal)
+    said = b""
+    try:
+        while more := os.read(master, 4096):
+            said += more
+    except OSError:
+        # how Linux says that nobody has the other end any more
+        pass
+    os.close(master)
+    return said.decode().replace("\r\n", "\n")
+
+
+@compiled_only
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")
+def test_the_first_run_says_once_that_it_compiles_and_only_to_a_person(tmp_path):
+    assert on_a_terminal(tmp_path / "a") == (
+        "liegeo: compiling kernels for this machine, half a minute or more; from then on they come from a cache.\n"
+    )
+    assert on_a_terminal(tmp_path / "a") == ""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD], env=environment(tmp_path / "b"), cwd=ROOT, capture_output=True, check=True
+    )
+    assert json.loads(done.stdout)["compiled"] > 0
+    assert done.stderr == b""
+
+
 @compiled_only
 def test_two_processes_fill_the_cache_at_once(tmp_path):
     children = [

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from liegeo import dynamics
 from liegeo.errors import InputError
+from liegeo.model import notebook
 from liegeo.model.joints import Free, Planar, Spherical
 from liegeo.model.model import Model, State
 
@@ -30,6 +31,8 @@ Array = NDArray[Any]
 _RIGID = 1e-7
 # How far the constraints' Jacobian may be from full rank.
 _RANK = 1e-9
+# Larger accelerations than this are said: the state is no equilibrium.
+_STILL = 1e-6
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +71,15 @@ class Modes:
     def __repr__(self) -> str:
         span = f", {self.frequencies[0]:.4g} to {self.frequencies[-1]:.4g} Hz" if len(self) else ""
         return f"<{len(self)} modes of '{self.model.tree.name}'{span}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (i, f"{frequency:.5g}" if frequency else "rigid", f"{100 * ratio:.3g}", self.mostly(i))
+            for i, (frequency, ratio) in enumerate(zip(self.frequencies, self.damping, strict=True))
+        ]
+        head = ("mode", "frequency (Hz)", "damping (%)", "most of it in")
+        moving = f"; no equilibrium, accelerations to {self.acceleration:.3g}" if self.acceleration > _STILL else ""
+        return notebook.table(repr(self).strip("<>") + moving, head, rows)
 
 
 def modes(model: Model, state: State | None = None, inputs: Any = None) -> Modes:

@@ -20,11 +20,15 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.flex.surface import Surface
 from liegeo.lie import SO3
+from liegeo.model import notebook
 from liegeo.model.checks import suggest
 
 Array = NDArray[np.float64]
 # From a static displacement to the geometric stiffness of its stresses, linear in it.
 Geometric = Callable[[Array], sp.csc_array]
+
+# Names of directions, in the order of liegeo: rotations first.
+DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
 
 # How far M and K may be from their transposes, relative to their largest entry: files have few digits.
 _SYMMETRY = 1e-6
@@ -158,6 +162,16 @@ class FEModel:
     def __repr__(self) -> str:
         size = f"{len(self.names)} nodes, {self.n} degrees of freedom, {self.total_mass:.6g} kg"
         return f"<FE model '{self.name}': {size}>"
+
+    def _repr_html_(self) -> str:
+        """Its nodes: where they are, and which ways they can move."""
+        ways: list[list[str]] = [[] for _ in self.names]
+        for node, direction in np.asarray(self.dofs).tolist():
+            ways[node].append(DIRECTIONS[direction])
+        places = zip(self.names, self.positions, ways, strict=True)
+        rows = [(name, notebook.numbers(place), " ".join(moves)) for name, place, moves in places]
+        rows += [(name, notebook.numbers(place), "observed") for name, (place, _) in self.observers.items()]
+        return notebook.table(repr(self).strip("<>"), ("node", "position (m)", "moves in"), rows)
 
     @property
     def rigid(self) -> Array:

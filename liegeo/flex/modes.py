@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
+from liegeo.model import notebook
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -543,6 +544,10 @@ class Reduction:
             f"<{self.method} reduction of '{self.fe.name}': {self.n_modes} modes, {range_}; "
             f"{self.n_dynamic} dynamic and {self.n_static} static shapes, statically {self.characterisation.kind}>"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [(k, f"{frequency:.5g}") for k, frequency in enumerate(self.frequencies)]
+        return notebook.table(repr(self).strip("<>"), ("mode", "frequency (Hz)"), rows)
 
 
 def reduce(

@@ -16,6 +16,7 @@ import numpy as np
 from liegeo import flex
 from liegeo.errors import InputError, ModelError
 from liegeo.flex import readers, sections, sid, solid
+from liegeo.flex.fe import DIRECTIONS
 from liegeo.io import units
 from liegeo.io.fields import (
     DIRECTION,
@@ -46,10 +47,6 @@ from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
 from liegeo.model.checks import suggest
 from liegeo.model.joints import Fixed, Joint
 from liegeo.model.shapes import ALL_SHAPES, Shape, Skin
-
-# Names of directions, in the order of liegeo: rotations first.
-DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
-
 
 MaterialForm = mapping(
     "MaterialForm",

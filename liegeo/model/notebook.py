@@ -101,11 +101,12 @@ def _span(place: slice) -> str:
 
 
 def state_html(state: State) -> str:
-    rows = [(name, len(vector), _numbers(vector)) for name, vector in (("q", state.q), ("v", state.v))]
+    rows = [(name, len(vector), numbers(vector)) for name, vector in (("q", state.q), ("v", state.v))]
     return table(f"state at t = {state.t:g} s", ("", "length", "values"), rows)
 
 
-def _numbers(vector: NDArray[Any], most: int = 12) -> str:
+def numbers(vector: NDArray[Any], most: int = 12) -> str:
+    """The first of them, in a cell."""
     values = [f"{x:.5g}" for x in vector[:most]]
     return " ".join([*values, "…"] if len(vector) > most else values)
 
@@ -136,7 +137,7 @@ def flexible_html(body: FlexibleBody) -> str:
     rows = [(k, f"{f:.5g}", f"{100 * z:.3g}") for k, (f, z) in enumerate(zip(*frequencies(body), strict=True))]
     shown = table(describe_flexible(body), ("mode", "frequency (Hz)", "damping (%)"), rows)
     if body.nodes:
-        nodes = [(name, _numbers(np.asarray(node.pose)[:3, 3])) for name, node in body.nodes.items()]
+        nodes = [(name, numbers(np.asarray(node.pose)[:3, 3])) for name, node in body.nodes.items()]
         shown += table("nodes", ("name", "position (m)"), nodes)
     return shown
 
@@ -150,9 +151,9 @@ def joint_html(joint: Joint) -> str:
             continue
         array = np.asarray(value) if not isinstance(value, str) else None
         if array is not None and array.shape == (4, 4):
-            rows.append((f"{field.name} (position)", _numbers(array[:3, 3])))
+            rows.append((f"{field.name} (position)", numbers(array[:3, 3])))
         else:
-            rows.append((field.name, value if array is None else _numbers(np.ravel(array))))
+            rows.append((field.name, value if array is None else numbers(np.ravel(array))))
     return table(f"{type(joint).__name__}, {joint.who}", ("", ""), rows)
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from liegeo import flex
 from liegeo import model as lm
+from liegeo.analysis.modes import modes
 from liegeo.model import notebook
 
 NASTY = "<script>alert('&')</script>"
@@ -79,6 +80,40 @@ def test_a_flexible_body(beam):
     assert [row[2] for row in first[1:]] == ["0.5"] * beam.n_modes
     assert ["20", "1 0 0"] in nodes
     assert repr(beam).startswith("<flexible body 'beam': 0.216 kg, 8 modes, 3.29")
+
+
+def test_a_finite_element_model_and_its_reduction():
+    fe = flex.beam(1.0, flex.rectangle(0.02, 0.004), flex.Material(E=70e9, rho=2700.0, nu=0.3), 2, name=NASTY)
+    (rows,) = cells(fe._repr_html_()).values()
+    assert rows[1:] == [[str(i), f"{i / 2:g} 0 0", "rx ry rz x y z"] for i in range(3)]
+    corners = [(node, direction) for node in range(3) for direction in (3, 4, 5)]
+    plate = flex.FEModel([(0, 0, 0), (3, 0, 0), (0, 3, 0)], corners, np.eye(9), np.zeros((9, 9)))
+    (rows,) = cells(plate.average("middle", [0, 1, 2])._repr_html_()).values()
+    assert rows[-2:] == [["2", "0 3 0", "x y z"], ["middle", "1 1 0", "observed"]]
+    reduction = flex.reduce(fe, ["2"], root="0", n_modes=1)
+    shown = cells(reduction._repr_html_())
+    assert shown[repr(reduction)[1:-1]][1:] == [[str(k), f"{f:.5g}"] for k, f in enumerate(reduction.frequencies)]
+    assert "<script" not in fe._repr_html_() + reduction._repr_html_()
+
+
+def test_modes_of_a_model():
+    """A pendulum of 1 m, and a body that slides without a spring."""
+    bob = lm.Body("bob", mass=1.0, com=(0, 0, -1))
+    sledge = lm.Body("sledge", mass=1.0)
+    joints = [
+        lm.Revolute(name="hinge", parent="world", child="bob", axis=(0, 1, 0), damping=0.2 * np.sqrt(9.81)),
+        lm.Prismatic(name="slide", parent="world", child="sledge", axis=(1, 0, 0)),
+    ]
+    model = lm.Tree([bob, sledge], joints, name="pair").compile()
+    found = modes(model)
+    shown = cells(found._repr_html_())
+    assert shown[repr(found)[1:-1]][1:] == [
+        ["0", "rigid", "0", "slide"],
+        ["1", f"{np.sqrt(9.81) / (2 * np.pi):.5g}", "10", "hinge"],
+    ]
+    tilted = modes(model, model.state(q={"hinge": 0.5}))
+    (caption,) = cells(tilted._repr_html_())
+    assert caption.endswith(f"; no equilibrium, accelerations to {9.81 * np.sin(0.5):.3g}")
 
 
 def test_damping_ratios_come_from_the_damping_matrix(beam):

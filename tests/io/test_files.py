@@ -31,6 +31,18 @@ def test_the_published_schema_is_that_of_the_code():
     assert (ROOT / "docs/model.schema.json").read_text("utf-8") == text, "write it anew: see the test"
 
 
+def test_the_page_tells_every_key_and_every_kind():
+    """It says that it is the whole format."""
+    words, schema = set(), lg.io.schema()
+    for definition in (schema, *schema["$defs"].values()):
+        keys = [form.get("properties", {}) for form in (definition, *definition.get("oneOf", []))]
+        words |= {key for properties in keys for key in properties}
+        words |= {properties["kind"]["const"] for properties in keys if "const" in properties.get("kind", {})}
+    assert {"color", "pinion", "extrapolation", "C_r0", "rolling", "i_beam"} <= words
+    page = (ROOT / "docs/models.md").read_text("utf-8")
+    assert sorted(word for word in words if f"`{word}`" not in page) == []
+
+
 def double_pendulum(_, y):
     """Two rods of 1 m and 1 kg, angles from hanging down, by Lagrange's equations written out."""
     a, b, da, db = y

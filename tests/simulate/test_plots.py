@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import runs
 
+from liegeo import model as lm
 from liegeo.errors import InputError
 from liegeo.results import plot_runs, plot_tables, plots, read_table, read_units
 
@@ -82,6 +83,24 @@ def test_mixed_owners_share_an_axis_by_kind(pendulum):
     figure = pendulum.plot("bob.position.x", "bob.tip.position.x", "bob.quaternion.w")
     assert [axis.get_ylabel() for axis in figure.axes] == ["position [m]", "bob.quaternion.w"]
     assert list(drawn(figure.axes[0])) == ["bob.position.x", "bob.tip.position.x"]
+
+
+def test_deflections_have_an_axis_of_their_own(tmp_path):
+    """A beam whose one mode moves its end along z and tilts it about y."""
+    end = lm.LumpedNode([[0], [-1.5], [0], [0], [0], [1]], name="end", mass=1.0, inertia=(1, 1, 1))
+    beam = lm.FlexibleBody.from_nodes("beam", [end], [[100.0]])
+    hinge = lm.Revolute(name="hinge", parent="world", child="beam")
+    model = lm.Tree([beam], [hinge]).compile()
+    t = np.linspace(0.0, 1.0, 21)
+    q = np.stack([t, 0.01 * np.sin(5 * t)], axis=1)
+    run = runs.run(model, t, q, np.zeros_like(q))
+    figure = run.plot("beam.end.deflection", "*.tilt.y", file=tmp_path / "beam.png")
+    assert [axis.get_ylabel() for axis in figure.axes] == ["beam.end.deflection [m]", "beam.end.tilt.y [rad]"]
+    curves = drawn(figure.axes[0])
+    np.testing.assert_allclose([curves[k] for k in "xyz"], [0 * t, 0 * t, q[:, 1]], atol=1e-15)
+    (tilt,) = drawn(figure.axes[1]).values()
+    np.testing.assert_allclose(tilt, -1.5 * q[:, 1], atol=1e-15)
+    assert (tmp_path / "beam.png").read_bytes()[:4] == b"\x89PNG"
 
 
 def test_nothing_named_draws_the_table(pendulum):

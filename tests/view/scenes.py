@@ -7,12 +7,13 @@ import functools
 import numpy as np
 
 import liegeo as lg
-from liegeo.flex import Material, beam, circle, flexible_body, rectangle, reduce
+from liegeo.flex import Material, beam, circle, flexible_body, rectangle, reduce, solid
 from liegeo.model.constraints import Motion
 from liegeo.model.forces import Actuator, PointForce, SpringDamper, Wheel
 from liegeo.model.joints import Fixed, Free, Prismatic, Revolute, Spherical
 from liegeo.model.shapes import Box, Cylinder, Mesh, Sphere
 
+LIME = "#00ff00"
 ALUMINIUM = Material(E=7e10, rho=2700.0, nu=0.33)
 
 
@@ -51,6 +52,27 @@ def chain_tree(fidelity="full", stiffening=False):
 def chain(fidelity="full", stiffening=False):
     model = chain_tree(fidelity, stiffening).compile()
     return lg.simulate(model, model.state(q={"joint1": -0.3, "joint2": 0.4}), 1.0, output=0.01, progress=False)
+
+
+@functools.cache
+def solid_arm(drawn="mesh"):
+    """A block of solid elements on a hinge, and on its end a cube, as a mesh or as a box."""
+    fe = solid.block(0.8, 0.06, 0.02, 6, 1, 1, E=1e9, kind="hex8", name="arm")
+    for name, i in (("root", 0), ("end", 12)):
+        fe = fe.rigid_link(name, [node for node in fe.names if node.startswith(f"{i},")])
+    arm = flexible_body(reduce(fe, ["end"], n_modes=2, root="root"), "arm", ["end"], damping=0.02)
+    corners = [(x, y, z) for x in (-0.08, 0.08) for y in (-0.08, 0.08) for z in (-0.08, 0.08)]
+    # two triangles a side, seen from outside; corners are 4x + 2y + z
+    sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    triangles = [t for a, b, c, d in sides for t in ((a, b, c), (a, c, d))]
+    cube = {"mesh": Mesh(vertices=corners, triangles=triangles, color=LIME), "box": Box(size=(0.16,) * 3, color=LIME)}
+    load = lg.Body("load", 0.2, inertia=(1e-3,) * 3, shapes=[cube[drawn]])
+    joints = [
+        Revolute(name="hinge", parent="world", child="arm", axis=(0, 1, 0), stiffness=40.0),
+        Fixed(name="grip", parent="arm", child="load", at="end"),
+    ]
+    model = lg.Tree([arm, load], joints, name="solid arm").compile()
+    return lg.simulate(model, None, 0.6, output=0.02, progress=False)
 
 
 @functools.cache

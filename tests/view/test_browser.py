@@ -6,10 +6,12 @@ compared with each other.  Every page must leave the console empty and ask the n
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import time
 
+import matplotlib.image
 import numpy as np
 import pytest
 import scenes
@@ -223,6 +225,37 @@ def test_deformation_is_magnified_as_kinematics_has_it(show, fidelity, stiffenin
         end = dynamics.frame_pose(run.model, State(q, state.v), "link2.4")[:3, 3]
         np.testing.assert_allclose(page.ask("liegeo.position('payload')"), end, atol=CLOSE)
         np.testing.assert_allclose(page.ask("liegeo.trace('link2.4').slice(210, 213)"), end, atol=CLOSE)
+
+
+def _green(picture):
+    """Where a picture is as green as only the load of `scenes.solid_arm` is."""
+    red, green, blue = matplotlib.image.imread(io.BytesIO(picture))[..., :3].transpose(2, 0, 1)
+    return green > 1.8 * np.maximum(red, blue)
+
+
+def test_a_solid_bends_and_a_mesh_is_drawn(show):
+    """The skin of solid elements as kinematics has it; a cube of triangles looks like a box of that size."""
+    pytest.importorskip("skfem", reason="needs liegeo[fe]")
+    run = scenes.solid_arm()
+    pages = [show(run), show(scenes.solid_arm("box"))]
+    for page in pages:
+        # it shows the colours of bodies too
+        page.page.locator("#panel-button").click()
+    seen = []
+    for i, factor in ((0, 1.0), (20, 1.0), (20, 3.0)):
+        for page in pages:
+            page.still(run.t[i])
+            page.ask("liegeo.magnify(given[0])", factor)
+        found = np.array(pages[0].ask("liegeo.vertices('arm')"))
+        np.testing.assert_allclose(found, _vertices(run.model, run.state(i), "arm", factor), atol=CLOSE)
+        mesh, box = (_green(page.picture()) for page in pages)
+        assert box.sum() > 500
+        assert (mesh != box).sum() < 0.01 * box.sum()
+        seen.append(mesh)
+    # it falls, and magnified it falls further
+    heights = [np.argwhere(mesh)[:, 0].mean() for mesh in seen]
+    assert heights[0] + 5 < heights[1]
+    assert heights[1] + 1 < heights[2]
 
 
 def test_the_slider_magnifies_and_colours_show_displacement(show):
