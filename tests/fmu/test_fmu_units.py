@@ -265,11 +265,11 @@ def test_parameters_that_are_tunable(folder):
 
 def test_lengths_that_are_tunable(folder):
     """Frames go with it, and gravity where the file says so; rollback and a new instance show the same bits."""
-    text = PENDULUM.replace("parameters:", "gravity: [0, 0, $(-g)]\nparameters:\n  g: 9.81 m/s^2", 1)
+    text = PENDULUM.replace("parameters:", "gravity: [0, 0, $(-weight)]\nparameters:\n  weight: 9.81 m/s^2", 1)
     text += """
 fmu:
   outputs: {hinge.angle: , rod.bob.position: , energy: }
-  parameters: {length: {variability: tunable}, g: {variability: tunable}}
+  parameters: {length: {variability: tunable}, weight: {variability: tunable}}
 """
     unit = mechanism_unit(folder, "longer", text)
     with Unpacked(unit) as unpacked, Instance(unpacked) as one, Instance(unpacked) as two:
@@ -280,7 +280,7 @@ fmu:
             assert one.step(0.01 * k, 0.01) == OK
         before, shown = one.getFMUstate(), one.getReal(every)
         assert math.hypot(*one.getReal(out)) == pytest.approx(1.0)
-        one.setReal(one.references(["length", "g"]), [2.0, 3.0])
+        one.setReal(one.references(["length", "weight"]), [2.0, 3.0])
         assert math.hypot(*one.getReal(out)) == pytest.approx(2.0)
         assert one.getReal(one.references(["gravity.z"])) == [-3.0]
         changed = one.serializeFMUstate(one.getFMUstate())
@@ -292,7 +292,7 @@ fmu:
             ends.append(instance.getReal(every))
         assert ends[0] == ends[1]
         angle, energy = one.getReal(one.references(["hinge.angle", "energy"]))
-        model = lg.load(folder / "longer.yaml", set={"length": 2.0, "g": 3.0})
+        model = lg.load(folder / "longer.yaml", set={"length": 2.0, "weight": 3.0})
         first = lg.load(folder / "longer.yaml").simulate(t_end=0.03)
         expected = model.simulate(state=lg.model.State(first.q[-1], first.v[-1], 0.03), t_end=0.2)
         assert (angle, energy) == (
