@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six, sum_blocks, sum_rows, times
+from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six, sum_rows, times
 from liegeo.lie.so3 import cross
 
 
@@ -72,7 +72,7 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     J = plus((zero, zero, zero, zero, zero, zero), six(F, f + at.INERTIA))
     if full:
         # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it
-        sum_blocks(F, j2, n, q, eq, W, j2_eta)
+        sum_rows(F, j2, 6 * n, n, q, eq, W, j2_eta)
         sum_rows(F, cr1, 3 * n, n, q, eq, W, cr1_eta)
         for k in range(n):
             e, r, t = q[eq + k], prf + 6 * k, cr1_eta + 3 * k

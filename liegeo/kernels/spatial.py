@@ -102,32 +102,6 @@ def sum_rows(F, o, m, n, x, i, out, k):
 
 
 @kernel
-def sum_blocks(F, o, n, x, i, out, k):
-    """out[k + 6 l …] = Σ_m x[i + m] B_lm, six numbers each: B is symmetric in l and m, at F[o] is its lower triangle.
-
-    Half the memory of the whole, which is what long chains with many modes wait for.
-    """
-    y = out[k : k + 6 * n]
-    for l in range(n):
-        start, e = o + 3 * l * (l + 1), x[i + l]
-        row, before = F[start : start + 6 * l + 6], y[: 6 * l]
-        for a in range(6 * l):
-            before[a] += e * row[a]
-        b0, b1, b2 = e * row[6 * l], e * row[6 * l + 1], e * row[6 * l + 2]
-        b3, b4, b5 = e * row[6 * l + 3], e * row[6 * l + 4], e * row[6 * l + 5]
-        for m in range(l):
-            c, r = x[i + m], 6 * m
-            b0 += c * row[r]
-            b1 += c * row[r + 1]
-            b2 += c * row[r + 2]
-            b3 += c * row[r + 3]
-            b4 += c * row[r + 4]
-            b5 += c * row[r + 5]
-        y[6 * l], y[6 * l + 1], y[6 * l + 2] = b0, b1, b2
-        y[6 * l + 3], y[6 * l + 4], y[6 * l + 5] = b3, b4, b5
-
-
-@kernel
 def twist_outward(X, o, V):
     """V_B of (1); the pose is at X[o]."""
     w0, w1, w2, v0, v1, v2 = V
