@@ -185,7 +185,8 @@ def demo(
     made = job.run(folder, progress=False if out.quiet else None)
     out.show(made.data | {"files": [str(file) for file in made.files]}, *reports.run_table(made.data), *made.sentences)
     out.wrote(*made.files)
-    out.console.print(job.WHAT_NEXT.format(page=made.page))
+    # a path must stay one word, however long
+    out.console.print(job.WHAT_NEXT.format(page=made.page), soft_wrap=True)
 
 
 @app.command()
