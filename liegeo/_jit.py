@@ -105,6 +105,9 @@ if numba.config.DISABLE_JIT:
         """i; see below."""
         return i
 
+    def fetch(array: Any, i: Any) -> None:
+        """Nothing; see below."""
+
     # Only compiled kernels have addresses.
     invoke = invoke_number = None
 
@@ -133,6 +136,23 @@ else:
             return value
 
         return types.intp(types.intp), generate
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def fetch(typing_context: Any, array: Any, i: Any) -> Any:
+        """Ask for the cache line of array[i], which will be read soon; it may lie behind the array's end."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            values, i = arguments
+            data = context.make_array(signature.args[0])(context, builder, values).data
+            place = builder.bitcast(builder.gep(data, [i]), ir.IntType(8).as_pointer())
+            number = ir.IntType(32)
+            kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+            ask = builder.module.declare_intrinsic("llvm.prefetch", (place.type,), kind)
+            # to read, into the innermost cache, data
+            builder.call(ask, [place, number(0), number(3), number(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), generate
 
     @intrinsic  # type: ignore[untyped-decorator]
     def call_address(typing_context: Any, address: Any, t: Any, q: Any, v: Any, u: Any) -> Any:

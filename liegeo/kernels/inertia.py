@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six, sum_rows, times
+from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six, sum_blocks, sum_rows, times
 from liegeo.lie.so3 import cross
 
 
@@ -72,8 +72,9 @@ def _flexible_inertia(I, F, b, f, w, q, W):
     J = plus((zero, zero, zero, zero, zero, zero), six(F, f + at.INERTIA))
     if full:
         # Σ_l J₂ₖₗ η_l stays at J2_ETA, where the bias finds it
-        sum_rows(F, j2, 6 * n, n, q, eq, W, j2_eta)
-        sum_rows(F, cr1, 3 * n, n, q, eq, W, cr1_eta)
+        ahead = at.to_next_modal(I, F, b)
+        sum_blocks(F, j2, n, q, eq, W, j2_eta, ahead)
+        sum_rows(F, cr1, 3 * n, n, q, eq, W, cr1_eta, ahead)
         for k in range(n):
             e, r, t = q[eq + k], prf + 6 * k, cr1_eta + 3 * k
             c0 += F[ct + k] * e
@@ -150,7 +151,7 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     t0, t1, t2 = z, z, z  # J̇ w
     x0, x1, x2 = cross(w0, w1, w2, v0, v1, v2)
     if full:
-        sum_rows(F, cr1, 3 * n, n, v, ev, W, cr1_eta)
+        sum_rows(F, cr1, 3 * n, n, v, ev, W, cr1_eta, 0)
     for k in range(n):
         e = v[ev + k]
         # ∂J/∂ηₖ; in a ruthless model at η = 0

@@ -145,10 +145,10 @@ SIZE = 141  # 2 traces of J and of M, the largest outboard: what round-off in IN
 WORK_SIZE = 143
 
 # ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
-# C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 6nn
-# J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part, and J_2[l, k]: a row for each l, in
-# it three or six numbers for each k.  They are whole, so that sums over l run along rows.  M_e, which is symmetric,
-# stands as its lower triangle: [0, 0], [1, 0], [1, 1], [2, 0] …
+# C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 3n(n + 1)
+# J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part: a row for each l, in it three
+# numbers for each k, so that sums over l run along rows.  J_2[l, k], six numbers each, and M_e are symmetric and stand
+# as their lower triangles: [0, 0], [1, 0], [1, 1], [2, 0] …
 M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
@@ -186,6 +186,19 @@ def modal_matrices(I, b):
     c = index(I[b + MODAL]) + M_END * n
     k = index(I[b + MATRICES])
     return index(c), index(c + 3 * n * n), index(I[b + MASSES]) + 3 * n, k, index(k + n * n)
+
+
+# How many numbers one core keeps to itself, about: half a megabyte.
+_NEAR = 1 << 16
+
+
+@kernel
+def to_next_modal(I, F, b):
+    """How far behind the modal data of a body those of the next one begin; 0 if there is none, or all is near."""
+    after = b + BODY_I_SIZE
+    if F.size <= _NEAR or after >= HEADER + I[N_BODIES] * BODY_I_SIZE or I[after + NM] == 0:
+        return 0
+    return I[after + MODAL] - I[b + MODAL]
 
 
 @kernel

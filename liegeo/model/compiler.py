@@ -516,7 +516,8 @@ def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
     if full:
         C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
         antisymmetric = 0.5 * (C_r1 - C_r1.transpose(0, 2, 1))
-        parts += [antisymmetric.transpose(1, 2, 0), [x for row in J_2 for J in row for x in _six(J)]]
+        below = [x for l, row in enumerate(J_2) for J in row[: l + 1] for x in _six(J)]
+        parts += [antisymmetric.transpose(1, 2, 0), below]
     return [float(x) for part in parts for x in np.asarray(part).ravel()]
 
 

@@ -44,8 +44,8 @@ def test_every_joint_agrees_with_the_oracle(joint):
 
 @pytest.mark.parametrize("seed", range(100, 108))
 def test_random_trees_agree_with_the_oracle(seed):
-    """Any joints, rigid and flexible, cantilever and free-free, children on nodes and on the body frame."""
-    rng, bodies, model, state = random_case(seed, 6)
+    """Any joints, rigid and flexible, one to six modes, cantilever and free-free, children on nodes or not."""
+    rng, bodies, model, state = random_case(seed, 6, n_modes=1 + seed % 6)
     M, h = dense_tree.equations(bodies, GRAVITY, state.q, state.v)
     tau = rng.normal(size=model.nv)
     assert close(dynamics.mass_matrix(model, state), M, 1e-13)
@@ -216,6 +216,18 @@ def test_moving_the_world_changes_nothing():
     other = trees.build(moved, X[:3, :3] @ GRAVITY).compile()
     a = dynamics.forward_dynamics(model, state)
     assert dynamics.forward_dynamics(other, state) == pytest.approx(a, rel=1e-10, abs=1e-10)
+
+
+def test_a_model_that_does_not_fit_into_the_cache_gives_the_same_bits():
+    """Its data are asked for ahead of their use, also beyond the end of those of the last body."""
+    rng, _, model, state = random_case(109, 6, flexible=1.0, n_modes=5)
+    tau, found = rng.normal(size=model.nv), []
+    for floats in (model.floats, np.append(model.floats, np.full(2**16, np.nan))):
+        found.append(np.empty(model.nv))
+        assert (
+            articulated.forward_dynamics(model.ints, floats, state.q, state.v, tau, model.workspace(), found[-1]) == 0
+        )
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.kernels
