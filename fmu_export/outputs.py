@@ -1,8 +1,9 @@
 """What a unit shows: columns of results (liegeo/results/names.py) at one point of time, quickly.
 
 All that is asked for stands in one vector: time, q, v, u, accelerations, energies and momenta, and a row for each
-frame; a column is a place in it.  Only the passes that something needs are made.  What is left, reactions and what
-loops exert, is a question to results.quantities.Observer, which also says what all the rest has to be.
+frame; a column is a place in it.  Only the passes that something needs are made, and all but forward dynamics in one
+call of compiled code, because each call from Python costs as much as a pass over a small tree.  What is left, reactions
+and what loops exert, is a question to results.quantities.Observer, which also says what all the rest has to be.
 
 The twist of a frame F on a body B, with X_BF = (R, p), its modes Π and η̇, and its rate,
 
@@ -21,7 +22,9 @@ from liegeo._jit import kernel
 from liegeo.errors import DynamicsError
 from liegeo.kernels import articulated, inertia, inverse, kinematics, loops, nodes, observe
 from liegeo.kernels import layout as at
-from liegeo.lie import SO3, SO3Q
+from liegeo.kernels.spatial import compose, plus, put, rotate, six, sum_columns, twist_outward
+from liegeo.lie import SO3Q
+from liegeo.lie.so3 import cross, log_entries
 from liegeo.model.body import Node
 from liegeo.model.model import Model
 from liegeo.results.quantities import Observer
@@ -48,88 +51,137 @@ _BALANCE = {
 _BALANCE_SIZE = 14
 
 
-@kernel
-def _fill_rows(bodies, X, bending, modal, world, W, rates, out):  # type: ignore[no-untyped-def]
-    """Rows of frames (1), from the poses and twists of their bodies; with `rates`, from those of the twists too."""
-    for k in range(bodies.shape[0]):
-        b = bodies[k]
-        o, x, vel, acc = _ROW_SIZE * k, 12 * b, b * at.WORK_SIZE + at.VEL, b * at.WORK_SIZE + at.ACC
-        for i in range(3):
-            out[o + 9 + i] = world[x + 9 + i]
-            for j in range(3):
-                out[o + 9 + i] += world[x + 3 * i + j] * X[k, 9 + j]
-                out[o + 3 * i + j] = 0.0
-                for l in range(3):
-                    out[o + 3 * i + j] += world[x + 3 * i + l] * X[k, 3 * l + j]
-        px, py, pz = X[k, 9], X[k, 10], X[k, 11]
-        for half in range(2 if rates else 1):
-            source = acc if half else vel
-            w0, w1, w2 = W[source], W[source + 1], W[source + 2]
-            u0 = W[source + 3] + w1 * pz - w2 * py
-            u1 = W[source + 4] + w2 * px - w0 * pz
-            u2 = W[source + 5] + w0 * py - w1 * px
-            into = o + (24 if half else 12)
-            for i in range(3):
-                out[into + i] = X[k, i] * w0 + X[k, 3 + i] * w1 + X[k, 6 + i] * w2
-                out[into + 3 + i] = X[k, i] * u0 + X[k, 3 + i] * u1 + X[k, 6 + i] * u2
-                out[into + i] += modal[k, i] if half else bending[k, i]
-                out[into + 3 + i] += modal[k, 3 + i] if half else bending[k, 3 + i]
-        w0, w1, w2 = out[o + 12], out[o + 13], out[o + 14]
-        v0, v1, v2 = out[o + 15], out[o + 16], out[o + 17]
-        if rates:
-            b0, b1, b2 = bending[k, 0], bending[k, 1], bending[k, 2]
-            c0, c1, c2 = bending[k, 3], bending[k, 4], bending[k, 5]
-            out[o + 24] += w1 * b2 - w2 * b1
-            out[o + 25] += w2 * b0 - w0 * b2
-            out[o + 26] += w0 * b1 - w1 * b0
-            # the acceleration of the origin is V̇ + ω×v
-            out[o + 27] += v1 * b2 - v2 * b1 + w1 * c2 - w2 * c1 + w1 * v2 - w2 * v1
-            out[o + 28] += v2 * b0 - v0 * b2 + w2 * c0 - w0 * c2 + w2 * v0 - w0 * v2
-            out[o + 29] += v0 * b1 - v1 * b0 + w0 * c1 - w1 * c0 + w0 * v1 - w1 * v0
-        for part in range(4 if rates else 2):
-            into = o + 18 + 3 * part
-            source = o + (12 + 3 * part if part < 2 else into - o)
-            a, b_, c = out[source], out[source + 1], out[source + 2]
-            for i in range(3):
-                out[into + i] = out[o + 3 * i] * a + out[o + 3 * i + 1] * b_ + out[o + 3 * i + 2] * c
+# The plan, whole numbers that say what is to be done: these, then a row for each frame, rows of nodes as
+# kernels/nodes.py reads them, and for each column where it goes in the answer and where it stands in the vector.
+_TODO, _N_FRAMES, _FRAME_ROWS, _N_COLUMNS, _COLUMNS, _A, _BALANCE_AT, _FRAMES_AT, _HEADER = range(9)
+# What is to be done, as bits: poses and twists of bodies and frames, their rates, energies and momenta.
+_MOVE, _RATE, _WEIGH = 1, 2, 4
+# A row of a frame: its body, where its node stands in the plan (-1 if it does not deform) and its modes in q and v,
+# whether deflection and tilt are asked for, and where its own numbers begin.
+_BODY, _NODE, _EQ, _EV, _BENT, _SCRATCH, _FRAME_SIZE = range(7)
+# Its own numbers: pose in its body, twist relative to it and what (1) adds to V̇_F, pose of the undeformed node, Π.
+_X, _BENDING_RATE, _MODAL_RATE, _REST, _PI = 0, 12, 18, 24, 36
+
+
+@kernel(forceinline=False)
+def _observe(plan, data, I, F, t, q, v, u, W, world, scratch, z, out):  # type: ignore[no-untyped-def]
+    """The vector z but for accelerations, which stand in it, and of it the columns, into `out`.
+
+    `data` has the numbers of nodes; of `scratch` the constant parts are there.
+    """
+    todo, nq, nv = plan[_TODO], q.shape[0], v.shape[0]
+    z[0] = t
+    for k in range(nq):
+        z[1 + k] = q[k]
+    for k in range(nv):
+        z[1 + nq + k] = v[k]
+    for k in range(u.shape[0]):
+        z[1 + nq + nv + k] = u[k]
+    a = z[plan[_A] : plan[_A] + nv]
+    if todo & _MOVE:
+        kinematics.poses(I, F, q, W)
+        kinematics.velocities(I, F, q, v, W)
+        kinematics.world_poses(I, W, world, 0)
+        if todo & _RATE:
+            inverse.accelerations(I, F, a, 0.0, W)
+    for k in range(plan[_N_FRAMES]):
+        _observe_frame(plan, plan[_FRAME_ROWS] + k * _FRAME_SIZE, data, q, v, a, W, world, scratch, z, k)
+    if todo & _WEIGH:
+        o = plan[_BALANCE_AT]
+        inertia.inertias(I, F, q, W)
+        observe.energies(I, F, q, v, W, world, z[o : o + 13])
+        z[o + 13] = z[o] + z[o + 1] + z[o + 2]
+    for k in range(plan[_N_COLUMNS]):
+        c = plan[_COLUMNS] + 2 * k
+        out[plan[c]] = z[plan[c + 1]]
     return 0
 
 
-class _Frame:
-    """A frame on a body: fixed, or a node with its data as kernels/nodes.py reads them."""
+@kernel
+def _observe_frame(plan, f, data, q, v, a, W, world, scratch, z, k):  # type: ignore[no-untyped-def]
+    """The row of frame k, whose row in the plan begins at f."""
+    node, eq, ev, s = plan[f + _NODE], plan[f + _EQ], plan[f + _EV], plan[f + _SCRATCH]
+    rates = plan[_TODO] & _RATE
+    if node >= 0:
+        nodes.node_pose(plan, data, node, True, q, eq, scratch, s + _X)
+        nodes.node_modes(plan, data, node, True, q, eq, scratch, s + _X, False, scratch, s + _PI)
+        n = plan[node + at.NODE_NM]
+        put(scratch, s + _BENDING_RATE, sum_columns(scratch, s + _PI, n, v, ev))
+        if rates:
+            rate = nodes.node_rate(plan, data, node, q, eq, v, ev, scratch, s + _X, False)
+            put(scratch, s + _MODAL_RATE, plus(sum_columns(scratch, s + _PI, n, a, ev), rate))
+    o = plan[_FRAMES_AT] + _ROW_SIZE * k
+    w, x = plan[f + _BODY] * at.WORK_SIZE, 12 * plan[f + _BODY]
+    compose(world, x, scratch, s + _X, z, o)
+    bending = six(scratch, s + _BENDING_RATE)
+    V = plus(twist_outward(scratch, s + _X, six(W, w + at.VEL)), bending)
+    put(z, o + 12, V)
+    _turn(z, o, o + 12, o + 18)
+    _turn(z, o, o + 15, o + 21)
+    if rates:
+        A = plus(twist_outward(scratch, s + _X, six(W, w + at.ACC)), six(scratch, s + _MODAL_RATE))
+        b0, b1, b2, b3, b4, b5 = bending
+        w0, w1, w2, v0, v1, v2 = V
+        # the acceleration of the origin is V̇ + ω×v
+        c0, c1, c2 = cross(w0, w1, w2, b0, b1, b2)
+        d0, d1, d2 = cross(v0, v1, v2, b0, b1, b2)
+        e0, e1, e2 = cross(w0, w1, w2, b3 + v0, b4 + v1, b5 + v2)
+        put(z, o + 24, plus(A, (c0, c1, c2, d0 + e0, d1 + e1, d2 + e2)))
+        _turn(z, o, o + 24, o + 24)
+        _turn(z, o, o + 27, o + 27)
+    if plan[f + _BENT] != 0:
+        for i in range(3):
+            z[o + 30 + i] = scratch[s + _X + 9 + i] - scratch[s + _REST + 9 + i]
+        r = scratch[s + _REST : s + _REST + 9]
+        r00, r01, r02 = _row_times(scratch, s + _X, r)
+        r10, r11, r12 = _row_times(scratch, s + _X + 3, r)
+        r20, r21, r22 = _row_times(scratch, s + _X + 6, r)
+        z[o + 33], z[o + 34], z[o + 35] = log_entries(r00, r01, r02, r10, r11, r12, r20, r21, r22)
 
-    def __init__(self, model: Model, place: str, X: Array, bending: Array, modal: Array) -> None:
-        self.body, where = model.frame(place)
-        self.X, self.bending, self.modal = X, bending, modal
-        self.node = isinstance(where, Node)
-        if not isinstance(where, Node):
-            X[:9], X[9:] = where[:3, :3].ravel(), where[:3, 3]
-            return
-        self.n = model.body(self.body).n_modes
-        self.q, self.v = model.modal_slice(self.body, at.EQ), model.modal_slice(self.body, at.EV)
-        shape, pose = np.asarray(where.modes), np.asarray(where.pose)
-        second = np.zeros(0) if where.second is None else np.asarray(where.second).ravel()
-        self.floats = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3], shape.ravel(), second])
-        first = -1 if where.second is None else len(self.floats) - len(second)
-        self.ints = np.array([0, self.n, first], dtype=np.int64)
-        self.pose = pose
-        self.modes = np.zeros(6 * self.n)
 
-    def bend(self, q: Array, v: Array, a: Array | None) -> None:
-        """Where the node is, and how it moves on its body; with accelerations, the rate of that too."""
-        eta, speed = np.ascontiguousarray(q[self.q]), np.ascontiguousarray(v[self.v])
-        nodes.node_pose(self.ints, self.floats, 0, True, eta, 0, self.X, 0)
-        nodes.node_modes(self.ints, self.floats, 0, True, eta, 0, self.X, 0, False, self.modes, 0)
-        Pi = self.modes.reshape(-1, 6)
-        self.bending[:] = speed @ Pi
-        if a is not None:
-            self.modal[:] = a[self.v] @ Pi
-            self.modal += nodes.node_rate(self.ints, self.floats, 0, eta, 0, speed, 0, self.X, 0, False)
+@kernel
+def _turn(z, R, source, into):  # type: ignore[no-untyped-def]
+    """z[into …] = R z[source …], with the rotation at z[R]."""
+    z[into], z[into + 1], z[into + 2] = rotate(z, R, z[source], z[source + 1], z[source + 2])
 
-    def away(self, row: Array) -> None:
-        """Displacement and rotation vector of the node, from where it is undeformed."""
-        row[30:33] = self.X[9:] - self.pose[:3, 3]
-        row[33:36] = SO3.log(self.X[:9].reshape(3, 3) @ self.pose[:3, :3].T)
+
+@kernel
+def _row_times(X, o, r):  # type: ignore[no-untyped-def]
+    """The row at X[o] times the transpose of the matrix r."""
+    a, b, c = X[o], X[o + 1], X[o + 2]
+    return a * r[0] + b * r[1] + c * r[2], a * r[3] + b * r[4] + c * r[5], a * r[6] + b * r[7] + c * r[8]
+
+
+class _Frames:
+    """What `_observe` reads of frames: their rows of the plan, with those of nodes, numbers of nodes, and scratch."""
+
+    def __init__(self, model: Model, places: Sequence[str], bent: set[str]) -> None:
+        self.ints: list[int] = []
+        self.data: list[float] = []
+        self.scratch: list[float] = []
+        nodes_at = _HEADER + _FRAME_SIZE * len(places)
+        node_rows: list[int] = []
+        for place in places:
+            body, where = model.frame(place)
+            node, n, q, v = -1, 0, 0, 0
+            if isinstance(where, Node):
+                n, node = model.body(body).n_modes, nodes_at + len(node_rows)
+                q, v = (model.modal_slice(body, what).start for what in (at.EQ, at.EV))
+                pose, second = np.asarray(where.pose), where.second
+                first = len(self.data) + 12 + 6 * n
+                node_rows += [len(self.data), n, -1 if second is None else first]
+                self.data += [*_twelve(pose), *np.asarray(where.modes).ravel()]
+                self.data += [] if second is None else [*np.asarray(second).ravel()]
+            else:
+                pose = where
+            self.ints += [body, node, q, v, place in bent, len(self.scratch)]
+            self.scratch += [*_twelve(pose), *[0.0] * 12, *_twelve(pose), *[0.0] * (6 * n)]
+        self.ints += node_rows
+
+
+def _twelve(X: Array) -> list[float]:
+    """A pose as kernels have it."""
+    return [*X[:3, :3].ravel(), *X[:3, 3]]
 
 
 class Outputs:
@@ -137,32 +189,19 @@ class Outputs:
 
     def __init__(self, model: Model, columns: Sequence[tuple[Source, int]]) -> None:
         self.model = model
-        nq, nv, nu = self._nq, self._nv, _ = model.nq, model.nv, model.nu
+        nq, nv, nu = model.nq, model.nv, model.nu
         sources = list(dict.fromkeys(source for source, _ in columns))
-        places = list(dict.fromkeys(source[1] for source in sources if source[0] == "frame"))
+        framed = [source for source in sources if source[0] == "frame"]
+        places = list(dict.fromkeys(source[1] for source in framed))
         # where the parts of the vector begin
         sizes = {"t": 1, "q": nq, "v": nv, "u": nv + nu, "a": nv, "balance": _BALANCE_SIZE}
         starts = dict(zip([*sizes, "frame"], np.cumsum([0, *sizes.values()]).tolist(), strict=True))
         self._z = np.full(starts["frame"] + _ROW_SIZE * len(places), np.nan)
         self._a = self._z[starts["a"] : starts["a"] + nv]
-        self._balance = self._z[starts["balance"] : starts["frame"]]
-        self._rows = self._z[starts["frame"] :]
-        self._motion = self._z[: starts["a"]]
-        n = len(places)
-        self._X, self._bending, self._modal = np.zeros((n, 12)), np.zeros((n, 6)), np.zeros((n, 6))
-        kept = zip(places, self._X, self._bending, self._modal, strict=True)
-        self._frames = [_Frame(model, *each) for each in kept]
-        self._nodes = [frame for frame in self._frames if frame.node]
-        self._bodies = np.array([frame.body for frame in self._frames], dtype=np.int64)
-        self._quaternions = [source for source in sources if source[0] == "frame" and source[2] == "quaternion"]
+        self._rows = self._z[starts["frame"] :].reshape(-1, _ROW_SIZE)
+        self._quaternions = [source for source in framed if source[2] == "quaternion"]
         self._turned = np.array([places.index(source[1]) for source in self._quaternions], dtype=np.int64)
         self._asked = [source for source in sources if source[0] in ("joint", "loop")]
-        self._rates = any(source[0] == "frame" and source[2] in _RATES for source in sources)
-        bent = {source[1] for source in sources if source[0] == "frame" and source[2] in _BENDING}
-        rows = self._rows.reshape(-1, _ROW_SIZE)
-        self._bent = [(frame, row) for p, frame, row in zip(places, self._frames, rows, strict=True) if p in bent]
-        self._accelerate = self._rates or ("a",) in sources
-        self._weigh = any(source[0] == "balance" for source in sources)
         direct, turned, asked = [], [], []
         for k, (source, place) in enumerate(columns):
             if source in self._asked:
@@ -171,9 +210,23 @@ class Outputs:
                 turned.append((k, self._quaternions.index(source), place))
             else:
                 direct.append((k, self._place(source, place, starts, places)))
-        self._into, self._from = (np.array([pair[k] for pair in direct], dtype=np.int64) for k in range(2))
         self._turned_into, *self._turned_from = (np.array([t[k] for t in turned], dtype=np.int64) for k in range(3))
         self._answers = asked
+        rates = any(source[2] in _RATES for source in framed)
+        weigh = any(source[0] == "balance" for source in sources)
+        self._accelerate = rates or ("a",) in sources
+        frames = _Frames(model, places, {source[1] for source in framed if source[2] in _BENDING})
+        header = [0, len(places), _HEADER, len(direct), _HEADER + len(frames.ints)]
+        header += [starts["a"], starts["balance"], starts["frame"]]
+        plan = np.array([*header, *frames.ints, *(number for pair in direct for number in pair)], dtype=np.int64)
+        todo = (_MOVE if weigh or places else 0) | (_RATE if rates else 0) | (_WEIGH if weigh else 0)
+        # all of it; poses of frames alone; what stands in the vector without being computed
+        self._all, self._poses, self._known = plan.copy(), plan.copy(), plan.copy()
+        self._all[_TODO], self._poses[_TODO], self._known[_N_FRAMES] = todo, _MOVE, 0
+        self._data, self._scratch = np.array(frames.data), np.array(frames.scratch)
+        for constant in (self._all, self._poses, self._known, self._data):
+            # to kernels of the same type as I and F, for which what they call is compiled anyway
+            constant.setflags(write=False)
         self._values = np.full(len(columns), np.nan)
         self._W, self._world = model.workspace(), np.empty(12 * (len(model.bodies) + 1))
         self._forward = loops.forward_dynamics if model.rows else articulated.forward_dynamics
@@ -183,12 +236,8 @@ class Outputs:
         if source[0] == "balance":
             return starts["balance"] + _BALANCE[source[1]] + place
         if source[0] == "frame":
-            return (
-                starts["frame"]
-                + _ROW_SIZE * places.index(source[1])
-                + {**_ROW, **_RATES, **_BENDING}[source[2]]
-                + place
-            )
+            row = starts["frame"] + _ROW_SIZE * places.index(source[1])
+            return row + {**_ROW, **_RATES, **_BENDING}[source[2]] + place
         return starts[source[0]] + place
 
     @property
@@ -198,26 +247,26 @@ class Outputs:
 
     def signs(self, t: float, q: Array, v: Array, u: Array, before: Array | None = None) -> Array:
         """The quaternions of frames with the signs that continue those of the point before, one after another."""
-        self._move(q, v, None)
-        matrices = self._rows.reshape(-1, _ROW_SIZE)[self._turned, :9].reshape(-1, 3, 3)
-        now = np.array(SO3Q.from_matrix(matrices))
+        self._observe(self._poses, t, q, v, u)
+        now = np.array(SO3Q.from_matrix(self._rows[self._turned, :9].reshape(-1, 3, 3)))
         if before is not None:
             now[np.sum(now * before.reshape(now.shape), axis=1) < 0.0] *= -1.0
         return now
 
     def values(self, t: float, q: Array, v: Array, u: Array, signs: Array, computed: bool = True) -> Array:
         """All columns; without `computed`, those that are computed are what they were."""
-        z, nq, nv = self._motion, self._nq, self._nv
-        z[0] = t
-        z[1 : 1 + nq] = q
-        z[1 + nq : 1 + nq + nv] = v
-        z[1 + nq + nv :] = u
-        if computed:
-            self._compute(t, q, v, u)
-        self._values[self._into] = self._z[self._from]
-        if computed and self._quaternions:
-            which, place = self._turned_from
-            self._values[self._turned_into] = signs.reshape(-1, 4)[which, place]
+        if not computed:
+            self._observe(self._known, t, q, v, u)
+            return self._values
+        if self._accelerate:
+            self.accelerations(t, q, v, u)
+        self._observe(self._all, t, q, v, u)
+        if self._quaternions:
+            self._values[self._turned_into] = signs.reshape(-1, 4)[tuple(self._turned_from)]
+        if self._asked:
+            found = Observer(self.model, np.array([t]), q[np.newaxis], v[np.newaxis], u[np.newaxis]).answer(self._asked)
+            for k, source, place in self._answers:
+                self._values[k] = found[source][0, place]
         return self._values
 
     def accelerations(self, t: float, q: Array, v: Array, u: Array) -> Array:
@@ -228,36 +277,6 @@ class Outputs:
             raise DynamicsError(f"at t = {t:.6g} s: {model.singular((status - 1) // 2, modes=status % 2 == 0)}")
         return self._a
 
-    def _compute(self, t: float, q: Array, v: Array, u: Array) -> None:
-        model, W = self.model, self._W
-        I, F = model.ints, model.floats
-        if self._accelerate:
-            self.accelerations(t, q, v, u)
-        if self._weigh or self._frames:
-            self._move(q, v, self._a if self._rates else None)
-        for frame, row in self._bent:
-            frame.away(row)
-        if self._weigh:
-            balance = self._balance
-            inertia.inertias(I, F, q, False, W)
-            observe.energies(I, F, q, v, W, self._world, balance)
-            balance[13] = balance[0] + balance[1] + balance[2]
-        if self._asked:
-            found = Observer(model, np.array([t]), q[np.newaxis], v[np.newaxis], u[np.newaxis]).answer(self._asked)
-            for k, source, place in self._answers:
-                self._values[k] = found[source][0, place]
-
-    def _move(self, q: Array, v: Array, a: Array | None) -> None:
-        """Poses and twists of bodies, and the rows of frames."""
-        model, W = self.model, self._W
-        I, F = model.ints, model.floats
-        kinematics.poses(I, F, q, W)
-        kinematics.velocities(I, F, q, v, W)
-        kinematics.world_poses(I, W, self._world, 0)
-        if not self._frames:
-            return
-        if a is not None:
-            inverse.accelerations(I, F, a, 0.0, W)
-        for frame in self._nodes:
-            frame.bend(q, v, a)
-        _fill_rows(self._bodies, self._X, self._bending, self._modal, self._world, W, a is not None, self._rows)
+    def _observe(self, plan: NDArray[np.int64], t: float, q: Array, v: Array, u: Array) -> None:
+        model, numbers = self.model, (self._world, self._scratch, self._z, self._values)
+        _observe(plan, self._data, model.ints, model.floats, t, q, v, u, self._W, *numbers)

@@ -325,7 +325,7 @@ def balance(model: Model, state: State) -> Balance:
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
-    inertia.inertias(I, F, q, False, work)
+    inertia.inertias(I, F, q, work)
     out = np.empty(13, q.dtype)
     observe.energies(I, F, q, v, work, _world(model, work), out)
     return Balance(out[0], out[1], out[2], out[3:9], out[9], out[10:13])

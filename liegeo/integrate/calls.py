@@ -199,8 +199,13 @@ class Scratch:
 
     def __init__(self, method: Any, W: Array, rows: int, dim: int) -> None:
         self._method = method
-        self.W, self._behind_W = self._fenced(W, len(W))
-        self.K, self._behind_K = self._fenced(np.zeros((rows, dim)), 32 * dim)
+        self.W, behind_W = self._fenced(W, len(W))
+        self.K, behind_K = self._fenced(np.zeros((rows, dim)), 32 * dim)
+        # the fences, what they look like while nothing touches them, and what is to be raised otherwise
+        self._fences = (
+            (behind_W, behind_W.tobytes(), f"workspaces is {method.workspaces}"),
+            (behind_K, behind_K.tobytes(), f"rows is {rows}"),
+        )
 
     def _fenced(self, content: Array, margin: int) -> tuple[Array, Array]:
         whole = np.full(content.size + margin, self._MARK)
@@ -208,11 +213,9 @@ class Scratch:
         return whole[: content.size].reshape(content.shape), whole[content.size :]
 
     def check(self) -> None:
-        for fence, declared in (
-            (self._behind_W, f"workspaces is {self._method.workspaces}"),
-            (self._behind_K, f"rows is {len(self.K)}"),
-        ):
-            if not (fence == self._MARK).all():
+        for fence, untouched, declared in self._fences:
+            # bytes, because NumPy takes a microsecond for each of its functions, and this is done at every call
+            if fence.tobytes() != untouched:
                 touched = np.flatnonzero(fence != self._MARK)
                 raise InputError(
                     f"method '{self._method.name}': its step wrote {touched[-1] + 1} numbers beyond its scratch, "

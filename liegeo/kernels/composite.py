@@ -18,7 +18,7 @@ from liegeo.kernels.spatial import add_inertia_inward, dot, inertia_apply, six, 
 def mass_matrix(I, F, q, W, out):
     """out = M(q), both triangles."""
     poses(I, F, q, W)
-    inertias(I, F, q, False, W)
+    inertias(I, F, q, W)
     out[:, :] = 0.0
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, f, w = at.rows(i)

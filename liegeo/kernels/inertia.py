@@ -29,11 +29,11 @@ from liegeo.kernels.spatial import plus, put, put_rigid, rigid_apply, six, sum_b
 from liegeo.lie.so3 import cross
 
 
-@kernel(forceinline=False)
-def inertias(I, F, q, reduced, W):
+@kernel(forceinline=False, apart=True)
+def inertias(I, F, q, W):
     """`body_inertia` of every body."""
     for i in range(I[at.N_BODIES]):
-        body_inertia(I, F, i, q, reduced, W)
+        body_inertia(I, F, i, q, False, W)
 
 
 @kernel

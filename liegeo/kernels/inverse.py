@@ -63,7 +63,7 @@ def _balance(I, F, q, v, a, W, out):
         out[index(I[k + at.ACTUATED])] -= actuator_force(I, F, k, a)
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def accelerations(I, F, a, gravity, W):
     """`body_acceleration` of every body, after `poses` and `velocities`."""
     for i in range(I[at.N_BODIES]):

@@ -19,7 +19,7 @@ from liegeo.kernels.nodes import carrier, carrier_rate, node_modes, node_pose, n
 from liegeo.kernels.spatial import bracket, compose, plus, put, six, sum_columns, times, twist_outward
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def poses(I, F, q, W):
     """`body_pose` of every body."""
     for i in range(I[at.N_BODIES]):
@@ -102,7 +102,7 @@ def _subspace_outward(nv, W, o, X, x):
         put(W, o + 6 * k, twist_outward(X, x, six(W, o + 6 * k)))
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def velocities(I, F, q, v, W):
     """`body_velocity` of every body, after `poses`."""
     for i in range(I[at.N_BODIES]):

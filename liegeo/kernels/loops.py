@@ -75,7 +75,7 @@ def closing(I, F, q, v, u, beta, W, dq, dv):
     poses(I, F, q, W)
     velocities(I, F, q, v, W)
     constraints.evaluate(I, F, q, v, u, W)
-    inertias(I, F, q, False, W)
+    inertias(I, F, q, W)
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         status = articulated.articulate(I, F, i, 0.0, beta, False, W)
         if status != 0:

@@ -268,7 +268,7 @@ def energy(I, F, t, q, v, W):
     _, _, world, numbers, _ = _parts(I)
     poses(I, F, q, W)
     velocities(I, F, q, v, W)
-    inertias(I, F, q, False, W)
+    inertias(I, F, q, W)
     world_poses(I, W, W, world)
     observe.energies(I, F, q, v, W, W[world:], W[numbers:])
     return W[numbers] + W[numbers + 1] + W[numbers + 2]

@@ -69,7 +69,7 @@ def _put_columns(W, o, n, X, out, column, sign):
             out[r, column + k] += sign * a[r]
 
 
-@kernel(forceinline=False)
+@kernel(forceinline=False, apart=True)
 def energies(I, F, q, v, W, world, out):
     """out = kinetic, gravitational, elastic energy; then momentum about the world's origin (6), mass, centre (3).
 

@@ -117,7 +117,7 @@ class Observer:
         for k, (q, v, _) in enumerate(self._samples()):
             kinematics.poses(I, F, q, work)
             kinematics.velocities(I, F, q, v, work)
-            inertia.inertias(I, F, q, False, work)
+            inertia.inertias(I, F, q, work)
             kinematics.world_poses(I, work, world, 0)
             observe.energies(I, F, q, v, work, world, row)
             out[k] = row

@@ -244,7 +244,7 @@ def test_poisoned_workspace_gives_the_same_bits(fidelity):
     def energies(W, out):
         kinematics.poses(I, F, state.q, W)
         kinematics.velocities(I, F, state.q, state.v, W)
-        inertia.inertias(I, F, state.q, False, W)
+        inertia.inertias(I, F, state.q, W)
         world = np.full(12 * (len(model.bodies) + 1), np.nan)
         kinematics.world_poses(I, W, world, 0)
         observe.energies(I, F, state.q, state.v, W, world, out)
