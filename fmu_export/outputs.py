@@ -50,7 +50,6 @@ _BALANCE = {
 }
 _BALANCE_SIZE = 14
 
-
 # The plan, whole numbers that say what is to be done: these, then a row for each frame, rows of nodes as
 # kernels/nodes.py reads them, and for each column where it goes in the answer and where it stands in the vector.
 _TODO, _N_FRAMES, _FRAME_ROWS, _N_COLUMNS, _COLUMNS, _A, _BALANCE_AT, _FRAMES_AT, _HEADER = range(9)
@@ -132,10 +131,11 @@ def _observe_frame(plan, f, data, q, v, a, W, world, scratch, z, k):  # type: ig
     if plan[f + _BENT] != 0:
         for i in range(3):
             z[o + 30 + i] = scratch[s + _X + 9 + i] - scratch[s + _REST + 9 + i]
-        r = scratch[s + _REST : s + _REST + 9]
-        r00, r01, r02 = _row_times(scratch, s + _X, r)
-        r10, r11, r12 = _row_times(scratch, s + _X + 3, r)
-        r20, r21, r22 = _row_times(scratch, s + _X + 6, r)
+        # a row of R times R₀ᵀ is R₀ times the row
+        r, x = s + _REST, s + _X
+        r00, r01, r02 = rotate(scratch, r, scratch[x], scratch[x + 1], scratch[x + 2])
+        r10, r11, r12 = rotate(scratch, r, scratch[x + 3], scratch[x + 4], scratch[x + 5])
+        r20, r21, r22 = rotate(scratch, r, scratch[x + 6], scratch[x + 7], scratch[x + 8])
         z[o + 33], z[o + 34], z[o + 35] = log_entries(r00, r01, r02, r10, r11, r12, r20, r21, r22)
 
 
@@ -143,13 +143,6 @@ def _observe_frame(plan, f, data, q, v, a, W, world, scratch, z, k):  # type: ig
 def _turn(z, R, source, into):  # type: ignore[no-untyped-def]
     """z[into …] = R z[source …], with the rotation at z[R]."""
     z[into], z[into + 1], z[into + 2] = rotate(z, R, z[source], z[source + 1], z[source + 2])
-
-
-@kernel
-def _row_times(X, o, r):  # type: ignore[no-untyped-def]
-    """The row at X[o] times the transpose of the matrix r."""
-    a, b, c = X[o], X[o + 1], X[o + 2]
-    return a * r[0] + b * r[1] + c * r[2], a * r[3] + b * r[4] + c * r[5], a * r[6] + b * r[7] + c * r[8]
 
 
 class _Frames:
