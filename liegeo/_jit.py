@@ -196,6 +196,9 @@ else:
     invoke, invoke_number = _make_invoke(types.int64), _make_invoke(types.float64)
 
 
+# What Numba's own cache looks for in code that it must not keep; only the beginning counts.
+_NOT_TO_BE_KEPT = "numba.dynamic.globals.of.a.jump"
+
 # Kernels that machine code jumps to: module, name and argument types of each.
 _Jumps = frozenset[tuple[str, str, tuple[Any, ...]]]
 
@@ -358,6 +361,9 @@ class _Kernel(CPUDispatcher):
         library = _Lowered(lowered.codegen, fndesc.mangled_name)
         module = library.create_ir_module(fndesc.mangled_name)
         self.targetctx.declare_function(module, fndesc)
+        # for callers that Numba compiles and would keep: its cache knows no jumps
+        mark = ir.GlobalVariable(module, ir.IntType(8), _NOT_TO_BE_KEPT)
+        mark.linkage, mark.initializer = "weak", ir.Constant(ir.IntType(8), 0)
         library._final_module, library._finalized = binding.parse_assembly(str(module)), True
         library.jumps = frozenset({(self.py_func.__module__, self.py_func.__name__, args)})
         return fndesc, library

@@ -226,6 +226,7 @@ def check(
 
     Example:  liegeo check models/*.yaml
     """
+    from liegeo import dynamics
     from liegeo.errors import LiegeoError, ModelFileError
 
     out, data = _Output(quiet, json), []
@@ -233,7 +234,8 @@ def check(
         problems: list[dict[str, Any]] = []
         try:
             mechanism = _load(file, given)
-            mechanism.state()
+            # what has no inertia shows only there
+            dynamics.forward_dynamics(mechanism.compile(), mechanism.state())
         except ModelFileError as error:
             problems = [
                 {"file": p.file, "line": p.line, "column": p.column, "path": p.path, "message": p.message}

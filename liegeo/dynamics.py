@@ -103,15 +103,21 @@ def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None
 
     Constraint forces and the joint's own forces together, in the motion that `tau` and `inputs` give.
     """
+    _, work = _forces_in_motion(model, state, tau, inputs)
+    return {name: _row(work, i, at.FOR) for i, name in enumerate(model.joints)}
+
+
+def _forces_in_motion(model: Model, state: State, tau: Any, inputs: Any) -> tuple[Array, Array]:
+    """The generalised forces that the motion under `tau` takes beside inputs and loops; a workspace with all forces."""
     (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
     _accelerate(model, q, v, u, work, a)
-    given = np.concatenate([a, u[model.nv :]])
+    given, forces = np.concatenate([a, u[model.nv :]]), np.empty_like(a)
     if model.rows:
         work[model.row_slice(at.LAMBDA)] = _smallest_multipliers(model, work)
-        loops.inverse_dynamics(model.ints, model.floats, q, v, given, work, np.empty_like(a))
+        loops.inverse_dynamics(model.ints, model.floats, q, v, given, work, forces)
     else:
-        inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, np.empty_like(a))
-    return {name: _row(work, i, at.FOR) for i, name in enumerate(model.joints)}
+        inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, forces)
+    return forces, work
 
 
 class ConstraintValues(NamedTuple):
@@ -192,10 +198,8 @@ def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
 
 def lock_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Array:
     """The generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
-    force = model.speeds("tau", tau)
-    a = forward_dynamics(model, state, force, inputs)
-    needed = inverse_dynamics(model, state, a, inputs) - force
-    return np.where(model.locked, needed, 0.0)
+    needed, _ = _forces_in_motion(model, state, tau, inputs)
+    return np.where(model.locked, needed - model.speeds("tau", tau), 0.0)
 
 
 def solve(model: Model, state: State, r: Any, alpha: float = 0.0, beta: float = 0.0) -> Array:
@@ -227,6 +231,7 @@ def inverse_derivatives(model: Model, state: State, a: Any = None, inputs: Any =
 
 
 def _derivatives(model: Model, state: State, last: Array, inputs: Any, function: Any) -> Derivatives:
+    model.check(state)
     if model.group is None:
         empty = np.zeros((0, 0))
         return Derivatives(empty, empty, empty)
@@ -333,6 +338,7 @@ def balance(model: Model, state: State) -> Balance:
 
 def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Array, Array]:
     """q, v and what else there is as arrays of one type, a workspace and a vector for the result."""
+    model.check(state)
     given = (state.q, state.v, *more)
     dtype = np.result_type(*given, np.float64)
     return [np.ascontiguousarray(x, dtype) for x in given], model.workspace(dtype), np.empty(model.nv, dtype)

@@ -283,6 +283,7 @@ def mass_matrix_inverse(model: Model, state: State) -> Array:
 
 def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
     """(1), M_m, a_m, b_m of every body: the only place that knows the layout of the kernels' rows."""
+    model.check(state)
     dtype = np.result_type(state.q, state.v, u, np.float64)
     q, v, u = (np.ascontiguousarray(x, dtype) for x in (state.q, state.v, u))
     I, F, W = model.ints, model.floats, model.workspace(dtype)

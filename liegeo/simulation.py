@@ -590,13 +590,7 @@ def _check_model(model: Any) -> None:
 
 
 def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any, max_step: Any, every: Any) -> None:
-    if not isinstance(state, State):
-        raise InputError(f"simulate: state is {state!r}, expected model.state(…).")
-    if state.q.shape != (model.nq,) or state.v.shape != (model.nv,):
-        raise InputError(
-            f"simulate: the state has {state.q.shape[0]} coordinates and {state.v.shape[0]} speeds, "
-            f"expected {model.nq} and {model.nv}: it is of another model."
-        )
+    model.check(state, "simulate")
     if not np.isfinite(t_end) or t_end < state.t:
         raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):

@@ -191,6 +191,17 @@ def test_check_reports_everything_at_once(liegeo, swing, tmp_path):
     assert liegeo("check", "-q", swing) == (0, "", "")
 
 
+def test_check_finds_what_moves_no_inertia(liegeo, tmp_path):
+    file = tmp_path / "point.yaml"
+    file.write_text(
+        "liegeo: 1\nbodies:\n  bead: {kind: rigid, mass: 1}\n"
+        "joints:\n  hinge: {kind: revolute, parent: world, child: bead, axis: [0, 0, 1]}\n"
+    )
+    code, _, err = liegeo("check", file)
+    assert code == 1
+    assert "'hinge'" in err
+
+
 def test_info(liegeo, swing):
     code, out, _ = liegeo("info", swing)
     assert code == 0

@@ -205,6 +205,10 @@ def down(x):
 def plain(x):
     return middle(x)
 
+@numba.njit(cache=True)
+def kept(x):
+    return middle(x)
+
 sys.stdout.write(str([globals()[name](3) for name in sys.argv[1].split()]))
 """
 
@@ -221,6 +225,9 @@ def test_what_stands_apart_is_there_when_somebody_jumps_to_it(tmp_path):
             ("outer", "[13.0]"),
         ):
             assert _theirs(tmp_path, cache, names) == wanted
+    # Numba's own cache knows no jumps, and must not keep this
+    for _ in range(2):
+        assert _theirs(tmp_path, "two", "kept") == "[7.0]"
     _theirs(tmp_path, "three", "middle")
     # `inner` alone has its product in it
     entry = {path.name.split("-")[0]: path.read_bytes() for path in (tmp_path / "three").rglob("*.entry")}

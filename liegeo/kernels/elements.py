@@ -42,6 +42,9 @@ from liegeo.lie import quaternion, se2, se3q
 from liegeo.lie.series import dexpinv_coefficients
 from liegeo.lie.so3 import cross, log_entries, quadratic_apply, quadratic_d_apply
 
+# Beyond it tanh is ±1 but for less than round-off.
+_SURE = 20.0
+
 
 @kernel
 def add_resistance(I, F, b, f, q, v, sign, out):
@@ -56,10 +59,20 @@ def add_resistance(I, F, b, f, q, v, sign, out):
         if not on_group and F[f + at.STIFFNESS + k] != 0.0:
             force += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
         if F[f + at.FRICTION + k] != 0.0:
-            force += F[f + at.FRICTION + k] * np.tanh(v[jv + k] / F[f + at.FRICTION_SPEED])
+            force += F[f + at.FRICTION + k] * _smooth_sign(v[jv + k] / F[f + at.FRICTION_SPEED])
         out[jv + k] += sign * force
     if on_group:
         _add_spring(I, F, b, f, q, sign, out)
+
+
+@kernel
+def _smooth_sign(x):
+    """tanh x; of complex numbers too, where the one of the library overflows."""
+    if x.real > _SURE:
+        return 0.0 * x + 1.0
+    if x.real < -_SURE:
+        return 0.0 * x - 1.0
+    return np.tanh(x)
 
 
 @kernel(forceinline=False)
@@ -221,11 +234,20 @@ def _span(W, x, y):
 
 @kernel(forceinline=False)
 def _spring(I, F, a, b, f, W):
-    """(2); its data: stiffness, damping, free length.  A spring of no length has no direction, hence no force."""
+    """(2); its data: stiffness, damping, free length.
+
+    A spring between frames that coincide has no direction, hence no force.  If its free length is zero its force is
+    −k r all the same, which has a derivative there.
+    """
     a, b, f = index(a), index(b), index(f)
     x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
     r0, r1, r2, length = _span(W, x, y)
     if length.real == 0.0:
+        if F[f + 2] == 0.0:
+            a0, a1, a2 = rotate_back(W, x, F[f] * r0, F[f] * r1, F[f] * r2)
+            b0, b1, b2 = rotate_back(W, y, F[f] * r0, F[f] * r1, F[f] * r2)
+            push(I, a, (0.0 * a0, 0.0 * a0, 0.0 * a0, a0, a1, a2), W)
+            push(I, b, (0.0 * b0, 0.0 * b0, 0.0 * b0, -b0, -b1, -b2), W)
         return
     n0, n1, n2 = r0 / length, r1 / length, r2 / length
     a0, a1, a2 = rotate_back(W, x, n0, n1, n2)

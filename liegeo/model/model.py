@@ -207,6 +207,23 @@ class Model:
         """A state from full vectors, or from values by name; what is not named is at rest in the zero position."""
         return State(self._configuration(q), self.speeds("v", v), float(t))
 
+    def check(self, state: Any, who: str = "dynamics") -> None:
+        """That this is a state of this model, in finite numbers."""
+        if not isinstance(state, State):
+            raise InputError(f"{who}: state is {state!r}, expected a State: model.state(…).")
+        q, v = np.asarray(state.q), np.asarray(state.v)
+        if q.shape != (self.nq,) or v.shape != (self.nv,):
+            raise InputError(
+                f"{who}: the state has coordinates of shape {q.shape} and speeds of shape {v.shape}, expected "
+                f"({self.nq},) and ({self.nv},): it is of another model.\n  Make it by model.state(…)."
+            )
+        for name, array in (("q", q), ("v", v)):
+            if array.dtype.kind not in "fiuc":
+                raise InputError(f"{who}: the state's {name} is {array!r}, expected numbers.")
+            if not np.isfinite(array).all():
+                place = int(np.argmin(np.isfinite(array)))
+                raise InputError(f"{who}: the state's {name}[{place}] is {array[place]}, expected finite numbers.")
+
     @functools.cached_property
     def _zero(self) -> Array:
         return np.zeros(0) if self.group is None else self.group.identity()

@@ -9,9 +9,9 @@ import pytest
 import trees
 from oracles import dense_tree
 
-from liegeo import dynamics
+from liegeo import dynamics, operators
 from liegeo import model as lm
-from liegeo.errors import DynamicsError
+from liegeo.errors import DynamicsError, InputError
 from liegeo.kernels import articulated, composite, inertia, inverse, kinematics, layout, observe
 from liegeo.lie import SE3, SO3, SO3Q
 
@@ -337,6 +337,57 @@ def test_derivatives_of_forward_and_inverse_dynamics():
         ends = [lm.State(model.group.retract(state.q, s * e), state.v) for s in (1.0, -1.0)]
         high, low = (dynamics.inverse_dynamics(model, s, a) for s in ends)
         assert close((high - low) / (2 * step), backward.q[:, i], 1e-6)
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.003, 0.5, -5.0, 500.0])
+def test_derivatives_with_friction(speed):
+    """Friction c·tanh(v/s) of a hinge with the inertia J: ∂a/∂v = −c/(s J cosh²(v/s)), also where tanh is 1."""
+    hinge = lm.Revolute(name="hinge", parent="world", child="wheel", axis=(0, 0, 1), friction=1.5, friction_speed=1e-2)
+    model = lm.Tree([lm.Body("wheel", mass=1.0, inertia=(1.0, 1.0, 2.0))], [hinge]).compile()
+    found = dynamics.forward_derivatives(model, model.state(v=[speed]))
+    wanted = -1.5 / (1e-2 * 2.0 * np.cosh(min(abs(speed) / 1e-2, 300.0)) ** 2)
+    assert found.v[0, 0] == pytest.approx(wanted, rel=1e-12, abs=1e-12)
+    assert found.last[0, 0] == pytest.approx(0.5)
+    assert found.q[0, 0] == 0.0
+
+
+def test_a_spring_of_no_length_is_stiff_where_its_ends_meet():
+    slide = lm.Prismatic(name="slide", parent="world", child="block", axis=(1, 0, 0))
+    block = lm.Body("block", mass=2.0, inertia=(1.0, 1.0, 1.0))
+    for length, wanted in ((0.0, -25.0), (0.1, 0.0)):
+        spring = lm.SpringDamper(name="spring", a="world", b="block", stiffness=50.0, length=length)
+        model = lm.Tree([block], [slide], forces=[spring], gravity=(0, 0, 0)).compile()
+        assert dynamics.forward_dynamics(model, model.state()) == 0.0
+        assert dynamics.forward_derivatives(model, model.state()).q[0, 0] == pytest.approx(wanted)
+
+
+FUNCTIONS = [
+    dynamics.forward_dynamics,
+    dynamics.inverse_dynamics,
+    dynamics.mass_matrix,
+    dynamics.mass_matrix_inverse,
+    dynamics.joint_forces,
+    dynamics.lock_forces,
+    dynamics.balance,
+    dynamics.body_poses,
+    dynamics.forward_derivatives,
+    operators.operators,
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
+def test_a_state_of_another_model_is_refused(function):
+    _, _, model, state = random_case(31, 4)
+    _, _, _, other = random_case(32, 5)
+    with pytest.raises(InputError, match=r"expected \(\d+,\) and \(\d+,\): it is of another model"):
+        function(model, other)
+    for wrong, words in (
+        (lm.State(state.q, np.full(model.nv, np.nan)), r"the state's v\[0\] is nan, expected finite numbers"),
+        (lm.State(state.q, state.v[:, np.newaxis]), r"speeds of shape \(\d+, 1\)"),
+        (state.q, "expected a State: model.state"),
+    ):
+        with pytest.raises(InputError, match=words):
+            function(model, wrong)
 
 
 def test_reaction_forces_balance_each_body():

@@ -37,6 +37,16 @@ def four_bar(**more):
 GUESS = {"crank": 1.2, "knee": -1.0, "rocker": 1.5}
 
 
+def test_what_locks_hold_beside_a_loop():
+    """Applied to the mechanism without the lock, it holds it just so."""
+    model = four_bar()
+    state = lg.assemble(model, model.state(q=GUESS))
+    held = dynamics.lock_forces(model.lock("crank"), state, tau={"rocker": 3.0})
+    assert abs(held[0]) > 1.0
+    tau = held + model.speeds("tau", {"rocker": 3.0})
+    np.testing.assert_allclose(dynamics.forward_dynamics(model, state, tau), 0.0, atol=1e-11)
+
+
 @pytest.fixture(scope="module")
 def mechanism():
     model = four_bar()
