@@ -379,15 +379,17 @@ def _described(variable: Variable, said: files.Variable, unit: str, description:
 # ---- numbers of a document as parameters
 
 
-def exposed(mechanism: Mechanism) -> tuple[dict[str, Any], dict[str, str]]:
-    """The document of a mechanism in which numbers that `fmu.parameters` names by path have become parameters.
+def exposed(
+    given: Mapping[str, Any], declared: Iterable[str], patterns: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """A document in which numbers that `fmu.parameters` names by path have become parameters, beside those declared.
 
     Returns it, and by path (`bodies.hub.mass`, `bodies.hub.com[0]`) the name that the parameter has in the document.
     """
-    document = _unshared(mechanism.document or {})
-    declared, paths = list(mechanism.declared), dict(_leaves(document))
+    document = _unshared(given)
+    declared, paths = list(declared), dict(_leaves(document))
     wanted: dict[str, None] = {}
-    for pattern in mechanism.fmu.parameters:
+    for pattern in patterns:
         if pattern in declared or matches(pattern, declared) or pattern == "gravity":
             continue
         if pattern in paths:

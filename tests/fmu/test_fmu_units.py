@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import math
 import shutil
@@ -31,7 +32,8 @@ from fmu_export import package, slave
 from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from fmu_export.variables import base_unit
-from liegeo.errors import InputError, SimulationError
+from liegeo.errors import InputError, ModelError, SimulationError
+from liegeo.io.mechanism import Variable as MechanismVariable
 
 HERE = Path(__file__).parent
 
@@ -187,6 +189,58 @@ def test_info(arms, pendulum):
     text = str(fmu_export.info(pendulum))
     assert "motor.input" in text
     assert "[N.m]" in text
+
+
+# ---- what was changed in Python
+
+
+def test_what_was_replaced_in_python_is_in_the_unit(folder):
+    """A mechanism from a file, with other parts: `simulate` and the unit begin and move alike."""
+    given = lg.load(pendulum_file(folder))
+    rod = dataclasses.replace(given.tree.bodies[0], mass=3.5)
+    changes = {
+        "initial": {"initial": dataclasses.replace(given.initial, q={"hinge": 1.0})},
+        "gravity": {"tree": dataclasses.replace(given.tree, gravity=(0.0, 0.0, -1.62))},
+        "body": {"tree": dataclasses.replace(given.tree, bodies=[rod])},
+        "experiment": {"experiment": dataclasses.replace(given.experiment, end=0.5, method="rkmk-2")},
+    }
+    moved = []
+    for name, change in changes.items():
+        mechanism = dataclasses.replace(given, **change)
+        unit = fmu_export.build(mechanism, folder / f"replaced_{name}.fmu")
+        said, parameters = fmu_export.info(unit), [n for n, *_ in fmu_export.info(unit).variables["parameter"]]
+        # parts of other numbers do not depend on the file's parameters
+        assert ("length" in parameters) == (name != "body")
+        assert said.identifier == "pendulum"
+        expected = mechanism.simulate(output=0.01, progress=False)
+        table = fmu_export.run(unit)
+        np.testing.assert_allclose(table["hinge.angle"], expected["hinge.angle"], rtol=0, atol=1e-12)
+        moved.append(table["hinge.angle"][40])
+    assert len(set(moved)) == len(changes)
+    interface = dataclasses.replace(given.fmu, outputs={"hinge.speed": MechanismVariable(unit="deg/s")})
+    unit = fmu_export.build(dataclasses.replace(given, fmu=interface), folder / "replaced_fmu.fmu", set={"mass": 3.0})
+    said = fmu_export.info(unit)
+    assert [(n, u) for n, u, *_ in said.variables["output"]] == [("hinge.speed", "deg/s")]
+    described = fmpy.read_model_description(str(unit))
+    assert {v.name: v.start for v in described.modelVariables}["mass"] == "3.0"
+
+
+def test_what_was_replaced_in_python_and_cannot_be_written(folder):
+    given = lg.load(pendulum_file(folder))
+    pushed = dataclasses.replace(given.experiment, inputs={"motor": lambda t, q, v: np.sin(t)})
+    with pytest.raises(ModelError, match=r"input 'motor' is .* which a file cannot hold"):
+        fmu_export.build(dataclasses.replace(given, experiment=pushed), folder / "pushed.fmu")
+    rod = dataclasses.replace(given.tree.bodies[0], mass=3.5)
+    heavier = dataclasses.replace(given, tree=dataclasses.replace(given.tree, bodies=[rod]))
+    with pytest.raises(InputError, match="replaced in Python, so that mass cannot be set"):
+        fmu_export.build(heavier, folder / "heavier.fmu", set={"mass": 1.0})
+    asked = dataclasses.replace(heavier, fmu=dataclasses.replace(given.fmu, parameters={"mass": MechanismVariable()}))
+    with pytest.raises(InputError, match="has the parameters mass, but its tree was replaced"):
+        fmu_export.build(asked, folder / "asked.fmu")
+    begins = dataclasses.replace(given, initial=dataclasses.replace(given.initial, q={"hinge": 1.0}))
+    with pytest.raises(InputError, match=r"'initial\.q\.hinge' is a value of the file, but `initial` was replaced"):
+        begins.changed({"initial.q.hinge": 0.5})
+    assert begins.changed({"mass": 3.0}).state().q[0] == 1.0
 
 
 # ---- parameters, inputs, outputs
