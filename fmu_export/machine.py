@@ -244,10 +244,10 @@ class Machine:
         self.t = self.reached = t
         jumps = self.w.tobytes() != self._end.tobytes()
         sloped, self._sloped = self._sloped, slopes is not None
-        # held inputs that stay as they are need no new coefficients
-        if jumps or not self._held or sloped or self._sloped:
-            self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
         try:
+            # held inputs that stay as they are need no new coefficients
+            if jumps or not self._held or sloped or self._sloped:
+                self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
             if isinstance(stepper, AdaptiveStepper):
                 self._advance_adaptive(stepper, t, t + size)
             else:

@@ -372,6 +372,54 @@ def test_structures_are_not_tunable(folder):
         assert "changes what the model consists of" in instance.messages[-1][2]
 
 
+# A crank of length lc, a rod of 2 m, and a slide at 2.5 m whose place is prescribed.
+CRANK = """
+liegeo: 1
+name: crank
+parameters: {lc: 1 m}
+bodies:
+  crank: {kind: rigid, mass: 1 kg, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1], frames: {end: [$(lc), 0, 0]}}
+  rod: {kind: rigid, mass: 1 kg, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1], frames: {end: [2, 0, 0]}}
+  slide: {kind: rigid, mass: 1 kg, inertia: [0.1, 0.1, 0.1]}
+joints:
+  a: {kind: revolute, parent: world, child: crank, axis: [0, 1, 0]}
+  b: {kind: revolute, parent: crank, child: rod, at: end, axis: [0, 1, 0]}
+  s: {kind: prismatic, parent: world, child: slide, axis: [1, 0, 0]}
+loops:
+  c: {kind: revolute, parent: rod, child: slide, at: end, axis: [0, 1, 0]}
+  drive: {kind: motion, joint: s}
+initial: {q: {a: 30 deg, b: -45 deg, s: 2.5}}
+experiment: {end: 1 s, output: 10 ms, inputs: {drive: 2.5}}
+fmu: {parameters: {lc: {variability: tunable}}, inputs: {drive: }, outputs: {s.position: , a.angle: , a.speed: }}
+"""
+
+
+def test_loops_that_cannot_be_closed_change_nothing(folder):
+    """Neither a length that is tuned nor a place that is prescribed, if the rods do not reach; then it goes on."""
+    unit = mechanism_unit(folder, "crank", CRANK)
+    with Unpacked(unit) as unpacked, Instance(unpacked) as one, Instance(unpacked) as other:
+        every = [v.valueReference for v in one.description.modelVariables if v.type == "Real"]
+        (length,), (drive,) = one.references(["lc"]), one.references(["drive.input[0]"])
+        for instance in (one, other):
+            instance.initialise(0.0, 10.0)
+            assert instance.step(0.0, 0.01) == OK
+        shown, state = one.getReal(every), one.getFMUstate()
+        assert one.status("setReal", [length], [5.0]) == DISCARD
+        assert "loop 'c' is off by" in one.messages[-1][2]
+        assert one.getReal(every) == shown
+        one.setReal([drive], [4.0])
+        assert one.step(0.01, 0.01) == DISCARD
+        assert "loop 'drive' is off by 1.5" in one.messages[-1][2]
+        other_values = [k for k, reference in enumerate(every) if reference != drive]
+        now = one.getReal(every)
+        assert [now[k] for k in other_values] == [shown[k] for k in other_values]
+        one.setFMUstate(state)
+        for instance in (one, other):
+            assert instance.status("setReal", [length], [1.3]) == OK
+            assert instance.step(0.01, 0.01) == OK
+        assert one.getReal(every) == other.getReal(every)
+
+
 def test_inputs_are_held_or_extrapolated(folder, pendulum):
     """Linear extrapolation of a torque that rises steadily is exact after the first step; holding it lags."""
     mechanism = lg.load(folder / "pendulum.yaml")
@@ -523,6 +571,43 @@ def test_directional_derivatives_near_limits(folder):
         for torque, expected in ((0.0, 1.0 / inertia), (0.999, 1.0 / inertia), (-0.999, 1.0 / inertia), (1.001, 0.0)):
             instance.setReal([0], [torque])
             assert instance.getDirectionalDerivative([1], [0], [1.0]) == [pytest.approx(expected, rel=1e-9)]
+
+
+# A rotor on a station: what moves the one by 1e6 rad/s² moves the other by 1e-8 rad/s².
+STATION = """
+liegeo: 1
+name: station
+gravity: [0, 0, 0]
+bodies:
+  station: {kind: rigid, mass: 400 t, inertia: [1e8, 1e8, 1e8]}
+  rotor: {kind: rigid, mass: 10 g, inertia: [1e-6, 1e-6, 1e-6]}
+joints:
+  turn: {kind: revolute, parent: world, child: station, axis: [0, 1, 0]}
+  axle: {kind: revolute, parent: station, child: rotor, axis: [0, 1, 0]}
+forces: {motor: {kind: actuator, joint: axle, limit: 5 N*m}}
+experiment: {end: 1 s, output: 1 ms, method: rkmk-4, step: 1 ms}
+fmu: {outputs: {axle.acceleration: , turn.acceleration: , axle.reaction.moment.y: , turn.reaction.moment.x: }}
+"""
+
+
+def test_outputs_of_very_different_sizes(folder):
+    """Each output is compared with itself: its dependencies, and its derivatives near the limit of a motor."""
+    unit = mechanism_unit(folder, "station", STATION)
+    described = fmpy.read_model_description(str(unit))
+    depends = {unknown.variable.name: {v.name for v in unknown.dependencies} for unknown in described.outputs}
+    names = ["axle.acceleration", "turn.acceleration", "axle.reaction.moment.y"]
+    assert all(depends[name] == {"motor.input"} for name in names)
+    assert depends["turn.reaction.moment.x"] == set()
+    report = fmu_export.validate(unit)
+    assert not report.problems
+    assert not any("did not depend" in note for note in report.notes)
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        outputs, (motor,) = instance.references(names), instance.references(["motor.input"])
+        instance.initialise(0.0, 1.0)
+        for value in (0.0, 4.9, 4.995, 4.9999):
+            instance.setReal([motor], [value])
+            found = instance.getDirectionalDerivative(outputs, [motor], [1.0])
+            np.testing.assert_allclose(found, [1e6, -1e-8, 1.0], rtol=1e-6)
 
 
 def test_directional_derivatives_while_initialising(pendulum):
