@@ -1194,8 +1194,19 @@ def test_wrong_parameters_are_told(pendulum):
 
 def test_quaternions_that_are_none(arms):
     zero = {f"initial.b.quaternion.{c}": 0.0 for c in "wxyz"}
-    with pytest.raises(SimulationError, match="its quaternion is zero, which is no rotation"):
+    with pytest.raises(SimulationError, match=r"initial\.b\.quaternion is \[0\.0, .* of length 0, but a rotation"):
         fmu_export.run(arms, 0.1, interval=0.01, values=zero)
+
+
+@pytest.mark.parametrize("digits", [4, 8])
+def test_quaternions_of_few_digits(arms, digits):
+    exact, rounded = (
+        {"initial.b.quaternion.w": value, "initial.b.quaternion.y": value}
+        for value in (math.sqrt(0.5), round(math.sqrt(0.5), digits))
+    )
+    first, second = (fmu_export.run(arms, 0.1, interval=0.01, values=values) for values in (exact, rounded))
+    for name in first.dtype.names:
+        np.testing.assert_allclose(second[name], first[name], rtol=0, atol=1e-12)
 
 
 def test_quaternions_of_frames_do_not_jump(arms):
@@ -1292,11 +1303,49 @@ def test_other_sources_are_told(folder, monkeypatch):
             "is in N·m, which is not measured in 'kg'",
         ),
         (("bodies.right.mass:", "bodies.left.mass:"), "expected a number, with a unit or without"),
+        (
+            ("  mass: 2 kg", "  mass: 2 kg\n  integrator: {step: 5}"),
+            "called 'integrator.step': a parameter of the file and a setting of the integrator",
+        ),
+        (("  mass: 2 kg", "  mass: 2 kg\n  a: {angle: 20 deg}"), "called 'a.angle': an output and a parameter"),
     ],
 )
 def test_interfaces_that_cannot_be(folder, change, words):
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
-        mechanism_unit(folder, "wrong", ARMS.replace(*change))
+        mechanism_unit(folder, "wrong", ARMS.replace(*change).replace("parameters: {mass: ,", 'parameters: {"*": ,'))
+
+
+def test_names_of_the_fmu_section(folder):
+    """The nearest counts: a name, a group, a wildcard, in whichever order.  Each unit is there once."""
+    section = """
+fmu:
+  inputs: {"*": , motor: {unit: N*m, description: of the motor}}
+  outputs: {"hinge.*": , hinge.angle: {unit: deg}, "ro*": , rod.bob.position: {unit: mm}, hinge.tau: {unit: N*m}}
+  parameters: {"*": , mass: {unit: g}}
+"""
+    unit = mechanism_unit(folder, "near", PENDULUM + section)
+    described = fmpy.read_model_description(str(unit), validate=True)
+    by_name = {variable.name: variable for variable in described.modelVariables}
+    assert by_name["hinge.angle"].unit == "deg"
+    assert by_name["hinge.speed"].unit == "rad/s"
+    assert by_name["motor.input"].description == "of the motor"
+    assert by_name["rod.bob.position.x"].unit == "mm"
+    assert by_name["rod.bob.velocity.x"].unit == "m/s"
+    assert (by_name["mass"].unit, by_name["mass"].start) == ("g", "2000.0")
+    names = [known.name for known in described.unitDefinitions]
+    assert len(names) == len(set(names))
+    assert "N.m" in names
+
+
+def test_numbers_of_bodies_with_dots_in_their_names(folder):
+    text = PENDULUM.replace("rod", "r.d").replace("mass: $(mass)", "mass: 2 kg")
+    section = 'fmu: {outputs: {hinge.angle: }, parameters: {"bodies.*.mass": , bodies.r.d.inertia: }}\n'
+    unit = mechanism_unit(folder, "dots", text + section)
+    start = {v.name: v.start for v in fmpy.read_model_description(str(unit)).modelVariables}
+    assert (start["bodies.r.d.mass"], start["bodies.r.d.inertia[0]"]) == ("2.0", "0.01")
+    heavy = lg.load(folder / "dots.yaml", set={"bodies.r.d.mass": 3.0}).simulate(t_end=0.1)
+    table = fmu_export.run(unit, 0.1, values={"bodies.r.d.mass": 3.0})
+    np.testing.assert_allclose(table["hinge.angle"][-1], heavy["hinge.angle"][-1], rtol=0, atol=1e-12)
 
 
 def test_wrong_arguments(folder, pendulum):
