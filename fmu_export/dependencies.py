@@ -2,6 +2,9 @@
 
 Every input enters accelerations linearly (but for limits of motors), so a change of an input at a general state shows
 all that depends on it; states that are special, such as symmetric ones, are left by random moves.
+
+A change that is tiny beside those of other outputs may be round-off, or the acceleration of a heavy body.  It is a
+dependency if it is proportional to the input, by the same factor in states that are nearly the same: round-off differs.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ from liegeo.model.model import State
 _DISTANCE, _MODAL, _HALVINGS = 0.3, (1e-6, 1e-3, 1e-2), 8
 # Changes of inputs, and the share of an output and of the largest change that is none.
 _CHANGES, _NOTHING = (1e-3, -1e-3, 1e2, -1e2), 1e-11
+# The share of the largest change below which nothing is looked for; shares of a change, no powers of two, by which
+# round-off does not scale; how far states are that are nearly the same, and how much factors may differ there.
+_FAINTEST, _SHARES, _NEARLY, _ALIKE = 1e-15, (1.0, 0.37, -0.59), 1e-5, 1e-3
 
 
 def dependencies(machine: Machine, variables: Sequence[Variable]) -> dict[str, list[str]]:
@@ -51,12 +57,38 @@ def _changes(machine: Machine) -> NDArray[np.bool_]:
     found = np.zeros((len(before), len(machine.w)), dtype=bool)
     kept = machine.w.copy()
     for j in range(len(machine.w)):
+        faint = np.zeros(len(before), dtype=bool)
         # small ones pass the limits of motors, large ones stand out from round-off
         for delta in _CHANGES:
             machine.w[j] = kept[j] + delta
             change = np.nan_to_num(np.abs(machine.values() - before))
             found[:, j] |= change > _NOTHING * (np.abs(before) + change.max(initial=0.0))
+            faint |= change > _FAINTEST * change.max(initial=0.0)
         machine.w[j] = kept[j]
+        if (faint & ~found[:, j]).any():
+            found[:, j] |= faint & _proportional(machine, j)
+    return found
+
+
+def _proportional(machine: Machine, j: int) -> NDArray[np.bool_]:
+    """Which outputs change in proportion to an input, and alike in a state that is nearly the same."""
+    model, t, w = machine.model, machine.t, machine.w
+    y, nq = machine.stepper.y.copy(), model.nq
+    shift = np.random.default_rng(j).uniform(-_NEARLY, _NEARLY, model.nv)
+    for body in range(len(model.bodies)):
+        shift[model.modal_slice(body, at.EV)] *= _MODAL[0]
+    places = [y[:nq], y[:nq] if model.group is None else model.group.retract(y[:nq].copy(), shift)]
+    found = np.zeros(len(machine.values()), dtype=bool)
+    for size in _CHANGES[::2]:
+        factors = []
+        for q in places:
+            before = machine.values_at(t, q, y[nq:], w)
+            for share in _SHARES:
+                changed = w.copy()
+                changed[j] += share * size
+                factors.append((machine.values_at(t, q, y[nq:], changed) - before) / (share * size))
+        largest = np.abs(factors).max(axis=0)
+        found |= (largest > 0.0) & (np.ptp(factors, axis=0) <= _ALIKE * largest)
     return found
 
 

@@ -86,7 +86,12 @@ def _units(root: Element, variables: Sequence[Variable]) -> None:
     if not known:
         return
     definitions = SubElement(root, "UnitDefinitions")
-    for text in dict.fromkeys(known):
+    done: set[str] = set()
+    for text in known:
+        # N*m of a file and N·m of a result have one name
+        if unit_name(text) in done:
+            continue
+        done.add(unit_name(text))
         factor, powers = base_unit(text)
         unit = SubElement(definitions, "Unit", {"name": unit_name(text)})
         base = {key: str(powers[key]) for key in ("kg", "m", "s", "A", "K", "mol", "cd", "rad") if powers.get(key)}

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmu_export.outputs import Outputs
-from fmu_export.variables import LINEAR, Settings, motion_inputs
+from fmu_export.variables import LINEAR, Settings, motion_inputs, structured
 from liegeo.assembly import assemble, project
 from liegeo.errors import AssemblyError, InputError, LiegeoError, SimulationError
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS, AdaptiveMethod, AdaptiveStepper, Method, Problem, Stepper
@@ -40,6 +40,7 @@ from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
+from liegeo.results.names import names_of
 
 Array = NDArray[np.float64]
 
@@ -51,6 +52,8 @@ METHODS: dict[str, Method | AdaptiveMethod] = {
 _ORDER = 3
 # Accepted steps in one call of the compiled loop, and at most in a communication step.
 _AT_ONCE, _MOST_STEPS = 64, 10_000_000
+# By how much the length of a quaternion may differ from 1, if somebody wrote it with few digits.
+_UNIT = 1e-2
 # By how much times differ that mean the same: of the times, and of a step.
 _ROUND_OFF, _SAME_STEP = 4.0 * np.finfo(np.float64).eps, 1e-9
 
@@ -159,6 +162,7 @@ class Machine:
         q, v = state.q.copy(), state.v.copy()
         for (letter, place), value in initial.items():
             (q if letter == "q" else v)[place] = value
+        _normalise(model, q, {place for letter, place in initial if letter == "q"})
         state = model.state(q=q, v=v, t=start)
         if not model.rows:
             return state
@@ -244,10 +248,10 @@ class Machine:
         self.t = self.reached = t
         jumps = self.w.tobytes() != self._end.tobytes()
         sloped, self._sloped = self._sloped, slopes is not None
-        # held inputs that stay as they are need no new coefficients
-        if jumps or not self._held or sloped or self._sloped:
-            self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
         try:
+            # held inputs that stay as they are need no new coefficients
+            if jumps or not self._held or sloped or self._sloped:
+                self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
             if isinstance(stepper, AdaptiveStepper):
                 self._advance_adaptive(stepper, t, t + size)
             else:
@@ -429,6 +433,24 @@ def _check(settings: Settings) -> None:
             raise InputError(f"integrator.{name} is {value!r}, must be > 0.")
     if settings.extrapolation not in ("hold", "linear"):
         raise InputError(f"integrator.extrapolation is '{settings.extrapolation}', expected hold or linear.")
+
+
+def _normalise(model: Model, q: Array, given: set[int]) -> None:
+    """Quaternions of which a component was given, to length 1: masters round them to a few digits."""
+    found: dict[str, list[int]] = {}
+    for name, column in names_of(model).table.items():
+        if column.source == ("q",) and column.kind == "quaternion":
+            found.setdefault(name.rpartition(".")[0], []).append(column.place)
+    for name, places in found.items():
+        length = float(np.linalg.norm(q[places]))
+        if not given & set(places) or abs(length - 1.0) <= _ROUND_OFF:
+            continue
+        if not abs(length - 1.0) <= _UNIT:
+            raise InputError(
+                f"initial.{structured(name)} is {q[places].tolist()}, of length {length:.6g}, but a rotation has length "
+                "1.\n  Set all four components, w, x, y and z."
+            )
+        q[places] /= length
 
 
 def _writable(array: Array) -> Array:

@@ -24,7 +24,6 @@ import tempfile
 import uuid
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
-from liegeo.io.writing import files_of, written
+from liegeo.io.writing import as_text, document_of, files_of
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.simulation import usual_method
@@ -301,15 +300,15 @@ def _content(
 
 def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     """The model file and the files that it names, in a folder and as bytes; and what `exposed` says."""
-    paths: dict[str, str] = {}
-    if given.document is not None:
-        document, paths = exposed(given)
-        home = given.path.parent if given.path is not None else Path()
-        for name in _with_siblings(home, files_of(document)):
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(home / name, folder / name)
-        given = replace(given, document=document)
-    (folder / "model.yaml").write_text(written(given), encoding="utf-8")
+    # only a document that is the file's own has its parameters
+    now = document_of(given)
+    declared = given.declared if "parameters" in now else {}
+    document, paths = exposed(now, declared, given.fmu.parameters)
+    home = given.path.parent if given.path is not None else Path()
+    for name in _with_siblings(home, files_of(document)):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(home / name, folder / name)
+    (folder / "model.yaml").write_text(as_text(document), encoding="utf-8")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}, paths
 

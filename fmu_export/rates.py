@@ -23,8 +23,9 @@ from liegeo.errors import LiegeoError
 Array = NDArray[np.float64]
 
 # Changes of inputs as a share of them, or of 1: small, so that motors do not reach their limits, and large, so that
-# round-off is small; and the share of the largest that the two slopes may differ by, if there is no limit between them.
-_SMALL, _LARGE, _STRAIGHT = 1e-5, 1e-2, 1e-6
+# round-off is small; the share that the two slopes of an output may differ by, if there is no limit between them; and
+# the round-off of an output, as a share of it.
+_SMALL, _LARGE, _STRAIGHT, _ROUND_OFF = 1e-5, 1e-2, 1e-6, 1e-12
 # How far the fastest coordinate moves in (2), in rad or m.
 _OF_MOTION = 1e-3
 
@@ -58,7 +59,9 @@ def along_inputs(machine: Machine, direction: Array) -> Array:
 
     try:
         near, far = slope(outputs, _SMALL * size), slope(outputs, _LARGE * size)
-        return np.where(np.abs(far - near) < _STRAIGHT * np.abs(near).max(), far, near)
+        # an output by itself: others may be larger by many orders
+        unsure = _ROUND_OFF * np.abs(outputs(0.0)) / (_SMALL * size)
+        return np.where(np.abs(far - near) <= _STRAIGHT * np.abs(near) + unsure, far, near)
     finally:
         machine.w[:] = kept
 

@@ -15,8 +15,10 @@ from liegeo.errors import LiegeoError
 
 # Communication steps in a check, and before the middle of it.
 _STEPS, _HALF = 12, 5
-# What derivatives may differ by from differences: by inputs, as a share of the largest; by time, of each.
+# What derivatives may differ by from differences, as a share of each: by inputs, by time.
 _SLOPES, _RATES = 1e-6, 1e-3
+# Shares of a change of an input; none is a power of two, by which round-off would scale too.
+_SHARES = (1.0, 0.37, -0.59)
 
 
 @dataclass
@@ -135,22 +137,34 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
         for unknown in driver.unit.description.outputs
     }
     seen: dict[str, set[str]] = {v.name: set() for v in driver.outputs}
+    # of changes that are tiny beside others, by input: the factors of outputs that are proportional to it, or 0
+    factors: dict[str, list[Any]] = {v.name: [] for v in driver.inputs}
     for stretch in range(2):
         driver.drive(2, first=2 * stretch)
         before = np.array(driver.values())
         for variable in driver.inputs:
             reference = variable.valueReference
             (kept,) = driver.unit.getReal([reference])
-            driver.unit.setReal([reference], [kept + 1e-3 * max(1.0, abs(kept))])
-            change = np.abs(np.array(driver.values()) - before)
+            changes = []
+            for share in _SHARES:
+                driver.unit.setReal([reference], [kept + share * 1e-3 * max(1.0, abs(kept))])
+                changes.append((np.array(driver.values()) - before) / share)
             driver.unit.setReal([reference], [kept])
-            # less is round-off
+            change = np.abs(changes[0])
+            # less is round-off, unless it is always the same
             moves = change > 1e-11 * (np.abs(before) + change.max(initial=0.0))
+            straight = (np.ptp(changes, axis=0) <= 1e-4 * change) & (change > 1e-15 * change.max(initial=0.0))
+            factors[variable.name].append(np.where(straight, changes[0] / max(1.0, abs(kept)), 0.0))
             for output, moved in zip(driver.outputs, moves, strict=True):
                 if moved:
                     seen[output.name].add(variable.name)
         if not _same(driver.values(), before):
             report.problems.append("dependencies: outputs do not come back when inputs do.")
+    for variable in driver.inputs:
+        first, second = factors[variable.name]
+        alike = (first != 0.0) & (np.abs(second - first) <= 0.1 * np.abs(first))
+        for output in (v for v, same in zip(driver.outputs, alike, strict=True) if same):
+            seen[output.name].add(variable.name)
     for name, inputs in seen.items():
         allowed = declared.get(name)
         if allowed is not None and inputs - allowed:
@@ -178,8 +192,9 @@ def _check_directional(driver: _Driver, report: Report) -> None:
             driver.unit.setReal([reference], [kept])
             found = (rows[0] - rows[1]) / (2.0 * size)
             # what round-off leaves of the differences
-            slack = 1e-13 * np.abs(rows[0]).max(initial=1.0) / size
-            wrong = np.abs(told - found) > _SLOPES * np.abs(found).max() + slack
+            # (of an output, and of what is large in the model and cancels in it)
+            slack = (1e-12 * np.maximum(np.abs(rows[0]), 0.1) + 1e-15 * np.abs(rows[0]).max()) / size
+            wrong = np.abs(told - found) > _SLOPES * np.abs(found) + slack
             report.problems += [
                 f"directional derivatives: {v.name} by {variable.name} is {told[k]:.6g}, by differences {found[k]:.6g}."
                 for k, v in enumerate(outputs)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,17 @@ FILE, INITIAL, GRAVITY, INTEGRATOR = "file", "initial", "gravity", "integrator"
 MESSAGE = "message"
 
 _AXES = ("x", "y", "z")
+# What variables are, by role, for those who read messages.
+_KINDS = {
+    INPUT: "an input",
+    OUTPUT: "an output",
+    FILE: "a parameter of the file",
+    INITIAL: "a start value",
+    GRAVITY: "gravity, which every unit has",
+    INTEGRATOR: "a setting of the integrator, which every unit has",
+    MESSAGE: "the last message, which every unit has",
+}
+_WILDCARD = re.compile(r"[*?\[]")
 _NOMINAL_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -133,7 +144,13 @@ def variables(mechanism: Mechanism, settings: Settings, paths: Mapping[str, str]
     found += _built_in(mechanism, model, settings)
     unique: dict[str, Variable] = {}
     for variable in found:
-        unique.setdefault(variable.name, variable)
+        other = unique.setdefault(variable.name, variable)
+        if other is not variable:
+            raise InputError(
+                f"fmu: two variables would be called '{variable.name}': {_KINDS[other.role]} and "
+                f"{_KINDS[variable.role]}.\n"
+                "  Give one of them another name in the model file, or name in its fmu section what the unit shall have."
+            )
     return list(unique.values())
 
 
@@ -234,18 +251,15 @@ def _columns_of_u(model: Model) -> list[Column]:
 def _outputs(model: Model, interface: Interface) -> Iterator[Variable]:
     names = names_of(model)
     given = interface.outputs or dict.fromkeys(_usual_outputs(model), files.Variable())
-    done: set[str] = set()
-    for pattern, said in given.items():
-        for name in names.match([pattern]):
-            column = names.column(name)
-            if name in done or column.source == ("t",):
-                continue
-            done.add(name)
-            low, high = _bounds(column)
-            variable = Variable(
-                structured(name), OUTPUT, (column.source, column.place), OUTPUT, "continuous", minimum=low, maximum=high
-            )
-            yield _described(variable, said, column.unit, column.kind)
+    for name, said in _nearest(given, lambda pattern: names.match([pattern])):
+        column = names.column(name)
+        if column.source == ("t",):
+            continue
+        low, high = _bounds(column)
+        variable = Variable(
+            structured(name), OUTPUT, (column.source, column.place), OUTPUT, "continuous", minimum=low, maximum=high
+        )
+        yield _described(variable, said, column.unit, column.kind)
 
 
 def _usual_outputs(model: Model) -> list[str]:
@@ -343,17 +357,30 @@ def _by_name(
     what: str, given: Mapping[str, files.Variable], known: Iterable[str]
 ) -> Iterator[tuple[str, files.Variable]]:
     """Each known name that a pattern stands for, once, with what is said about it."""
-    names, done = list(known), set()
-    for pattern, said in given.items():
+    names = list(known)
+
+    def named(pattern: str) -> list[str]:
         found = [pattern] if pattern in names else matches(pattern, names)
         # a list is known by its elements
         found = found or [name for name in names if name.startswith(f"{pattern}[")]
         if not found:
             raise InputError(f"fmu: {what}: '{pattern}' is none of the model's {what}.{suggest(pattern, names)}")
-        for name in found:
-            if name not in done:
-                done.add(name)
-                yield name, said
+        return found
+
+    return _nearest(given, named)
+
+
+def _nearest(
+    given: Mapping[str, files.Variable], named: Callable[[str], Iterable[str]]
+) -> Iterator[tuple[str, files.Variable]]:
+    """Each name once, with what is said where it is named most closely: itself, in a group, by a wildcard."""
+    found: dict[str, tuple[int, files.Variable]] = {}
+    for pattern, said in given.items():
+        for name in named(pattern):
+            distance = 0 if name == pattern else 2 if _WILDCARD.search(pattern) else 1
+            if name not in found or distance < found[name][0]:
+                found[name] = distance, said
+    return ((name, said) for name, (_, said) in found.items())
 
 
 def _described(variable: Variable, said: files.Variable, unit: str, description: str) -> Variable:
@@ -379,31 +406,31 @@ def _described(variable: Variable, said: files.Variable, unit: str, description:
 # ---- numbers of a document as parameters
 
 
-def exposed(mechanism: Mechanism) -> tuple[dict[str, Any], dict[str, str]]:
-    """The document of a mechanism in which numbers that `fmu.parameters` names by path have become parameters.
+def exposed(
+    given: Mapping[str, Any], declared: Iterable[str], patterns: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """A document in which numbers that `fmu.parameters` names by path have become parameters, beside those declared.
 
     Returns it, and by path (`bodies.hub.mass`, `bodies.hub.com[0]`) the name that the parameter has in the document.
     """
-    document = _unshared(mechanism.document or {})
-    declared, paths = list(mechanism.declared), dict(_leaves(document))
+    document = _unshared(given)
+    declared, paths = list(declared), {".".join(keys): keys for keys in _leaves(document)}
     wanted: dict[str, None] = {}
-    for pattern in mechanism.fmu.parameters:
+    for pattern in patterns:
         if pattern in declared or matches(pattern, declared) or pattern == "gravity":
             continue
         if pattern in paths:
             wanted[pattern] = None
         else:
-            wanted.update({path: None for path in matches(pattern, paths) if _is_number(paths[path])})
+            wanted.update({path: None for path in matches(pattern, paths) if _is_number(_at(document, paths[path]))})
     group = "exposed"
     while group in (document.get("parameters") or {}):
         group += "_"
     names: dict[str, str] = {}
     made: dict[str, Any] = {}
     for path in wanted:
-        *above, last = path.split(".")
-        here: Any = document
-        for key in above:
-            here = here[key]
+        *above, last = paths[path]
+        here = _at(document, above)
         value = here[last]
         if not _is_number(value):
             raise InputError(
@@ -429,13 +456,20 @@ def _unshared(value: Any) -> Any:
     return [_unshared(each) for each in value] if isinstance(value, list) else value
 
 
-def _leaves(data: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+def _leaves(data: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The keys that lead to each value; names may have dots in them."""
     for key, value in data.items():
-        here = f"{path}.{key}" if path else str(key)
-        if isinstance(value, dict) and here != "parameters":
+        here = (*above, key)
+        if isinstance(value, dict) and here != ("parameters",):
             yield from _leaves(value, here)
         elif not isinstance(value, dict):
-            yield here, value
+            yield here
+
+
+def _at(document: Any, keys: Iterable[str]) -> Any:
+    for key in keys:
+        document = document[key]
+    return document
 
 
 def _is_number(value: Any) -> bool:

@@ -31,6 +31,8 @@ _ITERATIONS, _LONGEST, _HALVINGS = 200, 0.5, 12
 _RANK = 1e-9
 # Residuals in metres and radians that count as closed, and as much too far for a state that is said to be consistent.
 CLOSED, OPEN = 1e-12, 1e-6
+# Residuals that an assembled state may have, where round-off leaves more than CLOSED; corrections of one that is near.
+_ASSEMBLED, _PROJECTIONS = 1e-9, 10
 
 
 def assemble(
@@ -72,7 +74,7 @@ def assemble(
         else:
             break
         q, lacking = there, left
-    if closer.size(lacking) > 1e-9:
+    if closer.size(lacking) > _ASSEMBLED:
         raise AssemblyError(_cannot(model, lacking, keep))
     lacking = closer.measure(q, v, start.t)
     v = v + closer.dv
@@ -140,15 +142,22 @@ def check_closed(model: Model, state: State, inputs: Any) -> None:
             )
 
 
-def project(model: Model, state: State, inputs: Any = None) -> State:
-    """The state nearest to one that nearly obeys the constraints."""
+def project(model: Model, state: State, inputs: Any = None, *, check: bool = True) -> State:
+    """The state nearest to one that nearly obeys the constraints; without `check`, also where none was found."""
     closer = Closer(model, inputs)
     q, v = np.array(state.q, dtype=np.float64), np.array(state.v, dtype=np.float64)
-    for _ in range(10):
-        residuals = closer.measure(q, v, state.t)
+    residuals = first = closer.measure(q, v, state.t)
+    for _ in range(_PROJECTIONS):
         if closer.size(residuals) <= CLOSED:
             break
         q = closer.moved(q, closer.dq)
+        residuals = closer.measure(q, v, state.t)
+    if check and closer.size(residuals) > _ASSEMBLED:
+        # the gap where it began, as what is left after steps that went astray says nothing
+        raise AssemblyError(
+            f"the loops of '{model.tree.name}' cannot be closed near this state: {_worst(model, first, '')}.\n"
+            "  Check lengths, frames and what is prescribed, or go there in smaller steps."
+        )
     return State(q, v + closer.dv, state.t)
 
 

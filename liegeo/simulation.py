@@ -471,7 +471,9 @@ class _Run:
         q, v = y[:, :nq], y[:, nq:]
         if self.model.rows and self.samples.wanted is not None and self.drive.error is None:
             # what was interpolated between steps is near the constraints, not on them
-            closed = [project(self.model, State(*row), self.drive) for row in zip(q, v, t, strict=True)]
+            # (of a run that failed, the last may not be)
+            rows = zip(q, v, t, strict=True)
+            closed = [project(self.model, State(*row), self.drive, check=False) for row in rows]
             q, v = np.stack([state.q for state in closed]), np.stack([state.v for state in closed])
         u = np.stack([self._inputs(*row) for row in zip(t, q, v, strict=True)])
         events = tuple(

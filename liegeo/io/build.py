@@ -140,16 +140,20 @@ class _Builder:
         self.check()
         assert tree is not None
         assert model is not None
+        given: dict[str, Any] = {
+            "tree": tree,
+            "description": form.description,
+            "initial": initial,
+            "experiment": experiment,
+            "fmu": interface,
+        }
         made = Mechanism(
-            tree=tree,
-            description=form.description,
-            initial=initial,
-            experiment=experiment,
-            fmu=interface,
+            **given,
             declared=declared,
             path=self.path,
             document=overrides.with_parameters(data, own, declared),
             _rebuild=self._rebuild,
+            _given=given,
         )
         made.__dict__["_model"] = model
         return made

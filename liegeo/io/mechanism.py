@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import html
 from collections.abc import Mapping, Sequence
@@ -89,9 +90,10 @@ class Mechanism:
     fmu: Interface = field(default_factory=Interface)
     declared: Mapping[str, Parameter] = field(default_factory=dict)
     path: Path | None = None
-    # Of a file: its document as plain data, with overrides in place, and how to build it anew.
+    # Of a file: its document as plain data, with overrides in place, how to build it anew, and what it gave.
     document: Mapping[str, Any] | None = field(default=None)
     _rebuild: Any = field(default=None)
+    _given: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.tree, Tree):
@@ -104,6 +106,10 @@ class Mechanism:
     @property
     def parameters(self) -> Mapping[str, float | int]:
         return MappingProxyType({name: parameter.value for name, parameter in self.declared.items()})
+
+    def replaced(self) -> list[str]:
+        """The fields that are not what the file gave, because somebody replaced them in Python."""
+        return [name for name, value in self._given.items() if getattr(self, name) is not value]
 
     @functools.cached_property
     def _model(self) -> Model:
@@ -132,8 +138,20 @@ class Mechanism:
         """The same with other values set, as `liegeo.load` does it, beside those that were set before."""
         if self._rebuild is None:
             raise InputError(f"{self!r} is not from a model file, so that it has no parameters to set.")
+        replaced = {name: getattr(self, name) for name in self.replaced()}
+        if "tree" in replaced:
+            raise InputError(
+                f"{self!r} has a tree that was replaced in Python, so that {', '.join(set)} cannot be set: parameters "
+                "are those of the file's tree.\n  Set them first, and replace the tree afterwards."
+            )
+        for name in set:
+            section = name.partition(".")[0]
+            if section in replaced and name not in self.declared:
+                raise InputError(
+                    f"set: '{name}' is a value of the file, but `{section}` was replaced in Python; replace it there."
+                )
         changed: Mechanism = self._rebuild(set)
-        return changed
+        return dataclasses.replace(changed, **replaced) if replaced else changed
 
     def __repr__(self) -> str:
         file = f", from {self.path.name}" if self.path is not None else ""

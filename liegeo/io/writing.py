@@ -1,6 +1,7 @@
 """Writing model files.
 
 What came from a file is written as that file said it: units, expressions and sources stay, comments and layout do not.
+What was replaced in it since then, in Python, is written instead of what the file said.
 What was built in Python is written number by number, so that it compiles to the same bits; flexible bodies become
 records of their matrices.
 """
@@ -32,8 +33,12 @@ from liegeo.model.forces import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
 from liegeo.model.shapes import ALL_SHAPES
 from liegeo.model.tree import Tree
+from liegeo.results.names import matches
 
 _WIDTH = 120
+# Sections of a tree's parts, and keys beside them with what they usually are.
+_PARTS = ("bodies", "joints", "loops", "forces", "wheels")
+_OPTIONS = {"fidelity": "full", "modal_inverse": "auto"}
 _WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES)
 
 
@@ -64,16 +69,16 @@ def save(system: Mechanism | Tree, path: str | os.PathLike[str]) -> Path:
 def written(system: Mechanism | Tree, folder: Path | None = None) -> str:
     """The text of a model file."""
     mechanism = system if isinstance(system, Mechanism) else Mechanism(tree=system)
-    if mechanism.document is None:
-        data = _document(mechanism)
-    else:
-        data = dict(mechanism.document)
-        if folder is not None:
-            _check_files(data, folder)
-    head = [f"# Written by liegeo {__version__}."]
-    if folder is not None:
-        head = [*_schema_comment(folder), *head]
-    return "\n".join(head) + "\n" + "".join(_section(key, value) for key, value in data.items())
+    data = document_of(mechanism)
+    if folder is None:
+        return as_text(data)
+    _check_files(data, folder)
+    return "".join(f"{line}\n" for line in _schema_comment(folder)) + as_text(data)
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """A document as the text of a model file."""
+    return f"# Written by liegeo {__version__}.\n" + "".join(_section(key, value) for key, value in data.items())
 
 
 def _schema_comment(folder: Path) -> list[str]:
@@ -112,39 +117,94 @@ def files_of(data: Any) -> Iterator[str]:
 # ---- what was built in Python
 
 
+def document_of(mechanism: Mechanism) -> dict[str, Any]:
+    """A model as plain data: what its file says, and what was replaced in Python, number by number."""
+    if mechanism.document is None:
+        return _document(mechanism)
+    replaced = mechanism.replaced()
+    data = dict(mechanism.document)
+    if "tree" in replaced:
+        old, new = mechanism._given["tree"], mechanism.tree
+        if any(not _same_things(getattr(old, key), getattr(new, key)) for key in _PARTS):
+            _check_parameters(mechanism)
+            return _document(mechanism)
+        # what stands beside the parts
+        data |= {key: value for key, value in _about(new).items() if not _same(value, getattr(old, key))}
+        data |= {key: getattr(new, key) for key in _OPTIONS if getattr(new, key) != getattr(old, key)}
+    # only those: what a file says of the others may be expressions, which are functions by now
+    for name in (name for name in replaced if name != "tree"):
+        section = mechanism.description if name == "description" else _SECTIONS[name](mechanism)
+        data.pop(name, None)
+        data |= {name: section} if section else {}
+    return data
+
+
+def _same_things(old: Sequence[Any], new: Sequence[Any]) -> bool:
+    return len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True))
+
+
+def _check_parameters(mechanism: Mechanism) -> None:
+    """Parts that were replaced do not depend on the file's parameters any more."""
+    declared = list(mechanism.declared)
+    lost = [name for name in mechanism.fmu.parameters if name in declared or matches(name, declared)]
+    if lost:
+        raise InputError(
+            f"the fmu section of '{mechanism.name}' has the parameters {', '.join(lost)}, but its tree was replaced in "
+            "Python by one of plain numbers.\n"
+            "  Leave them out, replace(mechanism, fmu=…), or change the model with `set` instead of in Python."
+        )
+
+
+def _about(tree: Tree) -> dict[str, Any]:
+    return {"name": tree.name, "gravity": _numbers(tree.gravity)}
+
+
 def _document(mechanism: Mechanism) -> dict[str, Any]:
     tree = mechanism.tree
-    data: dict[str, Any] = {"liegeo": VERSION, "name": tree.name}
+    about = _about(tree)
+    data: dict[str, Any] = {"liegeo": VERSION, "name": about["name"]}
     if mechanism.description:
         data["description"] = mechanism.description
-    data["gravity"] = _numbers(tree.gravity)
-    data |= {
-        key: getattr(tree, key)
-        for key, usual in (("fidelity", "full"), ("modal_inverse", "auto"))
-        if getattr(tree, key) != usual
-    }
+    data["gravity"] = about["gravity"]
+    data |= {key: getattr(tree, key) for key, usual in _OPTIONS.items() if getattr(tree, key) != usual}
     data["bodies"] = {_name(body): _body(body) for body in tree.bodies}
-    for key in ("joints", "loops", "forces", "wheels"):
+    for key in _PARTS[1:]:
         things = getattr(tree, key)
         if things or key == "joints":
             data[key] = {_name(thing): _thing(thing, kind=key != "wheels") for thing in things}
+    for key, make in _SECTIONS.items():
+        section = make(mechanism)
+        data |= {key: section} if section else {}
+    return data
+
+
+def _initial(mechanism: Mechanism) -> dict[str, Any]:
     initial: dict[str, Any] = {
         key: _by_name(getattr(mechanism.initial, key)) for key in ("q", "v") if getattr(mechanism.initial, key)
     }
     if mechanism.initial.keep:
         keep = mechanism.initial.keep
         initial["keep"] = {k: list(v) for k, v in keep.items()} if isinstance(keep, Mapping) else list(keep)
-    data |= {"initial": initial} if initial else {}
+    return initial
+
+
+def _experiment(mechanism: Mechanism) -> dict[str, Any]:
     experiment = _changed(mechanism.experiment, Experiment(), ("inputs",))
     if mechanism.experiment.inputs:
         experiment["inputs"] = {k: _signal(f"input '{k}'", v) for k, v in mechanism.experiment.inputs.items()}
-    data |= {"experiment": experiment} if experiment else {}
+    return experiment
+
+
+def _interface(mechanism: Mechanism) -> dict[str, Any]:
     fmu = _changed(mechanism.fmu, type(mechanism.fmu)(), ("inputs", "outputs", "parameters"))
     for key in ("inputs", "outputs", "parameters"):
         variables = getattr(mechanism.fmu, key)
         if variables:
             fmu[key] = {name: _variable(v) for name, v in variables.items()}
-    return data | ({"fmu": fmu} if fmu else {})
+    return fmu
+
+
+_SECTIONS = {"initial": _initial, "experiment": _experiment, "fmu": _interface}
 
 
 def _variable(said: Variable) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
 import math
 import shutil
@@ -31,7 +32,8 @@ from fmu_export import package, slave
 from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from fmu_export.variables import base_unit
-from liegeo.errors import InputError, SimulationError
+from liegeo.errors import InputError, ModelError, SimulationError
+from liegeo.io.mechanism import Variable as MechanismVariable
 
 HERE = Path(__file__).parent
 
@@ -189,6 +191,58 @@ def test_info(arms, pendulum):
     assert "[N.m]" in text
 
 
+# ---- what was changed in Python
+
+
+def test_what_was_replaced_in_python_is_in_the_unit(folder):
+    """A mechanism from a file, with other parts: `simulate` and the unit begin and move alike."""
+    given = lg.load(pendulum_file(folder))
+    rod = dataclasses.replace(given.tree.bodies[0], mass=3.5)
+    changes = {
+        "initial": {"initial": dataclasses.replace(given.initial, q={"hinge": 1.0})},
+        "gravity": {"tree": dataclasses.replace(given.tree, gravity=(0.0, 0.0, -1.62))},
+        "body": {"tree": dataclasses.replace(given.tree, bodies=[rod])},
+        "experiment": {"experiment": dataclasses.replace(given.experiment, end=0.5, method="rkmk-2")},
+    }
+    moved = []
+    for name, change in changes.items():
+        mechanism = dataclasses.replace(given, **change)
+        unit = fmu_export.build(mechanism, folder / f"replaced_{name}.fmu")
+        said, parameters = fmu_export.info(unit), [n for n, *_ in fmu_export.info(unit).variables["parameter"]]
+        # parts of other numbers do not depend on the file's parameters
+        assert ("length" in parameters) == (name != "body")
+        assert said.identifier == "pendulum"
+        expected = mechanism.simulate(output=0.01, progress=False)
+        table = fmu_export.run(unit)
+        np.testing.assert_allclose(table["hinge.angle"], expected["hinge.angle"], rtol=0, atol=1e-12)
+        moved.append(table["hinge.angle"][40])
+    assert len(set(moved)) == len(changes)
+    interface = dataclasses.replace(given.fmu, outputs={"hinge.speed": MechanismVariable(unit="deg/s")})
+    unit = fmu_export.build(dataclasses.replace(given, fmu=interface), folder / "replaced_fmu.fmu", set={"mass": 3.0})
+    said = fmu_export.info(unit)
+    assert [(n, u) for n, u, *_ in said.variables["output"]] == [("hinge.speed", "deg/s")]
+    described = fmpy.read_model_description(str(unit))
+    assert {v.name: v.start for v in described.modelVariables}["mass"] == "3.0"
+
+
+def test_what_was_replaced_in_python_and_cannot_be_written(folder):
+    given = lg.load(pendulum_file(folder))
+    pushed = dataclasses.replace(given.experiment, inputs={"motor": lambda t, q, v: np.sin(t)})
+    with pytest.raises(ModelError, match=r"input 'motor' is .* which a file cannot hold"):
+        fmu_export.build(dataclasses.replace(given, experiment=pushed), folder / "pushed.fmu")
+    rod = dataclasses.replace(given.tree.bodies[0], mass=3.5)
+    heavier = dataclasses.replace(given, tree=dataclasses.replace(given.tree, bodies=[rod]))
+    with pytest.raises(InputError, match="replaced in Python, so that mass cannot be set"):
+        fmu_export.build(heavier, folder / "heavier.fmu", set={"mass": 1.0})
+    asked = dataclasses.replace(heavier, fmu=dataclasses.replace(given.fmu, parameters={"mass": MechanismVariable()}))
+    with pytest.raises(InputError, match="has the parameters mass, but its tree was replaced"):
+        fmu_export.build(asked, folder / "asked.fmu")
+    begins = dataclasses.replace(given, initial=dataclasses.replace(given.initial, q={"hinge": 1.0}))
+    with pytest.raises(InputError, match=r"'initial\.q\.hinge' is a value of the file, but `initial` was replaced"):
+        begins.changed({"initial.q.hinge": 0.5})
+    assert begins.changed({"mass": 3.0}).state().q[0] == 1.0
+
+
 # ---- parameters, inputs, outputs
 
 
@@ -316,6 +370,54 @@ def test_structures_are_not_tunable(folder):
         assert instance.step(0.01, 0.01) == OK
         assert instance.status("setReal", instance.references(["damping"]), [0.0]) == DISCARD
         assert "changes what the model consists of" in instance.messages[-1][2]
+
+
+# A crank of length lc, a rod of 2 m, and a slide at 2.5 m whose place is prescribed.
+CRANK = """
+liegeo: 1
+name: crank
+parameters: {lc: 1 m}
+bodies:
+  crank: {kind: rigid, mass: 1 kg, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1], frames: {end: [$(lc), 0, 0]}}
+  rod: {kind: rigid, mass: 1 kg, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1], frames: {end: [2, 0, 0]}}
+  slide: {kind: rigid, mass: 1 kg, inertia: [0.1, 0.1, 0.1]}
+joints:
+  a: {kind: revolute, parent: world, child: crank, axis: [0, 1, 0]}
+  b: {kind: revolute, parent: crank, child: rod, at: end, axis: [0, 1, 0]}
+  s: {kind: prismatic, parent: world, child: slide, axis: [1, 0, 0]}
+loops:
+  c: {kind: revolute, parent: rod, child: slide, at: end, axis: [0, 1, 0]}
+  drive: {kind: motion, joint: s}
+initial: {q: {a: 30 deg, b: -45 deg, s: 2.5}}
+experiment: {end: 1 s, output: 10 ms, inputs: {drive: 2.5}}
+fmu: {parameters: {lc: {variability: tunable}}, inputs: {drive: }, outputs: {s.position: , a.angle: , a.speed: }}
+"""
+
+
+def test_loops_that_cannot_be_closed_change_nothing(folder):
+    """Neither a length that is tuned nor a place that is prescribed, if the rods do not reach; then it goes on."""
+    unit = mechanism_unit(folder, "crank", CRANK)
+    with Unpacked(unit) as unpacked, Instance(unpacked) as one, Instance(unpacked) as other:
+        every = [v.valueReference for v in one.description.modelVariables if v.type == "Real"]
+        (length,), (drive,) = one.references(["lc"]), one.references(["drive.input[0]"])
+        for instance in (one, other):
+            instance.initialise(0.0, 10.0)
+            assert instance.step(0.0, 0.01) == OK
+        shown, state = one.getReal(every), one.getFMUstate()
+        assert one.status("setReal", [length], [5.0]) == DISCARD
+        assert "loop 'c' is off by" in one.messages[-1][2]
+        assert one.getReal(every) == shown
+        one.setReal([drive], [4.0])
+        assert one.step(0.01, 0.01) == DISCARD
+        assert "loop 'drive' is off by 1.5" in one.messages[-1][2]
+        other_values = [k for k, reference in enumerate(every) if reference != drive]
+        now = one.getReal(every)
+        assert [now[k] for k in other_values] == [shown[k] for k in other_values]
+        one.setFMUstate(state)
+        for instance in (one, other):
+            assert instance.status("setReal", [length], [1.3]) == OK
+            assert instance.step(0.01, 0.01) == OK
+        assert one.getReal(every) == other.getReal(every)
 
 
 def test_inputs_are_held_or_extrapolated(folder, pendulum):
@@ -469,6 +571,43 @@ def test_directional_derivatives_near_limits(folder):
         for torque, expected in ((0.0, 1.0 / inertia), (0.999, 1.0 / inertia), (-0.999, 1.0 / inertia), (1.001, 0.0)):
             instance.setReal([0], [torque])
             assert instance.getDirectionalDerivative([1], [0], [1.0]) == [pytest.approx(expected, rel=1e-9)]
+
+
+# A rotor on a station: what moves the one by 1e6 rad/s² moves the other by 1e-8 rad/s².
+STATION = """
+liegeo: 1
+name: station
+gravity: [0, 0, 0]
+bodies:
+  station: {kind: rigid, mass: 400 t, inertia: [1e8, 1e8, 1e8]}
+  rotor: {kind: rigid, mass: 10 g, inertia: [1e-6, 1e-6, 1e-6]}
+joints:
+  turn: {kind: revolute, parent: world, child: station, axis: [0, 1, 0]}
+  axle: {kind: revolute, parent: station, child: rotor, axis: [0, 1, 0]}
+forces: {motor: {kind: actuator, joint: axle, limit: 5 N*m}}
+experiment: {end: 1 s, output: 1 ms, method: rkmk-4, step: 1 ms}
+fmu: {outputs: {axle.acceleration: , turn.acceleration: , axle.reaction.moment.y: , turn.reaction.moment.x: }}
+"""
+
+
+def test_outputs_of_very_different_sizes(folder):
+    """Each output is compared with itself: its dependencies, and its derivatives near the limit of a motor."""
+    unit = mechanism_unit(folder, "station", STATION)
+    described = fmpy.read_model_description(str(unit))
+    depends = {unknown.variable.name: {v.name for v in unknown.dependencies} for unknown in described.outputs}
+    names = ["axle.acceleration", "turn.acceleration", "axle.reaction.moment.y"]
+    assert all(depends[name] == {"motor.input"} for name in names)
+    assert depends["turn.reaction.moment.x"] == set()
+    report = fmu_export.validate(unit)
+    assert not report.problems
+    assert not any("did not depend" in note for note in report.notes)
+    with Unpacked(unit) as unpacked, Instance(unpacked) as instance:
+        outputs, (motor,) = instance.references(names), instance.references(["motor.input"])
+        instance.initialise(0.0, 1.0)
+        for value in (0.0, 4.9, 4.995, 4.9999):
+            instance.setReal([motor], [value])
+            found = instance.getDirectionalDerivative(outputs, [motor], [1.0])
+            np.testing.assert_allclose(found, [1e6, -1e-8, 1.0], rtol=1e-6)
 
 
 def test_directional_derivatives_while_initialising(pendulum):
@@ -1055,8 +1194,19 @@ def test_wrong_parameters_are_told(pendulum):
 
 def test_quaternions_that_are_none(arms):
     zero = {f"initial.b.quaternion.{c}": 0.0 for c in "wxyz"}
-    with pytest.raises(SimulationError, match="its quaternion is zero, which is no rotation"):
+    with pytest.raises(SimulationError, match=r"initial\.b\.quaternion is \[0\.0, .* of length 0, but a rotation"):
         fmu_export.run(arms, 0.1, interval=0.01, values=zero)
+
+
+@pytest.mark.parametrize("digits", [4, 8])
+def test_quaternions_of_few_digits(arms, digits):
+    exact, rounded = (
+        {"initial.b.quaternion.w": value, "initial.b.quaternion.y": value}
+        for value in (math.sqrt(0.5), round(math.sqrt(0.5), digits))
+    )
+    first, second = (fmu_export.run(arms, 0.1, interval=0.01, values=values) for values in (exact, rounded))
+    for name in first.dtype.names:
+        np.testing.assert_allclose(second[name], first[name], rtol=0, atol=1e-12)
 
 
 def test_quaternions_of_frames_do_not_jump(arms):
@@ -1153,11 +1303,49 @@ def test_other_sources_are_told(folder, monkeypatch):
             "is in N·m, which is not measured in 'kg'",
         ),
         (("bodies.right.mass:", "bodies.left.mass:"), "expected a number, with a unit or without"),
+        (
+            ("  mass: 2 kg", "  mass: 2 kg\n  integrator: {step: 5}"),
+            "called 'integrator.step': a parameter of the file and a setting of the integrator",
+        ),
+        (("  mass: 2 kg", "  mass: 2 kg\n  a: {angle: 20 deg}"), "called 'a.angle': an output and a parameter"),
     ],
 )
 def test_interfaces_that_cannot_be(folder, change, words):
     with pytest.raises(InputError, match=words.replace("(", r"\(")):
-        mechanism_unit(folder, "wrong", ARMS.replace(*change))
+        mechanism_unit(folder, "wrong", ARMS.replace(*change).replace("parameters: {mass: ,", 'parameters: {"*": ,'))
+
+
+def test_names_of_the_fmu_section(folder):
+    """The nearest counts: a name, a group, a wildcard, in whichever order.  Each unit is there once."""
+    section = """
+fmu:
+  inputs: {"*": , motor: {unit: N*m, description: of the motor}}
+  outputs: {"hinge.*": , hinge.angle: {unit: deg}, "ro*": , rod.bob.position: {unit: mm}, hinge.tau: {unit: N*m}}
+  parameters: {"*": , mass: {unit: g}}
+"""
+    unit = mechanism_unit(folder, "near", PENDULUM + section)
+    described = fmpy.read_model_description(str(unit), validate=True)
+    by_name = {variable.name: variable for variable in described.modelVariables}
+    assert by_name["hinge.angle"].unit == "deg"
+    assert by_name["hinge.speed"].unit == "rad/s"
+    assert by_name["motor.input"].description == "of the motor"
+    assert by_name["rod.bob.position.x"].unit == "mm"
+    assert by_name["rod.bob.velocity.x"].unit == "m/s"
+    assert (by_name["mass"].unit, by_name["mass"].start) == ("g", "2000.0")
+    names = [known.name for known in described.unitDefinitions]
+    assert len(names) == len(set(names))
+    assert "N.m" in names
+
+
+def test_numbers_of_bodies_with_dots_in_their_names(folder):
+    text = PENDULUM.replace("rod", "r.d").replace("mass: $(mass)", "mass: 2 kg")
+    section = 'fmu: {outputs: {hinge.angle: }, parameters: {"bodies.*.mass": , bodies.r.d.inertia: }}\n'
+    unit = mechanism_unit(folder, "dots", text + section)
+    start = {v.name: v.start for v in fmpy.read_model_description(str(unit)).modelVariables}
+    assert (start["bodies.r.d.mass"], start["bodies.r.d.inertia[0]"]) == ("2.0", "0.01")
+    heavy = lg.load(folder / "dots.yaml", set={"bodies.r.d.mass": 3.0}).simulate(t_end=0.1)
+    table = fmu_export.run(unit, 0.1, values={"bodies.r.d.mass": 3.0})
+    np.testing.assert_allclose(table["hinge.angle"][-1], heavy["hinge.angle"][-1], rtol=0, atol=1e-12)
 
 
 def test_wrong_arguments(folder, pendulum):
