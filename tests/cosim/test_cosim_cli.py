@@ -11,8 +11,9 @@ import test_cli
 from fmu.units import PENDULUM, mechanism_unit
 
 import fmu_export
-from fmu_export.cosim import load_system
+from fmu_export.cosim import System, Unit, load_system, master
 from liegeo import cli, read_table
+from liegeo.results import read_units
 
 built = cosim_fixtures.built
 folder = cosim_fixtures.folder
@@ -115,11 +116,14 @@ def test_warnings_of_units_are_shown(liegeo, folder):
         (("--iterations", "-1"), "iterations is -1, expected how often a step is repeated"),
         (("--tolerance", "0"), "tolerance is 0, must be > 0"),
         (("--save", "loop.zip"), "'loop.zip' ends in '.zip', expected one of .yaml, .yml, .ssp"),
+        (("-o", "nix/run.csv"), "--to: cannot write nix/run.csv: there is no folder nix. Create it first."),
+        (("-c", "nix", "--plot", "p.png"), "--column: no column matches 'nix'. There are: plant.x, plant.v, "),
         (("-o", "run.xls"), "--to: run.xls ends in '.xls', expected one of .csv, .npz, .parquet"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_runs(liegeo, loop, tmp_path, typed, said):
+def test_what_cannot_be_is_told_before_anything_runs(liegeo, loop, tmp_path, monkeypatch, typed, said):
     before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(master.Master, "run", lambda *_, **__: pytest.fail("it runs"))
     code, out, err = liegeo("cosim", "system.yaml", *typed)
     assert (code, out) == (1, "")
     assert err.startswith("Error: ")
@@ -144,6 +148,28 @@ def test_values_of_one_unit_are_in_its_units(liegeo, tmp_path):
     (tmp_path / "alone.yaml").write_text("cosim: 1\nunits: {swing: {fmu: swing.fmu}}\n")
     assert liegeo("cosim", "alone.yaml")[1].startswith("alone: 201 points to t = 2 s, ")
     assert "is no input of the unit" in liegeo("fmu", "run", "swing.fmu", "--input", "moter.input=1")[2]
+
+
+def test_units_of_columns_are_in_every_kind_of_file(liegeo, tmp_path):
+    """Degrees read back as degrees; a unit that the name says already does not stand in CSV."""
+    outputs = "{hinge.angle: {unit: deg}, hinge.speed: {unit: deg/s}, hinge.acceleration: }"
+    mechanism_unit(tmp_path, "swing", PENDULUM + f"fmu: {{outputs: {outputs}}}\n")
+    expected = {"time": "s", "hinge.angle": "deg", "hinge.speed": "deg/s"}
+    for file in ("r.csv", "r.npz", "r.parquet"):
+        assert liegeo("fmu", "run", "swing.fmu", "--end", "0.02", "-o", file)[0] == 0
+        found = read_units(tmp_path / file)
+        assert {name: found[name] for name in expected} == expected
+    first = (tmp_path / "r.csv").read_text().splitlines()[0]
+    assert first == "time,hinge.angle [deg],hinge.speed [deg/s],hinge.acceleration"
+    result = System({"a": Unit(tmp_path / "swing.fmu")}).simulate(0.02)
+    assert read_units(result.to_csv(tmp_path / "c.csv"))["a.hinge.angle"] == "deg"
+
+
+def test_no_unit_runs_without_a_folder_for_its_results(liegeo, tmp_path, monkeypatch):
+    mechanism_unit(tmp_path, "swing")
+    monkeypatch.setattr(fmu_export, "run", lambda *_, **__: pytest.fail("it runs"))
+    code, _, err = liegeo("fmu", "run", "swing.fmu", "-o", "nix/run.csv")
+    assert (code, err) == (1, "Error: --to: cannot write nix/run.csv: there is no folder nix. Create it first.\n")
 
 
 def test_what_there_is_is_kept_where_a_unit_fails(liegeo, tmp_path):
