@@ -23,7 +23,7 @@ import shutil
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.machine import METHODS, Machine
 from fmu_export.sources import sources, sources_digest
-from fmu_export.variables import INPUT, OUTPUT, Settings, exposed, motion_inputs, variables
+from fmu_export.variables import FILE, INPUT, OUTPUT, Settings, Variable, exposed, motion_inputs, variables
 from liegeo._version import __version__
 from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
@@ -232,7 +232,7 @@ def _content(
     resources, paths = _resources(given, folder)
     mechanism = load(folder / "model.yaml")
     settings = settings_of(mechanism, step, method)
-    listed = variables(mechanism, settings, paths)
+    listed = [_measured(variable, mechanism) for variable in variables(mechanism, settings, paths)]
     model, experiment = mechanism.compile(), mechanism.experiment
     machine = Machine(
         mechanism,
@@ -299,32 +299,29 @@ def _content(
     return out
 
 
+def _measured(variable: Variable, mechanism: Mechanism) -> Variable:
+    """A parameter that the file has as a plain number is in the unit of the key that takes it."""
+    if variable.role != FILE or variable.unit:
+        return variable
+    return replace(variable, unit=mechanism.declared[variable.key[0]].taken_as)
+
+
 def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     """The model file and the files that it names, in a folder and as bytes; and what `exposed` says."""
     paths: dict[str, str] = {}
     if given.document is not None:
         document, paths = exposed(given)
         home = given.path.parent if given.path is not None else Path()
-        for name in _with_siblings(home, files_of(document)):
+        # what the document calls a file, and what readers opened: nothing else that lies beside it
+        for name in dict.fromkeys([*map(Path, files_of(document)), *given.opened]):
+            if not (home / name).is_file():
+                continue
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(home / name, folder / name)
         given = replace(given, document=document)
     (folder / "model.yaml").write_text(written(given), encoding="utf-8")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}, paths
-
-
-def _with_siblings(home: Path, names: Iterable[str]) -> list[Path]:
-    """The files that a document names, and those beside them that begin alike.
-
-    Programs write a model into several files (link.inp, link_STIF1.mtx), and readers find the others by themselves.
-    """
-    found: dict[Path, None] = {}
-    for name in names:
-        given = Path(name)
-        beside = sorted(path for path in (home / given).parent.glob(f"{given.stem}*") if path.is_file())
-        found.update({path.relative_to(home): None for path in beside})
-    return list(found)
 
 
 def _interval(mechanism: Mechanism, settings: Settings, interval: float | None) -> float:

@@ -91,6 +91,8 @@ class Mechanism:
     path: Path | None = None
     # Of a file: its document as plain data, with overrides in place, and how to build it anew.
     document: Mapping[str, Any] | None = field(default=None)
+    # Files in its folder that readers found by themselves: link_STIF1.mtx beside link.inp.
+    opened: tuple[Path, ...] = ()
     _rebuild: Any = field(default=None)
 
     def __post_init__(self) -> None:

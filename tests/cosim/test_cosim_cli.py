@@ -165,6 +165,28 @@ def test_units_of_columns_are_in_every_kind_of_file(liegeo, tmp_path):
     assert read_units(result.to_csv(tmp_path / "c.csv"))["a.hinge.angle"] == "deg"
 
 
+def test_parameters_keep_the_radian_and_take_the_units_of_their_keys(liegeo, tmp_path):
+    """What mixes up turns and radians is refused; a mass that the file has as a plain number takes grams."""
+    text = PENDULUM.replace("30 deg", "$(ang)").replace("0.1 N*m*s/rad", "0.1")
+    text = text.replace("com: [0, 0,", "com: [0, $(side),").replace(
+        "parameters:\n",
+        "parameters:\n  ang: 30 deg\n  w: 10 rad/s\n  k: 3 N*m/rad\n  f: 5 Hz\n  v: $(w * length)\n  side: 0\n",
+    )
+    asked = "{ang: , w: , k: , f: , v: , side: , bodies.rod.inertia: , joints.hinge.damping: , experiment.step: }"
+    unit = mechanism_unit(tmp_path, "swing", text + f"fmu: {{parameters: {asked}}}\n")
+    found = {name: unit for name, unit, *_ in fmu_export.info(unit).variables["parameter"]}
+    expected = {"ang": "rad", "w": "rad/s", "k": "N.m/rad", "f": "Hz", "v": "m/s", "side": "m"}
+    expected |= {"bodies.rod.inertia[0]": "kg.m2", "joints.hinge.damping": "N.m.s/rad", "experiment.step": "s"}
+    assert {name: found[name] for name in expected} == expected
+    run = "fmu", "run", "swing.fmu", "--end", "0.02", "-o", "r.csv", "--set"
+    for wrong in ("w=5 Hz", "f=5 rad/s"):
+        code, _, err = liegeo(*run, wrong)
+        assert (code, "mixes up turns and radians" in err) == (1, True)
+    assert liegeo(*run, "bodies.rod.inertia[0]=150 kg*cm^2")[0] == 0
+    assert liegeo(*run, "ang=90 deg")[0] == 0
+    assert read_table(tmp_path / "r.csv")["hinge.angle"][0] == pytest.approx(np.pi / 2)
+
+
 def test_no_unit_runs_without_a_folder_for_its_results(liegeo, tmp_path, monkeypatch):
     mechanism_unit(tmp_path, "swing")
     monkeypatch.setattr(fmu_export, "run", lambda *_, **__: pytest.fail("it runs"))

@@ -199,6 +199,44 @@ def test_parameters_rebuild_the_model(folder, arms):
     np.testing.assert_allclose(table["a.angle"], np.degrees(expected["a.angle"]), rtol=0, atol=1e-9)
 
 
+def test_a_unit_holds_what_the_model_reads_and_nothing_else(tmp_path):
+    """Not itself, nor results beside it, whatever they are called; built again it is the same."""
+    text = PENDULUM.replace("2 s, output", "2 s, inputs: {motor: {file: 'pendulum[1].csv', value: u}}, output")
+    (tmp_path / "pendulum[1].csv").write_text("time,u\n0,0\n2,1\n")
+    for name in ("pendulum.csv", "pendulum1.csv", "pendulum[1].npz", "pendulum[1].fmu"):
+        (tmp_path / name).write_bytes(b"a result" * 1000)
+    file = pendulum_file(tmp_path, text=text)
+    units = [fmu_export.build(file, tmp_path / "pendulum[1].fmu").read_bytes() for _ in range(2)]
+    assert units[0] == units[1]
+    with zipfile.ZipFile(tmp_path / "pendulum[1].fmu") as archive:
+        inside = [name for name in archive.namelist() if "pendulum" in name and not name.startswith("binaries/")]
+    assert inside == ["resources/pendulum[1].csv"]
+
+
+def test_a_unit_holds_the_files_that_readers_find(tmp_path):
+    """CalculiX writes matrices beside its deck; a deck may include another one, of whatever name."""
+    for file in (HERE.parent / "flex/data/calculix").glob("short*"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "short.inp").rename(tmp_path / "mesh.txt")
+    (tmp_path / "short.inp").write_text("*INCLUDE, INPUT=mesh.txt\n")
+    (tmp_path / "short.csv").write_text("a result")
+    text = """
+liegeo: 1
+bodies: {link: {kind: fe, file: short.inp, modes: {method: free-interface, count: 1}}}
+joints: {free: {kind: free, parent: world, child: link}}
+experiment: {end: 1 ms, method: rkmk-4, step: 0.1 ms}
+"""
+    (tmp_path / "link.yaml").write_text(text)
+    found = {path.name for path in lg.load(tmp_path / "link.yaml").opened}
+    beside = {f"short{end}" for end in (".inp", ".sti", ".mas", ".dof", "_mesh.inc")}
+    assert {name.removesuffix(".gz") for name in found} == {"mesh.txt", *beside}
+    unit = fmu_export.build(tmp_path / "link.yaml", tmp_path / "short.fmu")
+    with zipfile.ZipFile(unit) as archive:
+        names = {name.removeprefix("resources/") for name in archive.namelist()}
+    assert found < names
+    assert not names & {"short.csv", "short.fmu"}
+
+
 def test_numbers_of_the_file_as_parameters(folder, arms):
     text = ARMS.replace("300 g", "0.7").replace("com: [0, 0.1, -1]", "com: [0, 0.1, -1.5]")
     expected = lg.load(pendulum_file(folder, "heavier", text)).simulate(t_end=0.3, output=0.01, inputs={"c": 1.0})
