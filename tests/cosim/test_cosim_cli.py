@@ -187,6 +187,27 @@ def test_parameters_keep_the_radian_and_take_the_units_of_their_keys(liegeo, tmp
     assert read_table(tmp_path / "r.csv")["hinge.angle"][0] == pytest.approx(np.pi / 2)
 
 
+def test_a_run_begins_where_its_units_do(liegeo, tmp_path):
+    """As `fmu run` does; units that begin at different times leave it to the file."""
+    text = PENDULUM.replace("end: 2 s", "start: 2 s, end: 2.1 s")
+    mechanism_unit(tmp_path, "late", text)
+    mechanism_unit(tmp_path, "early", PENDULUM)
+    (tmp_path / "one.yaml").write_text("cosim: 1\nunits: {a: {fmu: late.fmu}, b: {fmu: late.fmu}}\n")
+    assert liegeo("cosim", "one.yaml")[0] == 0
+    assert liegeo("fmu", "run", "late.fmu")[0] == 0
+    times = read_table(tmp_path / "one.csv")["time"]
+    np.testing.assert_allclose(times, read_table(tmp_path / "late.csv")["time"], rtol=1e-12)
+    assert (times[0], times[-1], len(times)) == (2.0, 2.1, 11)
+    both = "cosim: 1\nunits: {a: {fmu: late.fmu}, b: {fmu: early.fmu}}\nexperiment: {step: 10 ms}\n"
+    (tmp_path / "two.yaml").write_text(both)
+    code, _, err = liegeo("cosim", "two.yaml")
+    assert code == 1
+    assert "is not given, and the units begin at different times: a at 2 s, b at 0 s; give one." in err
+    (tmp_path / "two.yaml").write_text(both.replace("{step", "{start: 2 s, end: 2.05 s, step"))
+    assert liegeo("cosim", "two.yaml")[0] == 0
+    assert read_table(tmp_path / "two.csv")["time"][0] == 2.0
+
+
 def test_no_unit_runs_without_a_folder_for_its_results(liegeo, tmp_path, monkeypatch):
     mechanism_unit(tmp_path, "swing")
     monkeypatch.setattr(fmu_export, "run", lambda *_, **__: pytest.fail("it runs"))
