@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.machine import METHODS, Machine
@@ -152,9 +153,9 @@ def build(
     system: Mechanism | Tree | Model | str | os.PathLike[str],
     file: str | os.PathLike[str] | None = None,
     *,
-    step: float | None = None,
+    step: Seconds | None = None,
     method: str | None = None,
-    interval: float | None = None,
+    interval: Seconds | None = None,
     bundle: bool = True,
     set: Mapping[str, Any] | None = None,  # noqa: A002
 ) -> Path:
@@ -167,6 +168,8 @@ def build(
       experiment's output.
     - `bundle`: put liegeo's own sources into the unit, so that the target needs only what liegeo needs.
     - `set`: other values of parameters, as in `liegeo.load`.
+
+    Times are in seconds, or text with a unit: "1 ms".
     """
     given = _mechanism(system, set)
     path = Path(f"{_identifier(given)}.fmu" if file is None else file)
@@ -174,11 +177,12 @@ def build(
         raise InputError(f"build: '{path}' ends in '{path.suffix}', expected .fmu.")
     if not path.parent.is_dir():
         raise InputError(f"build: the folder of '{path}' is not there; make it first.")
-    for name, value in (("step", step), ("interval", interval)):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
+    longest, usual = seconds("build: step", step), seconds("build: interval", interval)
+    for name, value in (("step", longest), ("interval", usual)):
+        if value is not None and not value > 0.0:
             raise InputError(f"build: {name} is {value!r}, must be > 0.")
     with tempfile.TemporaryDirectory(prefix="liegeo_unit_") as folder:
-        content = _content(given, Path(folder), step, method, interval, bundle)
+        content = _content(given, Path(folder), longest, method, usual, bundle)
     _write(path, content)
     return path
 
