@@ -159,6 +159,10 @@ class Parameters:
                 f"is {show(given)}, {units.named(value.powers)}, but the file has {show(declared.value)}.",
             )
             return None
+        if value.kind and default.kind and value.kind != default.kind:
+            said = f"is {show(given)}, but the file has {show(declared.value)}, which mixes up turns and radians."
+            self.report(("set", name), said)
+            return None
         return value
 
     def _read(self, given: Any, path: Path_) -> Quantity | None:
