@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fmu_export import arguments
+from fmu_export.arguments import Seconds
+from fmu_export.cosim.description import Variable, read_description
 from fmu_export.host import OK, WARNING, Instance, Unpacked
 from liegeo.errors import InputError, SimulationError
 from liegeo.model.checks import suggest
@@ -109,10 +112,10 @@ def _float(experiment: Any, name: str) -> float | None:
 
 def run(
     file: str | os.PathLike[str],
-    t_end: float | None = None,
+    t_end: Seconds | None = None,
     *,
-    start: float | None = None,
-    interval: float | None = None,
+    start: Seconds | None = None,
+    interval: Seconds | None = None,
     values: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = ("*",),
@@ -126,22 +129,27 @@ def run(
       evaluated where a communication step begins.
     - `outputs`: names or wildcards.
 
+    Times are in seconds, other numbers in the unit of their variable; text may have a unit, "20 ms".
+
     A step that fails, or an input that is not taken, ends it with a SimulationError, whose `result` is what there is so
     far.
     """
     with Unpacked(file) as unpacked, Instance(unpacked) as unit:
         experiment = unpacked.description.defaultExperiment
-        begin = _float(experiment, "startTime") or 0.0 if start is None else float(start)
+        begin = _chosen("start", start, _float(experiment, "startTime") or 0.0)
         end = _chosen("t_end", t_end, _float(experiment, "stopTime"))
         step = _chosen("interval", interval, _float(experiment, "stepSize"))
-        if not (np.isfinite(end) and end >= begin) or not step > 0.0:
+        if not (end >= begin and step > 0.0):
             raise InputError(f"run: from {begin:g} to {end:g} s in steps of {step:g} s; expected rising times.")
         shown = _shown(unit, outputs)
-        driven = {name: _signal(unit, name, given) for name, given in (inputs or {}).items()}
-        for name in values or {}:
+        variables = read_description(file).variables
+        driven = {name: _signal(unit, name, given, variables) for name, given in (inputs or {}).items()}
+        first: dict[str, Any] = {}
+        for name, given in (values or {}).items():
             _known(unit, name, ("parameter", "input"))
-        first = {name: signal(begin) for name, signal in driven.items()}
-        unit.initialise(begin, end, {**(values or {}), **first})
+            first[name] = arguments.value(f"run: {name}", variables[name], given)
+        first |= {name: signal(begin) for name, signal in driven.items()}
+        unit.initialise(begin, end, first)
         # the last step is shorter where they do not end together; round-off is no step
         n = max(1, math.ceil((end - begin) / step - 1e-6)) if end > begin else 0
         into, refs = unit.references(driven), unit.references(shown)
@@ -163,10 +171,11 @@ def run(
         return table
 
 
-def _chosen(name: str, given: float | None, usual: float | None) -> float:
-    if given is None and usual is None:
+def _chosen(name: str, given: Seconds | None, usual: float | None) -> float:
+    found = arguments.seconds(f"run: {name}", usual if given is None else given)
+    if found is None:
         raise InputError(f"run: the unit has no default {name}; give {name}=… in seconds.")
-    return float(usual if given is None else given)  # type: ignore[arg-type]
+    return found
 
 
 def _shown(unit: Instance, patterns: Sequence[str]) -> list[str]:
@@ -186,14 +195,26 @@ def _known(unit: Instance, name: str, causalities: Sequence[str]) -> None:
         raise InputError(f"run: '{name}' is no {' or '.join(causalities)} of the unit.{suggest(name, known)}")
 
 
-def _signal(unit: Instance, name: str, given: Any) -> Any:
+def _signal(unit: Instance, name: str, given: Any, variables: Mapping[str, Variable]) -> Any:
     _known(unit, name, ("input",))
     if callable(given):
         return lambda t: float(given(t))
     if isinstance(given, tuple) and len(given) == 2:
-        times, numbers = (np.asarray(part, dtype=np.float64) for part in given)
+        try:
+            times, numbers = (np.asarray(part, dtype=np.float64) for part in given)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"run: input '{name}' has times or values that are no numbers: {error}.") from None
+        if times.ndim != 1 or times.shape != numbers.shape or not len(times):
+            said = f"times of shape {times.shape} and values of shape {numbers.shape}"
+            raise InputError(f"run: input '{name}' has {said}, expected one value a time.")
+        if not (np.isfinite(times).all() and np.isfinite(numbers).all()):
+            raise InputError(f"run: input '{name}' has times or values that are not finite.")
+        falls = np.flatnonzero(np.diff(times) < 0.0)
+        if len(falls):
+            before, after = times[falls[0] : falls[0] + 2]
+            raise InputError(f"run: input '{name}' has the time {after:g} s after {before:g} s, expected rising times.")
         return lambda t: float(np.interp(t, times, numbers))
-    value = float(given)
+    value = arguments.value(f"run: input '{name}'", variables[name], given)
     return lambda t: value
 
 

@@ -23,17 +23,19 @@ import shutil
 import tempfile
 import uuid
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.machine import METHODS, Machine
 from fmu_export.sources import sources, sources_digest
-from fmu_export.variables import INPUT, OUTPUT, Settings, exposed, motion_inputs, variables
+from fmu_export.variables import FILE, INPUT, OUTPUT, Settings, Variable, exposed, motion_inputs, variables
 from liegeo._version import __version__
 from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
@@ -151,9 +153,9 @@ def build(
     system: Mechanism | Tree | Model | str | os.PathLike[str],
     file: str | os.PathLike[str] | None = None,
     *,
-    step: float | None = None,
+    step: Seconds | None = None,
     method: str | None = None,
-    interval: float | None = None,
+    interval: Seconds | None = None,
     bundle: bool = True,
     set: Mapping[str, Any] | None = None,  # noqa: A002
 ) -> Path:
@@ -166,6 +168,8 @@ def build(
       experiment's output.
     - `bundle`: put liegeo's own sources into the unit, so that the target needs only what liegeo needs.
     - `set`: other values of parameters, as in `liegeo.load`.
+
+    Times are in seconds, or text with a unit: "1 ms".
     """
     given = _mechanism(system, set)
     path = Path(f"{_identifier(given)}.fmu" if file is None else file)
@@ -173,11 +177,12 @@ def build(
         raise InputError(f"build: '{path}' ends in '{path.suffix}', expected .fmu.")
     if not path.parent.is_dir():
         raise InputError(f"build: the folder of '{path}' is not there; make it first.")
-    for name, value in (("step", step), ("interval", interval)):
-        if value is not None and not (np.isfinite(value) and value > 0.0):
+    longest, usual = seconds("build: step", step), seconds("build: interval", interval)
+    for name, value in (("step", longest), ("interval", usual)):
+        if value is not None and not value > 0.0:
             raise InputError(f"build: {name} is {value!r}, must be > 0.")
     with tempfile.TemporaryDirectory(prefix="liegeo_unit_") as folder:
-        content = _content(given, Path(folder), step, method, interval, bundle)
+        content = _content(given, Path(folder), longest, method, usual, bundle)
     _write(path, content)
     return path
 
@@ -231,7 +236,7 @@ def _content(
     resources, paths = _resources(given, folder)
     mechanism = load(folder / "model.yaml")
     settings = settings_of(mechanism, step, method)
-    listed = variables(mechanism, settings, paths)
+    listed = [_measured(variable, mechanism) for variable in variables(mechanism, settings, paths)]
     model, experiment = mechanism.compile(), mechanism.experiment
     machine = Machine(
         mechanism,
@@ -298,6 +303,13 @@ def _content(
     return out
 
 
+def _measured(variable: Variable, mechanism: Mechanism) -> Variable:
+    """A parameter that the file has as a plain number is in the unit of the key that takes it."""
+    if variable.role != FILE or variable.unit:
+        return variable
+    return replace(variable, unit=mechanism.declared[variable.key[0]].taken_as)
+
+
 def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:
     """The model file and the files that it names, in a folder and as bytes; and what `exposed` says."""
     # only a document that is the file's own has its parameters
@@ -305,25 +317,14 @@ def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[s
     declared = given.declared if "parameters" in now else {}
     document, paths = exposed(now, declared, given.fmu.parameters)
     home = given.path.parent if given.path is not None else Path()
-    for name in _with_siblings(home, files_of(document)):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(home / name, folder / name)
+    # what the document calls a file, and what readers opened: nothing else that lies beside it
+    for name in dict.fromkeys([*map(Path, files_of(document)), *given.opened]):
+        if (home / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(home / name, folder / name)
     (folder / "model.yaml").write_text(as_text(document), encoding="utf-8")
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}, paths
-
-
-def _with_siblings(home: Path, names: Iterable[str]) -> list[Path]:
-    """The files that a document names, and those beside them that begin alike.
-
-    Programs write a model into several files (link.inp, link_STIF1.mtx), and readers find the others by themselves.
-    """
-    found: dict[Path, None] = {}
-    for name in names:
-        given = Path(name)
-        beside = sorted(path for path in (home / given).parent.glob(f"{given.stem}*") if path.is_file())
-        found.update({path.relative_to(home): None for path in beside})
-    return list(found)
 
 
 def _interval(mechanism: Mechanism, settings: Settings, interval: float | None) -> float:

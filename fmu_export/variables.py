@@ -149,7 +149,7 @@ def variables(mechanism: Mechanism, settings: Settings, paths: Mapping[str, str]
             raise InputError(
                 f"fmu: two variables would be called '{variable.name}': {_KINDS[other.role]} and "
                 f"{_KINDS[variable.role]}.\n"
-                "  Give one of them another name in the model file, or name in its fmu section what the unit shall have."
+                "  Give one of them another name in the model file, or say in its fmu section what the unit shall have."
             )
     return list(unique.values())
 

@@ -677,7 +677,8 @@ def fmu_run(
     from liegeo.results.tables import write_table
 
     target = _table_file(to, unit)
-    variables = read_description(unit).variables if unit.is_file() else {}
+    described = read_description(unit) if unit.is_file() else None
+    variables = described.variables if described is not None else {}
     why = ""
     try:
         table = fmu_export.run(
@@ -692,19 +693,16 @@ def fmu_run(
         if error.result is None:
             raise
         table, why = error.result, str(error)
-    _Output(quiet).wrote(write_table(target, table))
+    units = {"time": "s"} | {name: variables[name].unit for name in table.dtype.names if name in variables}
+    _Output(quiet).wrote(write_table(target, table, units, described.model_name if described is not None else ""))
     if why:
         typer.secho(f"Error: {why}", fg="red", err=True)
         raise typer.Exit(ENDED_EARLY)
 
 
 def _table_file(to: Path | None, source: Path) -> Path:
-    """Where a table goes; of a kind that can be written, so that no run is lost."""
-    from liegeo.results.tables import suffix_of
-
-    target = to if to is not None else Path(source.with_suffix(".csv").name)
-    suffix_of("--to", target)
-    return target
+    """Where a table goes: into the working folder, by the name of the source, if nobody says."""
+    return _target("--to", to if to is not None else Path(source.with_suffix(".csv").name), _TABLES, source)
 
 
 def _typed(option: str, given: list[str] | None, variables: Mapping[str, Any]) -> dict[str, Any]:
@@ -781,6 +779,7 @@ def cosim(
     import dataclasses
 
     from fmu_export.cosim import load_system, save_system
+    from fmu_export.cosim.results import matching
     from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 
@@ -788,6 +787,8 @@ def cosim(
     if plot_ is not None:
         _target("--plot", plot_, _PICTURES)
     made = load_system(system)
+    # names that lead nowhere are said now, not after the run
+    matching("--column", names or (), list(made.recorded()))
     start = _typed("--set", given, made.variables)
     asked = {"algorithm": algorithm, "extrapolation": extrapolation, "iterations": iterations, "tolerance": tolerance}
     options = {key: value for key, value in asked.items() if value is not None}

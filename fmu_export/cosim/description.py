@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -58,6 +59,7 @@ class Description:
     saves_state: bool
     only_once: bool
     step: float | None
+    start: float | None
     stop: float | None
 
 
@@ -106,6 +108,7 @@ def _read(path: Path, modified: int, size: int) -> Description:
         saves_state=bool(flags.canGetAndSetFMUstate),
         only_once=bool(flags.canBeInstantiatedOnlyOncePerProcess),
         step=_positive(experiment, "stepSize"),
+        start=_finite(experiment, "startTime"),
         stop=_positive(experiment, "stopTime"),
     )
 
@@ -116,9 +119,14 @@ def _line(error: Exception) -> str:
 
 
 def _positive(experiment: Any, key: str) -> float | None:
+    value = _finite(experiment, key)
+    return value if value is not None and value > 0.0 else None
+
+
+def _finite(experiment: Any, key: str) -> float | None:
     text = getattr(experiment, key, None)
-    value = float(text) if text is not None else 0.0
-    return value if value > 0.0 else None
+    value = float(text) if text is not None else math.nan
+    return value if math.isfinite(value) else None
 
 
 def _variable(found: Any, measures: Mapping[str, Measure]) -> Variable:

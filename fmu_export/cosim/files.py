@@ -6,6 +6,7 @@ folder of the file only.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from fmu_export.cosim.description import Description, read_description
 from fmu_export.cosim.quantities import Linear
 from fmu_export.cosim.system import (
     ALGORITHMS,
@@ -206,7 +208,7 @@ class _Reader:
         outputs = [
             self.text(entry, ("outputs", k)) for k, entry in enumerate(self.listed(data.get("outputs"), ("outputs",)))
         ]
-        experiment = self.experiment(data.get("experiment"))
+        experiment = self.with_times(self.experiment(data.get("experiment")), data.get("experiment"), units)
         made = None
         try:
             made = System(
@@ -223,9 +225,6 @@ class _Reader:
         if self.problems or made is None:
             found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
             raise ModelFileError(found)
-        stops = [found.stop for found in made.descriptions.values() if found.stop is not None]
-        if stops and "end" not in (data.get("experiment") or {}) and max(stops) > experiment.start:
-            return made.changed(experiment=replace(experiment, end=max(stops)))
         return made
 
     def _event_place(self, place: Place) -> Place:
@@ -329,6 +328,25 @@ class _Reader:
                 when = self.take(here, partial(read_number, entry, [TIME]))
                 instants += [when] if when is not None else []
         return Experiment(**out, instants=tuple(instants), crossings=tuple(crossings))
+
+    def with_times(self, experiment: Experiment, given: Any, units: Mapping[str, Unit]) -> Experiment:
+        """With what the file leaves out from the experiments of the units: where they begin, where the last ends."""
+        said = given if isinstance(given, dict) else {}
+        found: dict[str, Description] = {}
+        for name, unit in units.items():
+            # what cannot be read is told by the system
+            with contextlib.suppress(InputError, OSError):
+                found[name] = read_description(self.path.parent / unit.fmu)
+        starts = {name: unit.start for name, unit in found.items() if unit.start is not None}
+        if "start" not in said and len(set(starts.values())) > 1:
+            told = ", ".join(f"{name} at {start:g} s" for name, start in starts.items())
+            self.say(("experiment", "start"), f"is not given, and the units begin at different times: {told}; give one")
+        elif "start" not in said and starts:
+            experiment = replace(experiment, start=next(iter(starts.values())))
+        stops = [unit.stop for unit in found.values() if unit.stop is not None]
+        if "end" not in said and stops and max(stops) > experiment.start:
+            experiment = replace(experiment, end=max(stops))
+        return experiment
 
     def crossing(self, entry: Mapping[str, Any], place: Place) -> Crossing | None:
         from liegeo.io.fields import show

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +49,20 @@ class CosimInfo:
     finished: bool = True
     message: str = ""
     events: tuple[Event, ...] = ()
+
+
+def matching(who: str, patterns: Iterable[str], columns: Sequence[str]) -> list[str]:
+    """The columns that names, or patterns with * and ?, stand for, each once; `who` asks, for the message."""
+    from fmu_export.cosim.system import closest
+    from liegeo.results.names import matches
+
+    chosen: dict[str, None] = {}
+    for pattern in patterns:
+        found = matches(pattern, columns)
+        if not found:
+            raise InputError(f"{who}: no column matches '{pattern}'.{closest(pattern, columns)}")
+        chosen.update(dict.fromkeys(found))
+    return list(chosen)
 
 
 class CosimResult:
@@ -118,7 +132,7 @@ class CosimResult:
     def to_csv(self, file: FilePath) -> Path:
         from liegeo.results.tables import write_csv
 
-        return write_csv(file, self.table)
+        return write_csv(file, self.table, self.units)
 
     def to_npz(self, file: FilePath) -> Path:
         from liegeo.results.tables import write_npz
@@ -135,17 +149,9 @@ class CosimResult:
 
     def plot(self, *names: str, file: FilePath | None = None, title: str | None = None) -> Figure:
         """Columns over time: names, or patterns with * and ?; one axis a kind of quantity."""
-        from fmu_export.cosim.system import closest
-        from liegeo.results.names import matches
         from liegeo.results.plots import Curve, draw
 
-        columns = [name for name in self.names if name != "time"]
-        chosen: dict[str, None] = {}
-        for pattern in names or ("*",):
-            found = matches(pattern, columns)
-            if not found:
-                raise InputError(f"plot: no column matches '{pattern}'.{closest(pattern, columns)}")
-            chosen.update(dict.fromkeys(found))
+        chosen = matching("plot", names or ("*",), [name for name in self.names if name != "time"])
         curves = [Curve(name, self._kind(name), self.units[name], self.t, self.table[name]) for name in chosen]
         return draw(curves, file=file, title=title)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -71,6 +72,8 @@ class _Builder:
     path: Path
     override: Mapping[str, Any]
     problems: list[Problem] = field(default_factory=list)
+    # files that readers of finite elements opened
+    opened: list[Path] = field(default_factory=list)
 
     # ---- what is wrong
 
@@ -147,11 +150,13 @@ class _Builder:
             "experiment": experiment,
             "fmu": interface,
         }
+        root = self.path.parent.resolve()
         made = Mechanism(
             **given,
-            declared=declared,
+            declared=parameters.with_uses(declared),
             path=self.path,
             document=overrides.with_parameters(data, own, declared),
+            opened=tuple(dict.fromkeys(Path(os.path.relpath(file, root)) for file in self.opened)),
             _rebuild=self._rebuild,
             _given=given,
         )
@@ -192,6 +197,7 @@ class _Builder:
             _Lenient(sections, self._named("sections"), flex.circle(1.0)),
             self.path.parent,
             file,
+            self.opened,
         )
         made = self._each("bodies", lambda name, given: self._bodies(name, given, shelf))
         bodies: list[Body | FlexibleBody] = []

@@ -184,7 +184,7 @@ def _value(tree: Any, lookup: Callable[[str], Quantity | None]) -> Quantity:
         if not tree[2]:
             return Quantity(float(tree[1]) if re.search(r"[.eE]", tree[1]) else int(tree[1]))
         factor, powers, kind = units.unit(tree[2])
-        return Quantity(units.scaled(tree[1], factor), powers, kind=kind)
+        return Quantity(units.scaled(tree[1], factor), powers, kind=kind, radians=units.radians(tree[2]))
     if head == "name":
         return _named(tree[1], lookup)
     if head == "negative":
@@ -204,7 +204,7 @@ def _named(name: str, lookup: Callable[[str], Quantity | None]) -> Quantity:
         return Quantity(math.pi, NONE)
     if name in units.BARE:
         factor, powers, kind = units.unit(name)
-        return Quantity(factor, powers, kind=kind)
+        return Quantity(factor, powers, kind=kind, radians=units.radians(name))
     raise KeyError(name)
 
 
@@ -219,11 +219,10 @@ def _operate(by: str, a: Quantity, b: Quantity) -> Quantity:
     powers = None
     if a.powers is not None or b.powers is not None:
         powers = tuple(p + sign * q for p, q in zip(a.powers or NONE, b.powers or NONE, strict=True))
-    if by == "*":
-        return Quantity(a.value * b.value, powers, unknown, loose=loose)
-    if b.value == 0:
+    if by == "/" and b.value == 0:
         raise InputError("divides by zero")
-    return Quantity(a.value / b.value, powers, unknown, loose=loose)
+    value = a.value * b.value if by == "*" else a.value / b.value
+    return Quantity(value, powers, unknown, loose=loose, radians=a.radians + sign * b.radians)
 
 
 def _same(a: Quantity, b: Quantity, what: str) -> Quantity:
@@ -232,7 +231,7 @@ def _same(a: Quantity, b: Quantity, what: str) -> Quantity:
         raise InputError(f"{what} {_said(a)} and {_said(b)}")
     # of two, the one that says more
     said = b if a.powers is None or a.open or (a.loose and b.powers is not None and not b.open) else a
-    return Quantity(0, said.powers, a.open and b.open, loose=said.loose)
+    return Quantity(0, said.powers, a.open and b.open, loose=said.loose, radians=a.radians or b.radians)
 
 
 def _said(a: Quantity) -> str:
@@ -255,7 +254,7 @@ def _power(a: Quantity, b: Quantity) -> Quantity:
     powers = None if a.powers is None else tuple(p * n for p in a.powers)
     # whole numbers stay whole while they are small: without a bound they would grow without one
     base = a.value if abs(a.value) <= _SMALL else float(a.value)
-    return Quantity(base**n, powers, a.open, loose=a.loose)
+    return Quantity(base**n, powers, a.open, loose=a.loose, radians=n * a.radians)
 
 
 def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
@@ -274,7 +273,7 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
 def _sqrt(arguments: list[Quantity]) -> Quantity:
     (x,) = arguments
     powers = None if x.powers is None else tuple(p / 2 for p in x.powers)
-    return Quantity(math.sqrt(x.value), powers, x.open, loose=x.loose)
+    return Quantity(math.sqrt(x.value), powers, x.open, loose=x.loose, radians=x.radians / 2)
 
 
 def _abs(arguments: list[Quantity]) -> Quantity:

@@ -143,6 +143,8 @@ def _text_number(text: str, expected: str) -> Quantity:
 def _in_unit(value: Any, given: Quantity, wanted: Sequence[Dimension]) -> float:
     if not wanted:
         return float(given.value)
+    if given.uses is not None and len(wanted) == 1:
+        given.uses.append(wanted[0])
     said = []
     for dimension in wanted:
         try:

@@ -6,7 +6,7 @@ import dataclasses
 import fnmatch
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -372,12 +372,16 @@ BODY_FORMS: Mapping[str, type[Form]] = {
 
 @dataclass(frozen=True)
 class Shelf:
-    """What bodies are made from: materials and sections by name, and files of the model's folder."""
+    """What bodies are made from: materials and sections by name, and files of the model's folder.
+
+    `opened` takes the files that readers found by themselves, beside those that the model names.
+    """
 
     materials: Mapping[str, flex.Material]
     sections: Mapping[str, flex.Section]
     folder: Path
     file: Callable[[str], Path]
+    opened: list[Path] = field(default_factory=list)
 
     def material(self, name: str, *path: str) -> flex.Material:
         if name not in self.materials:
@@ -535,6 +539,10 @@ def _frame_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
 FILE_OPTIONS = ("matrices", "dofs", "nodes", "stiffness", "mass")
 
 
+# Where meshio finds the rest of a mesh that stands in several files: XDMF, TetGen.
+_MESH_PARTS = (".h5", ".node", ".ele")
+
+
 def _file_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     path = shelf.open(given.file, "file")
     nastran = path.suffix.lower() in (".bdf", ".nas", ".dat", ".pch")
@@ -542,8 +550,10 @@ def _file_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     for key, value in options.items():
         if key in FILE_OPTIONS and not (nastran and key in ("stiffness", "mass")):
             options[key] = shelf.open(str(value), "options", key)
-    with readers.within(shelf.folder):
-        return readers.read(path, **{"name": name, **options})
+    with readers.within(shelf.folder) as opened:
+        found = readers.read(path, **{"name": name, **options})
+    shelf.opened.extend(opened)
+    return found
 
 
 def _elastic(material: flex.Material) -> dict[str, Any]:
@@ -554,7 +564,9 @@ def _elastic(material: flex.Material) -> dict[str, Any]:
 
 def _solid_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     material = shelf.material(given.material, "material")
-    return solid.read(shelf.open(given.file, "file"), **_elastic(material), name=name)
+    path = shelf.open(given.file, "file")
+    shelf.opened.extend(beside for suffix in _MESH_PARTS if (beside := path.with_suffix(suffix)).is_file())
+    return solid.read(path, **_elastic(material), name=name)
 
 
 def _block_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:

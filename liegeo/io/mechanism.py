@@ -92,6 +92,8 @@ class Mechanism:
     path: Path | None = None
     # Of a file: its document as plain data, with overrides in place, how to build it anew, and what it gave.
     document: Mapping[str, Any] | None = field(default=None)
+    # Files in its folder that readers found by themselves: link_STIF1.mtx beside link.inp.
+    opened: tuple[Path, ...] = ()
     _rebuild: Any = field(default=None)
     _given: Mapping[str, Any] = field(default_factory=dict)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from liegeo.errors import InputError
 from liegeo.io import expressions, units
 from liegeo.io.fields import show
 from liegeo.io.source import Path_
-from liegeo.io.units import Quantity
+from liegeo.io.units import Dimension, Quantity
 from liegeo.model.checks import suggest
 
 _KEYS = ("value", "description", "min", "max")
@@ -19,7 +19,11 @@ _KEYS = ("value", "description", "min", "max")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter as it is used: its value in SI, how the file or the override wrote it, its bounds in SI."""
+    """A parameter as it is used: its value in SI, how the file or the override wrote it, its bounds in SI.
+
+    `unit` is the one that it was given in, as SI has it; `taken_as`, of a plain number, that of the keys which take it
+    as it is, if they agree.
+    """
 
     name: str
     value: float | int
@@ -28,6 +32,7 @@ class Parameter:
     description: str = ""
     minimum: float | None = None
     maximum: float | None = None
+    taken_as: str = ""
 
 
 @dataclass
@@ -45,6 +50,8 @@ class Parameters:
     report: Callable[[Path_, str], None]
     declared: dict[str, _Declared] = field(default_factory=dict)
     found: dict[str, Quantity | None] = field(default_factory=dict)
+    # by name, what the keys expect that are nothing but $(name)
+    uses: dict[str, list[Dimension]] = field(default_factory=dict)
     _open: list[str] = field(default_factory=list)
     _override: Mapping[str, Any] = field(default_factory=dict)
 
@@ -116,7 +123,7 @@ class Parameters:
                 self.report(where, f"is {said}, must be {'≥' if low else '≤'} {given}.")
                 return None
         text = str(self._override[name] if overridden else declared.value)
-        unit = units.written(value.powers) if value.powers is not None else ""
+        unit = units.written(value.powers, value.radians, value.kind) if value.powers is not None else ""
         return Parameter(name, value.value, text, unit, declared.description, bounds.get("min"), bounds.get("max"))
 
     def lookup(self, name: str) -> Quantity | None:
@@ -145,12 +152,16 @@ class Parameters:
         if value is None or default is None or default.powers is None or default.open:
             return value
         if value.powers is None:
-            return Quantity(value.value, default.powers, kind=default.kind)
+            return Quantity(value.value, default.powers, kind=default.kind, radians=default.radians)
         if value.powers != default.powers:
             self.report(
                 ("set", name),
                 f"is {show(given)}, {units.named(value.powers)}, but the file has {show(declared.value)}.",
             )
+            return None
+        if value.kind and default.kind and value.kind != default.kind:
+            said = f"is {show(given)}, but the file has {show(declared.value)}, which mixes up turns and radians."
+            self.report(("set", name), said)
             return None
         return value
 
@@ -182,7 +193,25 @@ class Parameters:
             found = expressions.evaluate(expression, self.lookup)
         except KeyError as error:
             raise InputError(self.unknown(str(error.args[0]))) from None
-        return Quantity(found.value, found.powers, found.open, found.kind, expression.text)
+        head, *rest = expression.tree
+        return Quantity(
+            found.value,
+            found.powers,
+            found.open,
+            found.kind,
+            expression.text,
+            radians=units.turning(found.powers, found.radians),
+            uses=self.uses.setdefault(rest[0], []) if head == "name" else None,
+        )
+
+    def with_uses(self, resolved: Mapping[str, Parameter]) -> dict[str, Parameter]:
+        """What `resolve` gave, once the document was read: with the units of the keys that take plain numbers."""
+        out = dict(resolved)
+        for name, parameter in resolved.items():
+            taken = {dimension.unit for dimension in self.uses.get(name, ())}
+            if not parameter.unit and len(taken) == 1:
+                out[name] = replace(parameter, taken_as=taken.pop())
+        return out
 
     def unknown(self, name: str) -> str:
         return f"uses '{name}', which is no parameter and no unit.{suggest(name, list(self.declared))}"

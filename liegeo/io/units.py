@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -153,7 +153,8 @@ class Quantity:
     `powers` is None for a plain number, which stands for whatever is wanted.  `open` is a value that nobody knows the
     unit of, such as a parameter given as a plain number: what is computed from it is not checked either.  `loose` has
     the time t as a factor, which people write as a number of seconds and as a time: its power of the second is not
-    checked.  `kind` is that of a Dimension.
+    checked.  `kind` is that of a Dimension.  `radians` is the power of the radian, which is a number and not checked,
+    but which units are written with.  `uses` takes what the keys expect that read the value, where somebody asks.
     """
 
     value: float | int
@@ -162,6 +163,8 @@ class Quantity:
     kind: str = ""
     text: str = ""
     loose: bool = False
+    radians: float = 0.0
+    uses: list[Dimension] | None = field(default=None, compare=False, repr=False)
 
     def fits(self, powers: Powers, loose: bool = False) -> bool:
         """Whether it may be added to what has these powers."""
@@ -231,6 +234,7 @@ def _parts(text: str) -> Iterator[tuple[str, int]]:
             yield name, (-1 if operator == "/" else 1) * int(power or 1)
 
 
+@functools.lru_cache(maxsize=1024)
 def radians(text: str) -> int:
     """The power of the radian in an expression of units; among `powers` it is a number."""
     return sum(n * _radians(name) for name, n in _parts(text))
@@ -276,7 +280,7 @@ def parse(text: str) -> Quantity | None:
     value = scaled(found[1], factor)
     if not math.isfinite(value):
         raise InputError(f"is {value}, expected a finite number")
-    return Quantity(value, powers, kind=kind, text=text)
+    return Quantity(value, powers, kind=kind, text=text, radians=radians(found[2]))
 
 
 def has_unit(value: Any) -> bool:
@@ -297,10 +301,28 @@ def named_unit(text: str) -> Quantity:
     return found
 
 
-def written(powers: Powers) -> str:
-    """Powers as a unit: `kg*m^2/s^2`; nothing for a number."""
-    above = [f"{u}^{p:g}" if p != 1 else u for u, p in zip(_BASE_UNITS, powers, strict=True) if p > 0]
-    below = [f"{u}^{-p:g}" if p != -1 else u for u, p in zip(_BASE_UNITS, powers, strict=True) if p < 0]
+@functools.cache
+def _turning() -> dict[tuple[Powers, float], str]:
+    """Units with a radian, by powers and its own."""
+    known = [(dimension.powers, dimension.unit) for dimension in _KNOWN if "rad" in dimension.unit]
+    known.append((tuple(2.0 * p for p in FREQUENCY.powers), "rad/s^2"))
+    return {(powers, float(radians(text))): text for powers, text in known}
+
+
+def turning(powers: Powers | None, rad: float) -> float:
+    """The power of the radian in what was computed: 0 where nobody writes it, as in the product of rad/s and m."""
+    return rad if rad and powers is not None and (powers, rad) in _turning() else 0.0
+
+
+def written(powers: Powers, rad: float = 0.0, kind: str = "") -> str:
+    """Powers as a unit: `kg*m^2/s^2`, `N*m/rad`; nothing for a number."""
+    if kind == FREQUENCY.kind:
+        return FREQUENCY.unit
+    if rad and (powers, rad) in _turning():
+        return _turning()[powers, rad]
+    named_powers = list(zip((*_BASE_UNITS, "rad"), (*powers, rad), strict=True))
+    above = [f"{u}^{p:g}" if p != 1 else u for u, p in named_powers if p > 0]
+    below = [f"{u}^{-p:g}" if p != -1 else u for u, p in named_powers if p < 0]
     if not above and not below:
         return ""
     return "*".join(above or ["1"]) + "".join(f"/{u}" for u in below)

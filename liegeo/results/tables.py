@@ -90,10 +90,14 @@ def _headings(names: Sequence[str], units: Mapping[str, str]) -> list[str]:
     out = []
     for name in names:
         unit, implied = units.get(name, ""), implied_unit(name, names)
-        # units of FMUs write products in ways of their own
-        other = unit and implied and re.sub(r"[*·.]", "", unit) != re.sub(r"[*·.]", "", implied)
+        other = unit and implied and _plain(unit) != _plain(implied)
         out.append(f"{name} [{unit}]" if other else name)
     return out
+
+
+def _plain(unit: str) -> str:
+    """A unit without the signs of products and powers, which FMUs write in ways of their own: N.m, rad/s2."""
+    return re.sub(r"[*·.^]", "", unit).replace("²", "2").replace("³", "3")
 
 
 def write_npz(path: str | os.PathLike[str], table: Array, more: Mapping[str, Array], meta: Mapping[str, Any]) -> Path:

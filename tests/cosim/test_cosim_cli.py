@@ -11,8 +11,9 @@ import test_cli
 from fmu.units import PENDULUM, mechanism_unit
 
 import fmu_export
-from fmu_export.cosim import load_system
+from fmu_export.cosim import System, Unit, load_system, master
 from liegeo import cli, read_table
+from liegeo.results import read_units
 
 built = cosim_fixtures.built
 folder = cosim_fixtures.folder
@@ -115,11 +116,14 @@ def test_warnings_of_units_are_shown(liegeo, folder):
         (("--iterations", "-1"), "iterations is -1, expected how often a step is repeated"),
         (("--tolerance", "0"), "tolerance is 0, must be > 0"),
         (("--save", "loop.zip"), "'loop.zip' ends in '.zip', expected one of .yaml, .yml, .ssp"),
+        (("-o", "nix/run.csv"), "--to: cannot write nix/run.csv: there is no folder nix. Create it first."),
+        (("-c", "nix", "--plot", "p.png"), "--column: no column matches 'nix'. There are: plant.x, plant.v, "),
         (("-o", "run.xls"), "--to: run.xls ends in '.xls', expected one of .csv, .npz, .parquet"),
     ],
 )
-def test_what_cannot_be_is_told_before_anything_runs(liegeo, loop, tmp_path, typed, said):
+def test_what_cannot_be_is_told_before_anything_runs(liegeo, loop, tmp_path, monkeypatch, typed, said):
     before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(master.Master, "run", lambda *_, **__: pytest.fail("it runs"))
     code, out, err = liegeo("cosim", "system.yaml", *typed)
     assert (code, out) == (1, "")
     assert err.startswith("Error: ")
@@ -144,6 +148,71 @@ def test_values_of_one_unit_are_in_its_units(liegeo, tmp_path):
     (tmp_path / "alone.yaml").write_text("cosim: 1\nunits: {swing: {fmu: swing.fmu}}\n")
     assert liegeo("cosim", "alone.yaml")[1].startswith("alone: 201 points to t = 2 s, ")
     assert "is no input of the unit" in liegeo("fmu", "run", "swing.fmu", "--input", "moter.input=1")[2]
+
+
+def test_units_of_columns_are_in_every_kind_of_file(liegeo, tmp_path):
+    """Degrees read back as degrees; a unit that the name says already does not stand in CSV."""
+    outputs = "{hinge.angle: {unit: deg}, hinge.speed: {unit: deg/s}, hinge.acceleration: }"
+    mechanism_unit(tmp_path, "swing", PENDULUM + f"fmu: {{outputs: {outputs}}}\n")
+    expected = {"time": "s", "hinge.angle": "deg", "hinge.speed": "deg/s"}
+    for file in ("r.csv", "r.npz", "r.parquet"):
+        assert liegeo("fmu", "run", "swing.fmu", "--end", "0.02", "-o", file)[0] == 0
+        found = read_units(tmp_path / file)
+        assert {name: found[name] for name in expected} == expected
+    first = (tmp_path / "r.csv").read_text().splitlines()[0]
+    assert first == "time,hinge.angle [deg],hinge.speed [deg/s],hinge.acceleration"
+    result = System({"a": Unit(tmp_path / "swing.fmu")}).simulate(0.02)
+    assert read_units(result.to_csv(tmp_path / "c.csv"))["a.hinge.angle"] == "deg"
+
+
+def test_parameters_keep_the_radian_and_take_the_units_of_their_keys(liegeo, tmp_path):
+    """What mixes up turns and radians is refused; a mass that the file has as a plain number takes grams."""
+    text = PENDULUM.replace("30 deg", "$(ang)").replace("0.1 N*m*s/rad", "0.1")
+    text = text.replace("com: [0, 0,", "com: [0, $(side),").replace(
+        "parameters:\n",
+        "parameters:\n  ang: 30 deg\n  w: 10 rad/s\n  k: 3 N*m/rad\n  f: 5 Hz\n  v: $(w * length)\n  side: 0\n",
+    )
+    asked = "{ang: , w: , k: , f: , v: , side: , bodies.rod.inertia: , joints.hinge.damping: , experiment.step: }"
+    unit = mechanism_unit(tmp_path, "swing", text + f"fmu: {{parameters: {asked}}}\n")
+    found = {name: unit for name, unit, *_ in fmu_export.info(unit).variables["parameter"]}
+    expected = {"ang": "rad", "w": "rad/s", "k": "N.m/rad", "f": "Hz", "v": "m/s", "side": "m"}
+    expected |= {"bodies.rod.inertia[0]": "kg.m2", "joints.hinge.damping": "N.m.s/rad", "experiment.step": "s"}
+    assert {name: found[name] for name in expected} == expected
+    run = "fmu", "run", "swing.fmu", "--end", "0.02", "-o", "r.csv", "--set"
+    for wrong in ("w=5 Hz", "f=5 rad/s"):
+        code, _, err = liegeo(*run, wrong)
+        assert (code, "mixes up turns and radians" in err) == (1, True)
+    assert liegeo(*run, "bodies.rod.inertia[0]=150 kg*cm^2")[0] == 0
+    assert liegeo(*run, "ang=90 deg")[0] == 0
+    assert read_table(tmp_path / "r.csv")["hinge.angle"][0] == pytest.approx(np.pi / 2)
+
+
+def test_a_run_begins_where_its_units_do(liegeo, tmp_path):
+    """As `fmu run` does; units that begin at different times leave it to the file."""
+    text = PENDULUM.replace("end: 2 s", "start: 2 s, end: 2.1 s")
+    mechanism_unit(tmp_path, "late", text)
+    mechanism_unit(tmp_path, "early", PENDULUM)
+    (tmp_path / "one.yaml").write_text("cosim: 1\nunits: {a: {fmu: late.fmu}, b: {fmu: late.fmu}}\n")
+    assert liegeo("cosim", "one.yaml")[0] == 0
+    assert liegeo("fmu", "run", "late.fmu")[0] == 0
+    times = read_table(tmp_path / "one.csv")["time"]
+    np.testing.assert_allclose(times, read_table(tmp_path / "late.csv")["time"], rtol=1e-12)
+    assert (times[0], times[-1], len(times)) == (2.0, 2.1, 11)
+    both = "cosim: 1\nunits: {a: {fmu: late.fmu}, b: {fmu: early.fmu}}\nexperiment: {step: 10 ms}\n"
+    (tmp_path / "two.yaml").write_text(both)
+    code, _, err = liegeo("cosim", "two.yaml")
+    assert code == 1
+    assert "is not given, and the units begin at different times: a at 2 s, b at 0 s; give one." in err
+    (tmp_path / "two.yaml").write_text(both.replace("{step", "{start: 2 s, end: 2.05 s, step"))
+    assert liegeo("cosim", "two.yaml")[0] == 0
+    assert read_table(tmp_path / "two.csv")["time"][0] == 2.0
+
+
+def test_no_unit_runs_without_a_folder_for_its_results(liegeo, tmp_path, monkeypatch):
+    mechanism_unit(tmp_path, "swing")
+    monkeypatch.setattr(fmu_export, "run", lambda *_, **__: pytest.fail("it runs"))
+    code, _, err = liegeo("fmu", "run", "swing.fmu", "-o", "nix/run.csv")
+    assert (code, err) == (1, "Error: --to: cannot write nix/run.csv: there is no folder nix. Create it first.\n")
 
 
 def test_what_there_is_is_kept_where_a_unit_fails(liegeo, tmp_path):

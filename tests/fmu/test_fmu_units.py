@@ -6,6 +6,7 @@ import ctypes
 import dataclasses
 import json
 import math
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -251,6 +252,44 @@ def test_parameters_rebuild_the_model(folder, arms):
     expected = mechanism.simulate(t_end=0.3, output=0.01)
     table = fmu_export.run(arms, 0.3, interval=0.01, values={"mass": 3.0})
     np.testing.assert_allclose(table["a.angle"], np.degrees(expected["a.angle"]), rtol=0, atol=1e-9)
+
+
+def test_a_unit_holds_what_the_model_reads_and_nothing_else(tmp_path):
+    """Not itself, nor results beside it, whatever they are called; built again it is the same."""
+    text = PENDULUM.replace("2 s, output", "2 s, inputs: {motor: {file: 'pendulum[1].csv', value: u}}, output")
+    (tmp_path / "pendulum[1].csv").write_text("time,u\n0,0\n2,1\n")
+    for name in ("pendulum.csv", "pendulum1.csv", "pendulum[1].npz", "pendulum[1].fmu"):
+        (tmp_path / name).write_bytes(b"a result" * 1000)
+    file = pendulum_file(tmp_path, text=text)
+    units = [fmu_export.build(file, tmp_path / "pendulum[1].fmu").read_bytes() for _ in range(2)]
+    assert units[0] == units[1]
+    with zipfile.ZipFile(tmp_path / "pendulum[1].fmu") as archive:
+        inside = [name for name in archive.namelist() if "pendulum" in name and not name.startswith("binaries/")]
+    assert inside == ["resources/pendulum[1].csv"]
+
+
+def test_a_unit_holds_the_files_that_readers_find(tmp_path):
+    """CalculiX writes matrices beside its deck; a deck may include another one, of whatever name."""
+    for file in (HERE.parent / "flex/data/calculix").glob("short*"):
+        shutil.copy(file, tmp_path)
+    (tmp_path / "short.inp").rename(tmp_path / "mesh.txt")
+    (tmp_path / "short.inp").write_text("*INCLUDE, INPUT=mesh.txt\n")
+    (tmp_path / "short.csv").write_text("a result")
+    text = """
+liegeo: 1
+bodies: {link: {kind: fe, file: short.inp, modes: {method: free-interface, count: 1}}}
+joints: {free: {kind: free, parent: world, child: link}}
+experiment: {end: 1 ms, method: rkmk-4, step: 0.1 ms}
+"""
+    (tmp_path / "link.yaml").write_text(text)
+    found = {path.name for path in lg.load(tmp_path / "link.yaml").opened}
+    beside = {f"short{end}" for end in (".inp", ".sti", ".mas", ".dof", "_mesh.inc")}
+    assert {name.removesuffix(".gz") for name in found} == {"mesh.txt", *beside}
+    unit = fmu_export.build(tmp_path / "link.yaml", tmp_path / "short.fmu")
+    with zipfile.ZipFile(unit) as archive:
+        names = {name.removeprefix("resources/") for name in archive.namelist()}
+    assert found < names
+    assert not names & {"short.csv", "short.fmu"}
 
 
 def test_numbers_of_the_file_as_parameters(folder, arms):
@@ -1354,7 +1393,14 @@ def test_wrong_arguments(folder, pendulum):
         ((model, folder / "x.zip"), {}, "expected .fmu"),
         ((model, folder / "nowhere" / "x.fmu"), {}, "make it first"),
         ((model, folder / "x.fmu"), {"step": 0.0}, "step is 0.0, must be > 0"),
-        ((model, folder / "x.fmu"), {"interval": math.nan}, "interval is nan, must be > 0"),
+        ((model, folder / "x.fmu"), {"interval": math.nan}, "interval is nan, expected a finite number"),
+        ((model, folder / "x.fmu"), {"step": "-1 ms"}, "step is -0.001, must be > 0"),
+        ((model, folder / "x.fmu"), {"step": "soon"}, "build: step is 'soon', expected a time in s"),
+        (
+            (model, folder / "x.fmu"),
+            {"interval": "1 m"},
+            "build: interval is '1 m', which is a length, expected a time",
+        ),
         ((model, folder / "x.fmu"), {"method": "eulr"}, "there is no method 'eulr'"),
         ((3, folder / "x.fmu"), {}, "3 is neither a mechanism"),
     ):
@@ -1369,9 +1415,24 @@ def test_wrong_arguments(folder, pendulum):
         ({"values": {"lenght": 1.0}}, "is no parameter or input of the unit. Did you mean 'length'"),
         ({"outputs": ["hinge.angel"]}, "is no output of the unit. Did you mean 'hinge.angle'"),
         ({"t_end": -1.0}, "expected rising times"),
+        ({"t_end": "soon"}, "run: t_end is 'soon', expected a time in s"),
+        ({"interval": math.inf}, "run: interval is inf, expected a finite number"),
+        ({"start": -math.inf}, "run: start is -inf, expected a finite number"),
+        ({"values": {"gravity.z": "a"}}, "run: gravity.z is 'a', expected a finite number in m/s2, or with a unit"),
+        ({"values": {"length": None}}, "run: length is None, expected a finite number"),
+        ({"inputs": {"motor.input": "1 m"}}, "run: input 'motor.input' is '1 m', which is a length"),
+        ({"inputs": {"motor.input": ([1, 0], [1, 2])}}, "'motor.input' has the time 0 s after 1 s, expected rising"),
+        ({"inputs": {"motor.input": ([0, 1], [1])}}, "values of shape (1,), expected one value a time"),
+        ({"inputs": {"motor.input": ([0, math.nan], [1, 2])}}, "has times or values that are not finite"),
+        ({"inputs": {"motor.input": ([0, 1], ["a", "b"])}}, "has times or values that are no numbers"),
     ):
-        with pytest.raises(InputError, match=words.replace("?", r"\?")):
+        with pytest.raises(InputError, match=re.escape(words)):
             fmu_export.run(pendulum, **options)
+    # text with units is as good as numbers
+    options = {"values": {"length": "50 cm"}, "inputs": {"motor.input": "2 N*m"}}
+    said = fmu_export.run(pendulum, "100 ms", interval="10 ms", **options)
+    plain = {"values": {"length": 0.5}, "inputs": {"motor.input": np.float32(2.0)}}
+    np.testing.assert_array_equal(said, fmu_export.run(pendulum, 0.1, interval=0.01, **plain))
     with pytest.raises(InputError, match="is not a file"):
         fmu_export.info(folder / "no.fmu")
     (folder / "rubbish.fmu").write_bytes(b"rubbish")

@@ -291,6 +291,45 @@ def test_parameters_are_overridden(tmp_path):
     assert again.parameters == changed.parameters
 
 
+def test_units_of_parameters_keep_the_radian_where_people_write_it(tmp_path):
+    """Also through expressions, and with other values; a plain number takes the unit of the key that is it."""
+    given = {
+        "angle": ("30 deg", "rad"),
+        "w": ("60 rpm", "rad/s"),
+        "twice": ("$(2 * w)", "rad/s"),
+        "least": ("$(min(w, 3))", "rad/s"),
+        "a": ("$(w / 2 s)", "rad/s^2"),
+        "k": ("3 N*m/rad", "N*m/rad"),
+        "same": ("$(6 N*m / angle)", "N*m/rad"),
+        "c": ("$(k * 1 s)", "N*m*s/rad"),
+        "torque": ("$(k * angle)", "m^2*kg/s^2"),
+        "speed": ("$(w * 2 m)", "m/s"),
+        "slope": ("$(sin(angle))", ""),
+        "per": ("2 rad/m", "rad/m"),
+        "f": ("5 Hz", "Hz"),
+        "plain": ("0.5", ""),
+        "two": ("0.5", ""),
+    }
+    lines = "".join(f"  {name}: {text}\n" for name, (text, _) in given.items())
+    text = f"""
+liegeo: 1
+parameters:
+{lines}
+bodies: {{rod: {{kind: rigid, mass: $(plain), com: [0, $(two), $(two)], inertia: [$(two), 0.5, 0.5]}}}}
+joints: {{hinge: {{kind: revolute, parent: world, child: rod, axis: [0, 1, 0], damping: $(c)}}}}
+"""
+    (tmp_path / "units.yaml").write_text(text)
+    for override in ({}, {"w": 3.0, "k": "1 N*m/deg"}):
+        found = lg.load(tmp_path / "units.yaml", set=override).declared
+        assert {name: parameter.unit for name, parameter in found.items()} == {
+            k: unit for k, (_, unit) in given.items()
+        }
+        # two is a length and a moment of inertia
+        assert (found["plain"].taken_as, found["two"].taken_as) == ("kg", "")
+    with pytest.raises(ModelFileError, match=r"set: w is '5 Hz', but the file has '60 rpm', which mixes up turns"):
+        lg.load(tmp_path / "units.yaml", set={"w": "5 Hz"})
+
+
 def test_other_values_are_set_by_their_paths(tmp_path):
     given = {
         "gravity": "[0, 0, -1.62]",

@@ -35,25 +35,29 @@ def direction(fe: int) -> int:
     return (fe + 2) % 6
 
 
-# The folder that files may not be read from outside of, if there is one; readers follow INCLUDE.
-_FOLDER: ContextVar[Path | None] = ContextVar("folder", default=None)
+# The folder that files may not be read from outside of, if there is one, and what was read; readers follow INCLUDE.
+_FOLDER: ContextVar[tuple[Path, list[Path]] | None] = ContextVar("folder", default=None)
 
 
 @contextlib.contextmanager
-def within(folder: Path) -> Iterator[None]:
-    """Refuse to read what is not in this folder, wherever a file points to."""
-    token = _FOLDER.set(folder.resolve())
+def within(folder: Path) -> Iterator[list[Path]]:
+    """Refuse to read what is not in this folder, wherever a file points to; gives the list of what was read."""
+    opened: list[Path] = []
+    token = _FOLDER.set((folder.resolve(), opened))
     try:
-        yield
+        yield opened
     finally:
         _FOLDER.reset(token)
 
 
 def content(path: Path) -> bytes:
     """The bytes of a file, unpacked if its name ends in .gz."""
-    folder = _FOLDER.get()
-    if folder is not None and not path.resolve().is_relative_to(folder):
-        raise ModelError(f"{path}: is not in the folder of the model, from which alone files are read.")
+    allowed = _FOLDER.get()
+    if allowed is not None:
+        folder, opened = allowed
+        if not path.resolve().is_relative_to(folder):
+            raise ModelError(f"{path}: is not in the folder of the model, from which alone files are read.")
+        opened.append(path)
     try:
         data = path.read_bytes()
     except OSError as error:
