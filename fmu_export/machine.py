@@ -447,8 +447,8 @@ def _normalise(model: Model, q: Array, given: set[int]) -> None:
             continue
         if not abs(length - 1.0) <= _UNIT:
             raise InputError(
-                f"initial.{structured(name)} is {q[places].tolist()}, of length {length:.6g}, but a rotation has length "
-                "1.\n  Set all four components, w, x, y and z."
+                f"initial.{structured(name)} is {q[places].tolist()}, of length {length:.6g}, but a rotation has "
+                "length 1.\n  Set all four components, w, x, y and z."
             )
         q[places] /= length
 
