@@ -46,7 +46,8 @@ def description(
             "guid": guid,
             **({"description": text} if text else {}),
             "generationTool": f"liegeo {__version__}",
-            "variableNamingConvention": "structured",
+            # structured names are of ASCII
+            "variableNamingConvention": "structured" if all(v.name.isascii() for v in variables) else "flat",
             "numberOfEventIndicators": "0",
         },
     )

@@ -35,7 +35,17 @@ from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.machine import METHODS, Machine
 from fmu_export.sources import sources, sources_digest
-from fmu_export.variables import FILE, INPUT, OUTPUT, Settings, Variable, exposed, motion_inputs, variables
+from fmu_export.variables import (
+    FILE,
+    INPUT,
+    OUTPUT,
+    Settings,
+    Variable,
+    exposed,
+    motion_inputs,
+    variables,
+    with_starts,
+)
 from liegeo._version import __version__
 from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
@@ -234,7 +244,7 @@ def _content(
 ) -> dict[str, bytes]:
     """By path in the archive: what stands there."""
     resources, paths = _resources(given, folder)
-    mechanism = load(folder / "model.yaml")
+    mechanism = with_starts(load(folder / "model.yaml"))
     settings = settings_of(mechanism, step, method)
     listed = [_measured(variable, mechanism) for variable in variables(mechanism, settings, paths)]
     model, experiment = mechanism.compile(), mechanism.experiment

@@ -149,12 +149,32 @@ def variables(mechanism: Mechanism, settings: Settings, paths: Mapping[str, str]
             raise InputError(
                 f"fmu: two variables would be called '{variable.name}': {_KINDS[other.role]} and "
                 f"{_KINDS[variable.role]}.\n"
-                "  Give one of them another name in the model file, or say in its fmu section what the unit shall have."
+                "  Give one of them another name in the model file, or leave one out of what its fmu section names."
             )
     return list(unique.values())
 
 
 # ---- inputs
+
+
+def with_starts(mechanism: Mechanism) -> Mechanism:
+    """The mechanism in which prescribed motions that nothing else gives begin where the fmu section says.
+
+    Models with loops may not be assembled from elsewhere.
+    """
+    model, inputs = mechanism.compile(), mechanism.experiment.inputs
+    motions = motion_inputs(model)
+    known = list(input_places(model))
+    starts = {
+        name: np.full(motions[name][1], said.start)
+        for name, said in _by_name("inputs", mechanism.fmu.inputs, known)
+        if name in motions and said.start is not None and not {name, f"{name}.input"} & inputs.keys()
+    }
+    if not starts:
+        return mechanism
+    return dataclasses.replace(
+        mechanism, experiment=dataclasses.replace(mechanism.experiment, inputs={**inputs, **starts})
+    )
 
 
 def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterator[Variable]:

@@ -33,7 +33,7 @@ from fmu_export import package, slave
 from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from fmu_export.variables import base_unit
-from liegeo.errors import InputError, ModelError, SimulationError
+from liegeo.errors import AssemblyError, InputError, ModelError, SimulationError
 from liegeo.io.mechanism import Variable as MechanismVariable
 
 HERE = Path(__file__).parent
@@ -1374,6 +1374,23 @@ fmu:
     names = [known.name for known in described.unitDefinitions]
     assert len(names) == len(set(names))
     assert "N.m" in names
+
+
+def test_names_that_are_not_ascii(folder):
+    unit = mechanism_unit(folder, "umlaut", PENDULUM.replace("hinge", "Gelenk_ü"))
+    described = fmpy.read_model_description(str(unit), validate=True, validate_variable_names=True)
+    assert described.variableNamingConvention == "flat"
+    assert "'Gelenk_ü'.angle" in {variable.name for variable in described.modelVariables}
+
+
+def test_motions_begin_where_the_fmu_section_says(folder):
+    """At 0 m the crank of 0.5 m and the rod of 2 m cannot be assembled; at 2 m they can."""
+    text = CRANK.replace("lc: 1 m", "lc: 0.5 m").replace(", inputs: {drive: 2.5}", "")
+    with pytest.raises(AssemblyError, match="cannot be assembled"):
+        mechanism_unit(folder, "nowhere", text)
+    unit = mechanism_unit(folder, "somewhere", text.replace("{drive: }", "{drive: {start: 2}}"))
+    table = fmu_export.run(unit, 0.1)
+    np.testing.assert_allclose(table["s.position"], 2.0, rtol=0, atol=1e-9)
 
 
 def test_numbers_of_bodies_with_dots_in_their_names(folder):
