@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
+import functools
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +24,7 @@ from liegeo.io.problems import WrongError, ended, suggest_some
 from liegeo.io.signals import Reading
 from liegeo.io.source import Path_, Source
 from liegeo.model.body import Body, FlexibleBody, place_on
-from liegeo.model.checks import suggest
+from liegeo.model.checks import split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
 from liegeo.model.forces import ALL_FORCES, Actuator, Force, Place, PointForce, Wheel
@@ -43,6 +44,10 @@ _ENDINGS = (".torque", ".force", ".input")
 def build(source: Source, path: Path, override: Mapping[str, Any]) -> Mechanism:
     """The mechanism that a document describes, with other values for some of its parameters."""
     return _Builder(source, path, override).mechanism()
+
+
+def _rebuilt(source: Source, path: Path, override: Mapping[str, Any], more: Mapping[str, Any]) -> Mechanism:
+    return build(source, path, {**override, **more})
 
 
 def folder_file(folder: Path) -> Callable[[str], Path]:
@@ -157,7 +162,7 @@ class _Builder:
             path=self.path,
             document=overrides.with_parameters(data, own, declared),
             opened=tuple(dict.fromkeys(Path(os.path.relpath(file, root)) for file in self.opened)),
-            _rebuild=self._rebuild,
+            _rebuild=functools.partial(_rebuilt, self.source, self.path, self.override),
             _given=given,
         )
         made.__dict__["_model"] = model
@@ -178,9 +183,6 @@ class _Builder:
                     ("set", name), f"is no parameter of the file, and no value in it.{suggest_some(name, known)}"
                 )
         return data, own
-
-    def _rebuild(self, more: Mapping[str, Any]) -> Mechanism:
-        return build(self.source, self.path, {**self.override, **more})
 
     # ---- the tree
 
@@ -344,7 +346,7 @@ class _Builder:
                 self.attempt((section, each.name), each.data)
 
     def _place(self, bodies: Mapping[str, Any], place: Place, path: Path_, who: str) -> None:
-        owner, _, rest = place.partition(".") if isinstance(place, str) else (place[0], "", place[1])
+        owner, rest = split_name(place, bodies) if isinstance(place, str) else place
         where: Any = (rest or None) if isinstance(rest, str) else rest
         if owner != WORLD and owner not in bodies:
             self.report(path, f"is on '{owner}', which is not a body.{suggest(owner, [*bodies, WORLD])}")

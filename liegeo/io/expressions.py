@@ -12,10 +12,11 @@ that no expression takes long.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -337,24 +338,45 @@ def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | 
 
 
 def _moving(tree: Any, lookup: Callable[[str], Quantity | None]) -> Moving:
+    """Made of functions that have names, so that a model can be pickled."""
     head = tree[0]
     if head == "name" and tree[1] == TIME:
-        return lambda t: t
+        return _time
     if head in ("number", "name"):
-        constant = _value(tree, lookup).value
-        return lambda t: constant
+        return functools.partial(constant, _value(tree, lookup).value)
     if head == "negative":
-        inner = _moving(tree[1], lookup)
-        return lambda t: -inner(t)
+        return functools.partial(_negative, _moving(tree[1], lookup))
     if head == "call":
-        function, arguments = JET_FUNCTIONS[tree[1]], [_moving(argument, lookup) for argument in tree[2]]
-        return lambda t: function(*(argument(t) for argument in arguments))
+        return functools.partial(_called, tree[1], [_moving(argument, lookup) for argument in tree[2]])
     a = _moving(tree[1], lookup)
     if head == "^":
-        power = _exponent(_value(tree[2], lookup))
-        return lambda t: a(t) ** power
-    b, operate = _moving(tree[2], lookup), _OPERATORS[head]
-    return lambda t: operate(a(t), b(t))
+        return functools.partial(_raised, a, _exponent(_value(tree[2], lookup)))
+    return functools.partial(_combined, _OPERATORS[head], a, _moving(tree[2], lookup))
+
+
+def _time(t: Any) -> Any:
+    return t
+
+
+def constant(value: float, t: Any) -> float:
+    """The function of time that always has the same value, once that is bound to it."""
+    return value
+
+
+def _negative(a: Moving, t: Any) -> Any:
+    return -a(t)
+
+
+def _called(name: str, arguments: Sequence[Moving], t: Any) -> Any:
+    return JET_FUNCTIONS[name](*(argument(t) for argument in arguments))
+
+
+def _raised(a: Moving, power: Any, t: Any) -> Any:
+    return a(t) ** power
+
+
+def _combined(operate: Callable[[Any, Any], Any], a: Moving, b: Moving, t: Any) -> Any:
+    return operate(a(t), b(t))
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {

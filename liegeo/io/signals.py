@@ -7,6 +7,7 @@ A signal is a number, a list with one for each component, an expression of the t
 from __future__ import annotations
 
 import csv
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from scipy.interpolate import CubicSpline
 
 from liegeo.errors import InputError
 from liegeo.io import units
-from liegeo.io.expressions import Expression, function_of_time
+from liegeo.io.expressions import Expression, constant, function_of_time
 from liegeo.io.fields import (
     NAME,
     POSE_MAPPING,
@@ -144,13 +145,12 @@ class Reading:
             numbers = [read_number(x, [d]) for x, d in zip(entries, self.wanted, strict=True)]
             return np.array(numbers) if isinstance(value, list) else numbers[0]
         parts = [self._function(x, d) for x, d in zip(entries, self.wanted, strict=True)]
-        return _law(parts) if self.law else _input(parts)
+        return functools.partial(_law if self.law else _input, parts)
 
     def _function(self, value: Any, wanted: Dimension) -> Callable[[Any], Any]:
         if isinstance(value, Expression):
             return function_of_time(value, self.lookup, wanted)
-        constant = read_number(value, [wanted])
-        return lambda t: constant
+        return functools.partial(constant, read_number(value, [wanted]))
 
     def _piecewise(self, pieces: Sequence[Form]) -> Any:
         if not pieces:
@@ -162,8 +162,8 @@ class Reading:
         for k in range(len(self.wanted)):
             values = [_component(piece.value, k, len(self.wanted)) for piece in pieces]
             functions = [self._function(value, self.wanted[k]) for value in values]
-            parts.append(_switched(ends, functions))
-        return _law(parts) if self.law else _input(parts)
+            parts.append(functools.partial(_switched, ends, functions))
+        return functools.partial(_law if self.law else _input, parts)
 
     def _rows(self, value: Any, n: int) -> NDArray[np.float64]:
         if not isinstance(value, list) or len(value) != n:
@@ -226,27 +226,22 @@ def _component(value: Any, k: int, n: int) -> Any:
     return entries[k]
 
 
-def _switched(ends: Sequence[float], functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    def at(t: Any) -> Any:
-        now = t.x if isinstance(t, Jet) else t
-        return functions[sum(now >= end for end in ends)](t)
-
-    return at
+# These have names, with what they are made of bound to them, so that a model can be pickled.
 
 
-def _input(parts: Sequence[Callable[[Any], Any]]) -> Callable[[float], Any]:
-    if len(parts) == 1:
-        return lambda t: _finite(parts[0], t)
-    return lambda t: np.array([_finite(part, t) for part in parts])
+def _switched(ends: Sequence[float], functions: Sequence[Callable[[Any], Any]], t: Any) -> Any:
+    now = t.x if isinstance(t, Jet) else t
+    return functions[sum(now >= end for end in ends)](t)
 
 
-def _law(parts: Sequence[Callable[[Any], Any]]) -> Callable[[float], Any]:
-    def at(t: float) -> Any:
-        jets = [as_jet(_finite(part, Jet(t, 1.0))) for part in parts]
-        three = [[getattr(jet, name) for jet in jets] for name in ("x", "d", "dd")]
-        return [row[0] for row in three] if len(parts) == 1 else three
+def _input(parts: Sequence[Callable[[Any], Any]], t: float) -> Any:
+    return _finite(parts[0], t) if len(parts) == 1 else np.array([_finite(part, t) for part in parts])
 
-    return at
+
+def _law(parts: Sequence[Callable[[Any], Any]], t: float) -> Any:
+    jets = [as_jet(_finite(part, Jet(t, 1.0))) for part in parts]
+    three = [[getattr(jet, name) for jet in jets] for name in ("x", "d", "dd")]
+    return [row[0] for row in three] if len(parts) == 1 else three
 
 
 def _finite(part: Callable[[Any], Any], t: Any) -> Any:

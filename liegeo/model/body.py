@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -13,24 +14,30 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.lie import SO3
 from liegeo.model import notebook
-from liegeo.model.checks import as_array, as_pose, as_symmetric, suggest
+from liegeo.model.checks import Sealed, as_array, as_number, as_numbers, as_pose, as_symmetric, suggest
 from liegeo.model.shapes import Shape, Skin
 
 Array = NDArray[np.float64]
 
 
+# What two entries that should be the same may differ by, seen from the largest: files often hold single precision.
+_SYMMETRY = 1e-6
+
+
 def _check_inertia(who: str, mass: float, inertia: Array) -> None:
-    """Positive, and no principal moment larger than the sum of the others (within rounding)."""
+    """Of what is rigid: mass and inertia about the centre of mass."""
     if not np.isfinite(mass) or mass < 0.0:
         raise ModelError(f"{who}: mass is {mass:g}, must be ≥ 0.")
-    a, b, c = np.linalg.eigvalsh(inertia)
     # Rounding of the inertia itself, and of a shift over metres that cancelled to give it.
-    slack = 1e-9 * float(np.trace(inertia)) + 1e-15 * mass
+    slack = 1e-9 * float(np.abs(np.diag(inertia)).sum()) + 1e-15 * mass
+    _check_moments(who, inertia, slack, "Give the inertia about the centre of mass, in the body's axes.")
+
+
+def _check_moments(who: str, inertia: Array, slack: float, advice: str) -> None:
+    """No principal moment about the centre of mass below zero, none larger than the sum of the others."""
+    a, b, c = np.linalg.eigvalsh(inertia)
     if a < -slack:
-        raise ModelError(
-            f"{who}: inertia has the principal moment {a:.6g}, must be ≥ 0.\n"
-            "  Give the inertia about the centre of mass, in the body's axes."
-        )
+        raise ModelError(f"{who}: inertia has the principal moment {a:.6g}, must be ≥ 0.\n  {advice}")
     if c > a + b + slack:
         raise ModelError(
             f"{who}: principal moments {a:.6g}, {b:.6g}, {c:.6g} break the triangle inequality: "
@@ -39,15 +46,23 @@ def _check_inertia(who: str, mass: float, inertia: Array) -> None:
         )
 
 
-def _shapes(who: str, given: Sequence[Shape]) -> tuple[Shape, ...]:
+def _is_symmetric(array: Array, axes: tuple[int, ...]) -> bool:
+    """Whether it stays what it is with its axes in another order, seen from its largest entry."""
+    off = np.abs(array - array.transpose(axes)).max(initial=0.0)
+    return bool(off <= _SYMMETRY * np.abs(array).max(initial=0.0))
+
+
+def _shapes(who: str, given: Any) -> tuple[Shape, ...]:
+    if not isinstance(given, list | tuple):
+        raise ModelError(f"{who}: shapes is {given!r}, expected a list of Box, Sphere, Cylinder or Mesh.")
     for shape in given:
         if not isinstance(shape, Shape):
             raise ModelError(f"{who}: shapes has {shape!r}, expected Box, Sphere, Cylinder or Mesh.")
     return tuple(given)
 
 
-@dataclass(frozen=True)
-class Body:
+@dataclass(frozen=True, eq=False)
+class Body(Sealed):
     """A rigid body: mass, centre of mass in the body's frame, inertia about the centre of mass in the body's axes.
 
     `inertia` may be a 3×3 matrix, the three diagonal entries, or xx, yy, zz, xy, xz, yz.  Some or all of its moments
@@ -70,7 +85,8 @@ class Body:
         object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
         frames = {n: as_pose(f"{who}: frame '{n}'", X) for n, X in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(frames))
-        _check_inertia(who, float(self.mass), np.asarray(self.inertia))
+        object.__setattr__(self, "mass", as_number(f"{who}: mass", self.mass))
+        _check_inertia(who, self.mass, np.asarray(self.inertia))
 
     @property
     def n_modes(self) -> int:
@@ -87,8 +103,8 @@ class Body:
         return np.asarray(self.inertia) - self.mass * c @ c
 
 
-@dataclass(frozen=True)
-class Node:
+@dataclass(frozen=True, eq=False)
+class Node(Sealed):
     """A place on a flexible body: its undeformed pose and its modes, six rows (rotation first) in the body's axes.
 
     `second` (6×n×n, symmetric in its modes) is what the deformation moves it in second order, if stiffening by loads at
@@ -100,7 +116,7 @@ class Node:
     second: ArrayLike | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LumpedNode:
     """A rigid piece of a flexible body [JR90, section 3]: where it is, its modes, and its inertia.
 
@@ -115,8 +131,8 @@ class LumpedNode:
     name: str | None = None
 
 
-@dataclass(frozen=True)
-class FlexibleBody:
+@dataclass(frozen=True, eq=False)
+class FlexibleBody(Sealed):
     """A flexible body as a record of its kinetic and elastic energy (kernels/inertia.py (1)), n modes or none.
 
     moment c₀ (3), inertia J₀ (3×3, about the frame's origin), C_t (3×n), C_r0 (3×n), C_r1 (3×n×n, [axis, l, k]),
@@ -168,18 +184,23 @@ class FlexibleBody:
         for name, shape in shapes.items():
             object.__setattr__(self, name, as_array(f"{who}: {name}", getattr(self, name), shape))
         object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
+        object.__setattr__(self, "mass", as_number(f"{who}: mass", self.mass))
         nodes = {}
         for name, node in self.nodes.items():
             modes = as_array(f"{who}, node '{name}': modes", node.modes, (6, n))
             second = node.second
             if second is not None:
                 second = as_array(f"{who}, node '{name}': second", second, (6, n, n))
-                if not np.allclose(second, second.transpose(0, 2, 1), atol=1e-9 * float(np.abs(second).max())):
+                if not _is_symmetric(second, (0, 2, 1)):
                     raise ModelError(f"{who}, node '{name}': second is not symmetric in its two mode indices.")
             nodes[name] = Node(as_pose(f"{who}, node '{name}': pose", node.pose), modes, second)
         object.__setattr__(self, "nodes", MappingProxyType(nodes))
         frames = {k: as_pose(f"{who}: frame '{k}'", X) for k, X in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(frames))
+        if both := [name for name in nodes if name in frames]:
+            raise ModelError(
+                f"{who}: '{both[0]}' names a node and a frame, expected one of them.\n  Call the frame something else."
+            )
         self._check(who)
 
     def __repr__(self) -> str:
@@ -191,10 +212,17 @@ class FlexibleBody:
     def _check(self, who: str) -> None:
         if not np.isfinite(self.mass) or self.mass <= 0.0:
             raise ModelError(f"{who}: mass is {self.mass:g}, must be > 0.")
+        c, J = SO3.hat(np.asarray(self.moment) / self.mass), np.asarray(self.inertia)
+        _check_moments(
+            f"{who}, about its centre of mass",
+            J + self.mass * c @ c,
+            _SYMMETRY * float(np.abs(np.diag(J)).sum()),
+            "Give the inertia about the frame's origin, and as moment mass times the centre of mass.",
+        )
         if self.n_modes == 0:
             return
         M_e = np.asarray(self.M_e)
-        if not np.allclose(M_e, M_e.T, rtol=1e-9) or np.linalg.eigvalsh(M_e)[0] <= 0.0:
+        if not _is_symmetric(M_e, (1, 0)) or np.linalg.eigvalsh(M_e)[0] <= 0.0:
             raise ModelError(
                 f"{who}: the modal mass M_e is not symmetric positive definite "
                 f"(smallest eigenvalue {np.linalg.eigvalsh(0.5 * (M_e + M_e.T))[0]:.3g}).\n"
@@ -204,12 +232,15 @@ class FlexibleBody:
             matrix = np.asarray(getattr(self, name))
             if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(matrix).max()))):
                 raise ModelError(f"{who}: {name} is not symmetric.")
-        C_t1 = np.asarray(self.C_t1)
-        if not np.allclose(C_t1, C_t1.transpose(0, 2, 1), atol=1e-9 * max(1.0, float(np.abs(C_t1).max()))):
+        if not _is_symmetric(np.asarray(self.C_t1), (0, 2, 1)):
             raise ModelError(f"{who}: C_t1 is not symmetric in its two mode indices, as ∂²c/∂η_l∂η_k is.")
         J_2 = np.asarray(self.J_2)
-        if not np.allclose(J_2, J_2.transpose(1, 0, 2, 3), atol=1e-9 * max(1.0, float(np.abs(J_2).max()))):
+        if not _is_symmetric(J_2, (1, 0, 2, 3)):
             raise ModelError(f"{who}: J_2 is not symmetric in its two mode indices.")
+        for name, array in (("J_1", np.asarray(self.J_1)), ("J_2", J_2)):
+            last = array.ndim - 1
+            if not _is_symmetric(array, (*range(last - 1), last, last - 1)):
+                raise ModelError(f"{who}: {name} is not symmetric in its last two indices, as an inertia is.")
 
     @property
     def n_modes(self) -> int:
@@ -236,7 +267,16 @@ class FlexibleBody:
         who = f"flexible body '{name}'"
         if not nodes:
             raise ModelError(f"{who}: has no nodes, expected at least one.")
-        n = np.shape(nodes[0].modes)[1] if np.ndim(nodes[0].modes) == 2 else 0
+        for each, times in Counter(node.name for node in nodes if node.name is not None).items():
+            if times > 1:
+                raise ModelError(f"{who}: {times} nodes are called '{each}', expected one.")
+        given = as_numbers(nodes[0].modes)
+        if given is None or given.ndim != 2:
+            what = f"is {nodes[0].modes!r}" if given is None else f"has shape {given.shape}"
+            raise ModelError(
+                f"{who}, node '{nodes[0].name or 0}': modes {what}, expected six rows and a column for each mode."
+            )
+        n = given.shape[1]
         record: dict[str, Any] = {
             "moment": np.zeros(3),
             "inertia": np.zeros((3, 3)),
@@ -253,12 +293,12 @@ class FlexibleBody:
             modes = as_array(f"{label}: modes", node.modes, (6, n))
             com = as_array(f"{label}: com", node.com, (3,))
             J = as_symmetric(f"{label}: inertia", node.inertia)
-            _check_inertia(label, node.mass, J)
+            m = as_number(f"{label}: mass", node.mass)
+            _check_inertia(label, m, J)
             r0 = as_array(f"{label}: position", node.position, (3,)) + com
             Phi_r = modes[:3]
             phi = modes[3:] - SO3.hat(com) @ Phi_r
             r_hat, phi_hat = SO3.hat(r0), SO3.hat(phi.T)
-            m = node.mass
             mass += m
             record["moment"] += m * r0
             record["inertia"] += J - m * r_hat @ r_hat

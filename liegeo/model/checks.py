@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from numbers import Real
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,12 +25,35 @@ def suggest(name: str, allowed: Sequence[str]) -> str:
     return f"\n  There are: {', '.join(allowed)}." if allowed else ""
 
 
+def as_numbers(value: Any) -> Array | None:
+    """Numbers as float64, of any shape; None if it is something else, as text, None, or rows of several lengths."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind == "O" and not all(isinstance(x, Real) for x in array.flat):
+            return None
+        return array.astype(np.float64) if array.dtype.kind in "biufO" else None
+    except (TypeError, ValueError):
+        return None
+
+
+def as_number(who: str, value: Any) -> float:
+    """One number, infinite or not a number included, or a ModelError."""
+    array = as_numbers(value)
+    if array is None or array.shape != ():
+        raise ModelError(f"{who} is {value!r}, expected a number.")
+    return float(array)
+
+
+def as_whole(value: Any) -> int | None:
+    """A whole number, of Python or NumPy; None if it is something else, as 0.5 or True."""
+    return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
+
+
 def as_array(who: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """A read-only float64 copy of the given shape, or a ModelError that says what is wrong with it."""
-    try:
-        array = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ModelError(f"{who} is {value!r}, expected numbers of shape {shape}.") from None
+    array = as_numbers(value)
+    if array is None:
+        raise ModelError(f"{who} is {value!r}, expected numbers of shape {shape}.")
     if array.shape != shape:
         raise ModelError(f"{who} has shape {array.shape}, expected {shape}.")
     if not np.isfinite(array).all():
@@ -40,20 +66,27 @@ def as_pose(who: str, value: ArrayLike | None) -> Array:
     """A pose from nothing (identity), a position, or a 4×4 matrix."""
     if value is None:
         return SE3.identity()
-    array = np.asarray(value, dtype=np.float64)
+    array = as_numbers(value)
+    if array is None or array.shape not in ((3,), (4, 4)):
+        what = f"is {value!r}" if array is None else f"has shape {array.shape}"
+        raise ModelError(f"{who} {what}, expected a position of three numbers, or a pose as a 4×4 matrix.")
+    array = as_array(who, array, array.shape)
     if array.shape == (3,):
         X = SE3.identity()
-        X[:3, 3] = as_array(who, array, (3,))
+        X[:3, 3] = array
         return X
     try:
-        return SE3.matrix(as_array(who, array, (4, 4)))
+        return SE3.matrix(array)
     except ValueError as error:
         raise ModelError(f"{who} is not a pose: {error}") from None
 
 
 def as_symmetric(who: str, value: ArrayLike) -> Array:
     """A symmetric 3×3 matrix from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz."""
-    array = np.asarray(value, dtype=np.float64)
+    array = as_numbers(value)
+    if array is None or array.shape not in ((3,), (6,), (3, 3)):
+        what = f"is {value!r}" if array is None else f"has shape {array.shape}"
+        raise ModelError(f"{who} {what}, expected a 3×3 matrix, its diagonal, or xx, yy, zz, xy, xz, yz.")
     if array.shape == (3,):
         array = np.diag(array)
     elif array.shape == (6,):
@@ -65,3 +98,43 @@ def as_symmetric(who: str, value: ArrayLike) -> Array:
             f"{who} is not symmetric: it differs from its transpose by {np.abs(array - array.T).max():.3g}."
         )
     return array
+
+
+def split_name(name: str, owners: Container[str]) -> tuple[str, str]:
+    """Owner and rest of "owner" or "owner.rest": the longest owner that there is, as names may have dots.
+
+    Without one it is what stands before the first dot, for a message.
+    """
+    owner, rest = name, ""
+    while owner not in owners:
+        owner, dot, last = owner.rpartition(".")
+        if not dot:
+            first, _, rest = name.partition(".")
+            return first, rest
+        rest = f"{last}.{rest}" if rest else last
+    return owner, rest
+
+
+class Sealed:
+    """What cannot change: nor can its copies, and they can be pickled, to be sent to other processes.
+
+    Pickles know neither mappings nor arrays that are read-only, so their names go with the rest.
+    """
+
+    def __getstate__(self) -> tuple[dict[str, Any], list[str]]:
+        values = dict(vars(self))
+        sealed = [name for name, value in values.items() if _is_sealed(value)]
+        return {n: dict(v) if isinstance(v, MappingProxyType) else v for n, v in values.items()}, sealed
+
+    def __setstate__(self, state: tuple[dict[str, Any], list[str]]) -> None:
+        values, sealed = state
+        for name, value in values.items():
+            if name in sealed and isinstance(value, np.ndarray):
+                value.setflags(write=False)
+            elif name in sealed:
+                value = MappingProxyType(value)
+            object.__setattr__(self, name, value)
+
+
+def _is_sealed(value: Any) -> bool:
+    return isinstance(value, MappingProxyType) or (isinstance(value, np.ndarray) and not value.flags.writeable)

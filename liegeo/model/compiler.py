@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,14 +13,14 @@ from liegeo.errors import ModelError
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
 from liegeo.kernels.reduced import scratch_size, shared_size
-from liegeo.lie import SE3, SO3, Group, Product, R
+from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
-from liegeo.model.checks import suggest
-from liegeo.model.constraints import Coupling, Custom, FrameConstraint, Motion
-from liegeo.model.custom import CustomRows
-from liegeo.model.forces import Actuator, Place
+from liegeo.model.checks import as_number, as_numbers, split_name, suggest
+from liegeo.model.constraints import Coupling, FrameConstraint, Motion
+from liegeo.model.custom import connect
+from liegeo.model.forces import Actuator
 from liegeo.model.joints import Joint
-from liegeo.model.model import Model, Row
+from liegeo.model.model import Model, Row, group_of
 
 if TYPE_CHECKING:
     from liegeo.model.tree import Tree
@@ -58,7 +59,6 @@ class Compiler:
         # Rows of frames, and the places in I that hold their numbers until it is known where they stand.
         self.frames: list[int] = []
         self.frame_columns: list[int] = []
-        self.factors: dict[str, Group] = {}
         self.work = len(self.bodies) * at.WORK_SIZE
         # What `at` and `child_at` of every joint mean: a Node that deforms, or a constant pose.
         self.inner = [
@@ -88,10 +88,8 @@ class Compiler:
         header[at.N_WORK] = self.work
         ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
         floats = np.array(self.floats, dtype=np.float64)
-        model = Model(
-            self.tree, ints, floats, Product(self.factors) if self.factors else None, inputs, tuple(constrained)
-        )
-        self._connect(model)
+        model = Model(self.tree, ints, floats, group_of(self.tree), inputs, tuple(constrained))
+        connect(model)
         return model
 
     def _put(self, *values: float) -> int:
@@ -121,10 +119,12 @@ class Compiler:
         chosen: dict[int, list[int]] = {}
         if self.tree.fidelity != RUTHLESS or self.tree.modal_inverse == EXPLICIT or self.tree.loops:
             return chosen
+        children: dict[str, list[int]] = defaultdict(list)
+        for c, joint in enumerate(self.joints):
+            children[joint.parent].append(c)
         for i, body in enumerate(self.bodies):
             floating = isinstance(self.inner[i], Node)
-            children = [c for c, joint in enumerate(self.joints) if joint.parent == body.name]
-            seen = [c for c in children if floating or isinstance(self.outer[c], Node)]
+            seen = [c for c in children[body.name] if floating or isinstance(self.outer[c], Node)]
             fast = body.n_modes >= max(IDENTITY_FROM, 6 * len(seen))
             if body.n_modes and (fast or self.tree.modal_inverse == IDENTITY):
                 chosen[i] = seen
@@ -163,11 +163,12 @@ class Compiler:
         stiffness, damping, friction, own = (
             _per_speed(joint, name) for name in ("stiffness", "damping", "friction", "armature")
         )
-        if not np.isfinite(joint.friction_speed) or joint.friction_speed <= 0.0:
+        smoothing = as_number(f"{joint.who}: friction_speed", joint.friction_speed)
+        if not np.isfinite(smoothing) or smoothing <= 0.0:
             raise ModelError(f"{joint.who}: friction_speed is {joint.friction_speed!r}, must be > 0.")
         with_rotors = [own[k] + armature.get((joint.name, k), 0.0) for k in range(6)]
         row = [*_flat_pose(X_NJ), body.mass, *np.asarray(body.moment), *_six(body.inertia_at_origin), *with_rotors]
-        return [*row, *_flat_pose(X_DB), *stiffness, *damping, *friction, joint.friction_speed, *_rest(joint)]
+        return [*row, *_flat_pose(X_DB), *stiffness, *damping, *friction, smoothing, *_rest(joint)]
 
     def _body_ints(self, i: int, nq: int, nv: int) -> tuple[list[int], int, int]:
         joint, body = self.joints[i], self.bodies[i]
@@ -178,7 +179,6 @@ class Compiler:
         row[at.KIND] = joint.kind
         row[at.JQ], row[at.JV], row[at.NV] = nq, nv, len(screws)
         if group is not None:
-            self.factors[joint.name] = group
             nq, nv = nq + group.element_shape[0], nv + group.dim
         if isinstance(inner, Node):
             row[at.OFFSET], row[at.OWN_NODE] = at.DEFORMING, self._put_node(inner)
@@ -205,7 +205,6 @@ class Compiler:
         n = body.n_modes
         row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
         if isinstance(body, FlexibleBody) and n:
-            self.factors[body.name] = R(n)
             nq, nv = nq + n, nv + n
             row[at.MODAL] = self._put_shared(_modal_data(body, self.tree.fidelity == FULL))
             if i not in self.slots:
@@ -292,11 +291,12 @@ class Compiler:
         actuators: list[int] = []
         inputs: dict[str, slice] = {}
         n_inputs = 0
+        numbers = {joint.name: i for i, joint in enumerate(self.joints)}
         for force in self.tree.forces:
             if force.n_inputs:
                 inputs[force.name] = slice(n_inputs, n_inputs + force.n_inputs)
             if isinstance(force, Actuator):
-                speed = rows[[joint.name for joint in self.joints].index(force.joint)][at.JV] + force.speed
+                speed = rows[numbers[force.joint]][at.JV] + force.speed
                 actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
             else:
                 places = [self._frame(place, force.who) for place in force.places()]
@@ -406,12 +406,17 @@ class Compiler:
 
     def _coupling(self, loop: Coupling, row: list[int], rows: list[list[int]]) -> tuple[str, ...]:
         terms, factors = [len(loop.factors())], []
+        joints = {joint.name for joint in self.joints}
         for name, factor in loop.factors().items():
-            joint, _, number = name.partition(".")
-            i = self._joint_row(loop.who, joint, int(number) if number.isdigit() else 0)
+            joint, number = split_name(name, joints)
+            if joint in joints and number and not number.isdecimal():
+                raise ModelError(
+                    f"{loop.who}: '{name}' is no coordinate of a joint, expected 'joint', or 'joint.1' for its second."
+                )
+            k = int(number) if number.isdecimal() else 0
+            i = self._joint_row(loop.who, joint, k)
             if self.joints[i].kind in _COMPOSED:
                 raise ModelError(f"{loop.who}: the coordinates of joint '{joint}' cannot be added, so not be coupled.")
-            k = int(number) if number.isdigit() else 0
             terms += [rows[i][at.JQ] + k, rows[i][at.JV] + k]
             factors.append(float(factor))
         row[at.C_KIND], row[at.C_F] = at.COUPLING, self._put(loop.offset, *factors)
@@ -439,25 +444,16 @@ class Compiler:
         row[at.C_MORE], row[at.C_U] = first, nv + start
         return loop.rows if n == 1 else tuple(f"motion {k}" for k in range(n))
 
-    def _connect(self, model: Model) -> None:
-        """The addresses of a user's functions, which need the model."""
-        start = int(model.ints[at.CONSTRAINTS]) + at.C_MORE
-        model.custom = tuple(
-            CustomRows(model, loop, start + i * at.CONSTRAINT_SIZE)
-            for i, loop in enumerate(self.tree.loops)
-            if isinstance(loop, Custom)
-        )
-        model.ints.setflags(write=True)
-        for rows in model.custom:
-            model.ints[rows.place] = rows.address
-        model.ints.setflags(write=False)
-
-    def _frame(self, place: Place, who: str) -> int:
+    def _frame(self, place: Any, who: str) -> int:
         """The number of a frame that a force element or constraint uses."""
         if isinstance(place, str):
-            owner, _, rest = place.partition(".")
+            owner, rest = split_name(place, self.index)
             return self._frame_on(owner, rest or None, who)
-        return self._frame_on(*place, who)
+        if not isinstance(place, Sequence) or len(place) != 2 or not isinstance(place[0], str):
+            raise ModelError(
+                f'{who}: place is {place!r}, expected "body", "body.frame", or a body and a position or pose in it.'
+            )
+        return self._frame_on(place[0], place[1], who)
 
     def _frame_on(self, owner: str, where: str | ArrayLike | None, who: str) -> int:
         if owner != WORLD and owner not in self.index:
@@ -476,7 +472,14 @@ class Compiler:
 def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
     """A property of the joint's speeds, in six places."""
     n, values = len(joint.screws()), np.zeros(6)
-    given = np.asarray(getattr(joint, name), dtype=np.float64)
+    given = as_numbers(getattr(joint, name))
+    if given is None:
+        raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, expected one number or {n}.")
+    if n == 0 and np.any(given):
+        raise ModelError(
+            f"{joint.who}: {name} is {getattr(joint, name)!r}, but the joint does not move.\n"
+            "  Leave it out, or use a joint that moves, or a Bushing."
+        )
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
         raise ModelError(f"{joint.who}: {name} has shape {given.shape}, expected one number or {n}.")
     values[:n] = given
@@ -488,9 +491,11 @@ def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
 def _rest(joint: Joint) -> NDArray[np.float64]:
     """Where the joint's springs are slack, in seven places: a position as in q, or 0 for the zero position."""
     group, composed = joint.group(), joint.kind in _COMPOSED
-    given, values = np.asarray(joint.rest, dtype=np.float64), np.zeros(7)
+    given, values = as_numbers(joint.rest), np.zeros(7)
     n = group.element_shape[0] if group is not None else 0
     one = "0" if composed else "one number"
+    if given is None:
+        raise ModelError(f"{joint.who}: rest is {joint.rest!r}, expected {one}, or {n} coordinates as in q.")
     if given.shape != (n,) and (given.ndim > 0 or (composed and given != 0.0)):
         raise ModelError(f"{joint.who}: rest has shape {given.shape}, expected {one}, or {n} coordinates as in q.")
     if not np.isfinite(given).all():

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
 from liegeo.kernels import layout
-from liegeo.model.checks import as_array
+from liegeo.model.checks import Sealed, as_array, as_number, as_whole
 from liegeo.model.forces import Place
 from liegeo.model.joints import unit
 
@@ -26,8 +26,8 @@ Array = NDArray[np.float64]
 DISC, BALL = "disc", "ball"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Constraint:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Constraint(Sealed):
     """What all constraints have."""
 
     name: str
@@ -44,7 +44,7 @@ class Constraint:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FrameConstraint(Constraint):
     """Between frames `a` and `b`."""
 
@@ -57,7 +57,7 @@ class FrameConstraint(Constraint):
         return []
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Distance(FrameConstraint):
     """The origins of `a` and `b` stay `length` apart: a massless rod with balls at its ends."""
 
@@ -65,7 +65,8 @@ class Distance(FrameConstraint):
     kind: ClassVar[int] = layout.DISTANCE
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.length) or self.length <= 0.0:
+        length = as_number(f"{self.who}: length", self.length)
+        if not np.isfinite(length) or length <= 0.0:
             raise ModelError(
                 f"{self.who}: length is {self.length!r}, must be > 0.\n"
                 "  Frames that coincide are held by a Spherical joint in `loops`."
@@ -79,7 +80,7 @@ class Distance(FrameConstraint):
         return [self.length]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PointOnLine(FrameConstraint):
     """The origin of `b` stays on the line through that of `a` along `axis`, in the axes of `a`."""
 
@@ -94,7 +95,7 @@ class PointOnLine(FrameConstraint):
         return [float(x) for t in _across(unit(f"{self.who}: axis", self.axis)) for x in t]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PointOnPlane(FrameConstraint):
     """The origin of `b` stays in the plane through that of `a` with this `normal`, in the axes of `a`."""
 
@@ -109,7 +110,7 @@ class PointOnPlane(FrameConstraint):
         return [float(x) for x in unit(f"{self.who}: normal", self.normal)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Rolling(FrameConstraint):
     """A disc or ball about `b` rolls without slip on the plane of `a` with this `normal`.
 
@@ -124,7 +125,8 @@ class Rolling(FrameConstraint):
     kind: ClassVar[int] = layout.ROLLING
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.radius) or self.radius <= 0.0:
+        radius = as_number(f"{self.who}: radius", self.radius)
+        if not np.isfinite(radius) or radius <= 0.0:
             raise ModelError(f"{self.who}: radius is {self.radius!r}, must be > 0.")
         if self.shape not in (DISC, BALL):
             raise ModelError(f"{self.who}: shape is {self.shape!r}, expected '{DISC}' or '{BALL}'.")
@@ -139,7 +141,7 @@ class Rolling(FrameConstraint):
         return [self.radius, float(self.shape == DISC), *axis, *normal, *np.ravel(_across(normal))]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Coupling(Constraint):
     """Σ factor · coordinate = offset, over coordinates of joints: "joint", or "joint.1" for another than the first."""
 
@@ -147,10 +149,13 @@ class Coupling(Constraint):
     offset: float = 0.0
 
     def __post_init__(self) -> None:
+        if not np.isfinite(as_number(f"{self.who}: offset", self.offset)):
+            raise ModelError(f"{self.who}: offset is {self.offset!r}, expected a finite number.")
         if not self.factors():
             raise ModelError(f"{self.who}: has no terms, expected joints with their factors.")
         for joint, factor in self.factors().items():
-            if not np.isfinite(factor) or factor == 0.0:
+            number = as_number(f"{self.who}: the factor of '{joint}'", factor)
+            if not np.isfinite(number) or number == 0.0:
                 raise ModelError(f"{self.who}: the factor of '{joint}' is {factor!r}, expected one that is not zero.")
 
     def factors(self) -> Mapping[str, float]:
@@ -161,7 +166,7 @@ class Coupling(Constraint):
         return ("coupling",)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Gear(Coupling):
     """Joint `b` turns `ratio` times as fast as joint `a` (negative: the other way round), `offset` ahead of it."""
 
@@ -171,10 +176,10 @@ class Gear(Coupling):
     terms: Mapping[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def factors(self) -> Mapping[str, float]:
-        return {self.b: 1.0, self.a: -self.ratio}
+        return {self.b: 1.0, self.a: -as_number(f"{self.who}: ratio", self.ratio)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Rack(Coupling):
     """The sliding joint `rack` moves `radius` metres a radian of the turning joint `pinion`."""
 
@@ -184,10 +189,10 @@ class Rack(Coupling):
     terms: Mapping[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def factors(self) -> Mapping[str, float]:
-        return {self.rack: 1.0, self.pinion: -self.radius}
+        return {self.rack: 1.0, self.pinion: -as_number(f"{self.who}: radius", self.radius)}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Motion(Constraint):
     """Coordinates of a joint follow a law in time; what that takes is an output.
 
@@ -200,12 +205,18 @@ class Motion(Constraint):
     law: Any = None
     coordinate: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.coordinate is not None and as_whole(self.coordinate) is None:
+            raise ModelError(
+                f"{self.who}: coordinate is {self.coordinate!r}, expected a whole number, 0 for the first, or None."
+            )
+
     @property
     def rows(self) -> tuple[str, ...]:
         return ("motion",)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Custom(Constraint):
     """A constraint of one's own: `function(model, state)` returns `n` residuals, zero where it holds.
 

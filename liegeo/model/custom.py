@@ -9,6 +9,7 @@ import numpy as np
 
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
+from liegeo.kernels import layout as at
 from liegeo.model.constraints import Custom
 from liegeo.model.model import State
 
@@ -67,3 +68,20 @@ class CustomRows:
                 f"{constraint.who}: its function returned {value.size} residuals, expected {constraint.n}."
             )
         return value.reshape(constraint.n)
+
+
+def connect(model: Model) -> None:
+    """Put the addresses of a user's functions, which need the model, into its ints."""
+    start = int(model.ints[at.CONSTRAINTS]) + at.C_MORE
+    model.custom = tuple(
+        CustomRows(model, loop, start + i * at.CONSTRAINT_SIZE)
+        for i, loop in enumerate(model.tree.loops)
+        if isinstance(loop, Custom)
+    )
+    if not model.custom:
+        return
+    ints = model.ints.copy()
+    for rows in model.custom:
+        ints[rows.place] = rows.address
+    ints.setflags(write=False)
+    model.ints = ints

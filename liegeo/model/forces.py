@@ -18,7 +18,7 @@ from liegeo.errors import ModelError
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
 from liegeo.model.body import Body
-from liegeo.model.checks import as_array
+from liegeo.model.checks import Sealed, as_array, as_number, as_whole
 from liegeo.model.joints import Joint, unit
 
 Place = str | tuple[str, ArrayLike]
@@ -27,12 +27,13 @@ WORLD_AXES, BODY_AXES = "world", "body"
 
 
 def _not_negative(who: str, value: float) -> None:
-    if not np.isfinite(value) or value < 0.0:
+    number = as_number(who, value)
+    if not np.isfinite(number) or number < 0.0:
         raise ModelError(f"{who} is {value!r}, must be ≥ 0.")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Force:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Force(Sealed):
     """What all force elements have."""
 
     name: str
@@ -55,7 +56,7 @@ class Force:
         return []
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PointForce(Force):
     """A force and a torque on a frame, in the axes of the world or of the frame (`axes="body"`).
 
@@ -84,7 +85,7 @@ class PointForce(Force):
         return [*np.asarray(self.torque), *np.asarray(self.force)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SpringDamper(Force):
     """A spring and a damper in parallel along the line from frame `a` to frame `b`, `length` long when it is free."""
 
@@ -108,7 +109,7 @@ class SpringDamper(Force):
         return [self.stiffness, self.damping, self.length]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Bushing(Force):
     """Springs and dampers between two frames in all six directions, at rest when the frames coincide.
 
@@ -136,7 +137,7 @@ class Bushing(Force):
         return [*np.asarray(self.stiffness), *np.asarray(self.damping)]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Actuator(Force):
     """A motor on speed number `speed` of a joint: its input, kept within ±`limit`, times `gear`.
 
@@ -152,16 +153,19 @@ class Actuator(Force):
 
     def __post_init__(self) -> None:
         _not_negative(f"{self.who}: inertia", self.inertia)
-        if not np.isfinite(self.gear) or self.gear == 0.0:
+        if as_whole(self.speed) is None:
+            raise ModelError(f"{self.who}: speed is {self.speed!r}, expected a whole number, 0 for the first.")
+        gear, limit = (as_number(f"{self.who}: {name}", getattr(self, name)) for name in ("gear", "limit"))
+        if not np.isfinite(gear) or gear == 0.0:
             raise ModelError(f"{self.who}: gear is {self.gear!r}, expected a number that is not zero.")
-        if not self.limit > 0.0:
+        if not limit > 0.0:
             raise ModelError(f"{self.who}: limit is {self.limit!r}, must be > 0.")
 
 
 ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuator)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class WheelJoint(Joint):
     """What a Wheel becomes: a rotation that its body's symmetry hides."""
 
@@ -175,8 +179,8 @@ class WheelJoint(Joint):
         return R(1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wheel:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Wheel(Sealed):
     """A balanced rotor embedded in a body [ST21, (53)]: a reaction wheel, a flywheel, a gyroscope.
 
     It sits `at` a position, pose, frame or node of its body, the axis in the axes there, and turns with a speed of its
@@ -197,8 +201,12 @@ class Wheel:
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.inertia) or self.inertia <= 0.0:
-            raise ModelError(f"wheel '{self.name}': inertia is {self.inertia!r}, must be > 0.")
+        who = f"wheel '{self.name}'"
+        inertia = as_number(f"{who}: inertia", self.inertia)
+        if not np.isfinite(inertia) or inertia <= 0.0:
+            raise ModelError(f"{who}: inertia is {self.inertia!r}, must be > 0.")
+        if self.transverse is not None:
+            as_number(f"{who}: transverse", self.transverse)
 
     def rotor(self) -> Body:
         axis = unit(f"wheel '{self.name}': axis", self.axis)

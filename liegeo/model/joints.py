@@ -16,7 +16,7 @@ from liegeo.errors import ModelError
 from liegeo.kernels import layout
 from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
 from liegeo.model import notebook
-from liegeo.model.checks import as_array
+from liegeo.model.checks import Sealed, as_array, as_number, as_numbers
 
 Array = NDArray[np.float64]
 
@@ -30,8 +30,8 @@ def unit(who: str, value: ArrayLike) -> Array:
     return axis / length
 
 
-@dataclass(frozen=True, kw_only=True)
-class Joint:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Joint(Sealed):
     """What all joints have.
 
     The joint sits at `at` on the parent and at `child_at` on the child: a position or pose in the body's frame, or the
@@ -57,6 +57,10 @@ class Joint:
 
     kind: ClassVar[int] = layout.SCREW_CHAIN
 
+    def __post_init__(self) -> None:
+        if type(self) is Joint:
+            raise ModelError(f"{self.who}: is abstract; use one of {', '.join(j.__name__ for j in ALL_JOINTS)}.")
+
     @property
     def who(self) -> str:
         return f"joint '{self.name}' ({self.parent} → {self.child})"
@@ -74,14 +78,14 @@ class Joint:
         return R(n) if n else None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Fixed(Joint):
     """No freedom."""
 
     kind: ClassVar[int] = layout.FIXED
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Revolute(Joint):
     """Rotation about `axis`."""
 
@@ -92,7 +96,7 @@ class Revolute(Joint):
         return np.concatenate([unit(f"{self.who}: axis", self.axis), np.zeros(3)])[np.newaxis]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Prismatic(Joint):
     """Translation along `axis`."""
 
@@ -103,7 +107,7 @@ class Prismatic(Joint):
         return np.concatenate([np.zeros(3), unit(f"{self.who}: axis", self.axis)])[np.newaxis]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Helical(Joint):
     """Rotation about `axis` that advances `pitch` metres a radian."""
 
@@ -112,10 +116,13 @@ class Helical(Joint):
 
     def screws(self) -> Array:
         axis = unit(f"{self.who}: axis", self.axis)
-        return np.concatenate([axis, self.pitch * axis])[np.newaxis]
+        pitch = as_number(f"{self.who}: pitch", self.pitch)
+        if not np.isfinite(pitch):
+            raise ModelError(f"{self.who}: pitch is {self.pitch!r}, expected a finite number of metres a radian.")
+        return np.concatenate([axis, pitch * axis])[np.newaxis]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Cylindrical(Joint):
     """Rotation about `axis`, then translation along it."""
 
@@ -126,7 +133,7 @@ class Cylindrical(Joint):
         return np.array([[*axis, *zero], [*zero, *axis]])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Universal(Joint):
     """Rotation about the first axis, fixed to the parent, then about the second, fixed to the child."""
 
@@ -140,7 +147,7 @@ class Universal(Joint):
         return np.array([[*first, 0, 0, 0], [*second, 0, 0, 0]])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Spherical(Joint):
     """Any rotation; coordinates are a quaternion, speeds the body-fixed angular velocity."""
 
@@ -153,7 +160,7 @@ class Spherical(Joint):
         return SO3Q
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Planar(Joint):
     """Motion in the joint's x–y plane; coordinates (angle, x, y), speeds body-fixed."""
 
@@ -166,7 +173,7 @@ class Planar(Joint):
         return SE2
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Free(Joint):
     """Any motion; coordinates are a quaternion and a position, speeds the body-fixed twist."""
 
@@ -179,14 +186,16 @@ class Free(Joint):
         return SE3Q
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Screws(Joint):
     """A subspace of one's own: one to six screws (w, v), applied one after another."""
 
     subspace: ArrayLike = ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),)
 
     def screws(self) -> Array:
-        given = np.asarray(self.subspace, dtype=np.float64)
+        given = as_numbers(self.subspace)
+        if given is None:
+            raise ModelError(f"{self.who}: subspace is {self.subspace!r}, expected one to six rows of six numbers.")
         if given.ndim != 2 or given.shape[1] != 6 or not 1 <= len(given) <= 6:
             raise ModelError(f"{self.who}: subspace has shape {given.shape}, expected (n, 6) with n from 1 to 6.")
         given = as_array(f"{self.who}: subspace", given, given.shape)

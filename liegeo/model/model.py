@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
-from liegeo.lie import Product
+from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
-from liegeo.model.checks import suggest
+from liegeo.model.checks import as_numbers, as_whole, split_name, suggest
 
 if TYPE_CHECKING:
     from liegeo.model.custom import CustomRows
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """Time, configuration (on the group) and speeds (in the algebra), and nothing else."""
 
@@ -72,6 +72,10 @@ class Model:
         self.joints: tuple[str, ...] = tuple(joints[i].name for i in tree._order)
         self._by_name = {body.name: body for body in tree.all_bodies}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""
+        return _restored, (self.tree, self.ints, self.floats, dict(self.inputs), self.rows)
+
     @property
     def nq(self) -> int:
         return int(self.ints[at.N_Q])
@@ -102,12 +106,12 @@ class Model:
 
     def frame(self, name: str) -> tuple[int, NDArray[np.float64] | Node]:
         """Index of the body and place on it of "body", "body.frame" or "body.node"."""
-        owner, dot, rest = name.partition(".")
-        if owner not in self.bodies:
+        owner, rest = split_name(name, self._by_name)
+        if owner not in self._by_name:
             raise InputError(f"frame '{name}': '{owner}' is not a body of the model.{suggest(owner, self.bodies)}")
         i = self.bodies.index(owner)
         body = self.body(i)
-        if not dot:
+        if not rest:
             return i, np.eye(4)
         nodes = dict(body.nodes) if isinstance(body, FlexibleBody) else {}
         if rest in body.frames:
@@ -129,17 +133,20 @@ class Model:
 
         A locked speed does not accelerate; what holds it is in `dynamics.lock_forces`.  `lock()` frees everything.
         """
-        wanted = {name: range(6) for name in joints} | dict(speeds or {})
+        if speeds is not None and not isinstance(speeds, Mapping):
+            raise InputError(f"lock: speeds is {speeds!r}, expected a mapping of joints to indices of speeds.")
+        some: Mapping[str, Sequence[int]] = {} if speeds is None else speeds
         ints = self.ints.copy()
         ints[at.HEADER + at.LOCKED : at.HEADER + len(self.bodies) * at.BODY_I_SIZE : at.BODY_I_SIZE] = 0
-        for name, indices in wanted.items():
+        for name in (*joints, *some):
             if name not in self.joints:
-                raise InputError(f"lock: '{name}' is not a joint of the model.{suggest(name, self.joints)}")
+                raise InputError(f"lock: '{name}' is not a joint of the model.{suggest(str(name), self.joints)}")
             row = at.HEADER + self.joints.index(name) * at.BODY_I_SIZE
             n = int(ints[row + at.NV])
-            for k in indices if name not in joints else range(n):
+            for k in range(n) if name in joints else _indices(name, some[name]):
                 if not 0 <= k < n:
-                    raise InputError(f"lock: joint '{name}' has no speed {k}, expected 0 to {n - 1}.")
+                    there = f"expected 0 to {n - 1}" if n else "it has none at all"
+                    raise InputError(f"lock: joint '{name}' has no speed {k}, {there}.")
                 ints[row + at.LOCKED] |= 1 << k
         model = Model(self.tree, ints, self.floats, self.group, self.inputs, self.rows)
         model.custom = self.custom
@@ -229,18 +236,16 @@ class Model:
         return np.zeros(0) if self.group is None else self.group.identity()
 
     def _configuration(self, given: Any) -> Array:
-        if self.group is None:
-            return np.zeros(0)
         if given is None:
             return self._zero.copy()
         if isinstance(given, Mapping):
             q = self._zero.copy()
             for name, value in given.items():
-                place = self._slice("q", self.group.q, name)
+                place = self._slice("q", self.group.q if self.group is not None else {}, name)
                 q[place] = self._values("q", name, value, place)
         else:
             q = self._vector("q", given, self.nq)
-        return self.group.retract(q, np.zeros(self.nv)) if q.dtype.kind == "f" else q
+        return self.group.retract(q, np.zeros(self.nv)) if self.group is not None and q.dtype.kind == "f" else q
 
     def speeds(self, what: str, given: Any) -> Array:
         """A vector in the algebra (speeds, accelerations, forces) from a full vector or from values by name."""
@@ -274,8 +279,11 @@ class Model:
         return places[name]
 
     def _values(self, what: str, name: str, value: ArrayLike, place: slice) -> Array:
-        array = np.asarray(value, dtype=np.float64)
+        array = as_numbers(value)
         n = place.stop - place.start
+        if array is None:
+            wanted = "a number" if n == 1 else f"{n} numbers"
+            raise InputError(f"{what}['{name}'] is {value!r}, expected {wanted}.")
         if array.shape not in ((), (n,)) or (array.shape == () and n != 1):
             raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
         if not np.isfinite(array).all():
@@ -283,9 +291,55 @@ class Model:
         return array
 
     def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
-        array = np.array(given)
-        if array.dtype.kind not in "fiuc" or array.shape != (n,):
+        try:
+            array = np.array(given)
+        except ValueError:
+            # rows of several lengths
+            array = np.array(None)
+        if array.dtype.kind not in "fiuc":
+            wanted = "one number" if n == 1 else f"{n} numbers"
+            raise InputError(f"{what} is {given!r}, expected {wanted}, or a mapping of names to values.")
+        if array.shape != (n,):
             raise InputError(f"{what} has shape {array.shape}, expected ({n},), or a mapping of names to values.")
         if not np.isfinite(array).all():
             raise InputError(f"{what}[{int(np.argmin(np.isfinite(array)))}] is not finite.")
         return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _indices(joint: str, given: Any) -> list[int]:
+    """Which speeds of a joint are meant."""
+    try:
+        found = [as_whole(k) for k in given]
+    except TypeError:
+        found = [None]
+    whole = [k for k in found if k is not None]
+    if len(whole) < len(found):
+        raise InputError(f"lock: speeds['{joint}'] is {given!r}, expected a list of whole numbers, as in [0].")
+    return whole
+
+
+def group_of(tree: Tree) -> Product | None:
+    """The group of all coordinates, in the order of q: of every joint, and of the modes of the body that it moves."""
+    joints, bodies = tree.all_joints, {body.name: body for body in tree.all_bodies}
+    factors: dict[str, Group] = {}
+    for joint in (joints[i] for i in tree._order):
+        if (group := joint.group()) is not None:
+            factors[joint.name] = group
+        if n := bodies[joint.child].n_modes:
+            factors[joint.child] = R(n)
+    return Product(factors) if factors else None
+
+
+def _restored(
+    tree: Tree,
+    ints: NDArray[np.int64],
+    floats: NDArray[np.float64],
+    inputs: Mapping[str, slice],
+    rows: tuple[Row, ...],
+) -> Model:
+    """A model from its pickle."""
+    from liegeo.model.custom import connect
+
+    model = Model(tree, ints, floats, group_of(tree), inputs, rows)
+    connect(model)
+    return model

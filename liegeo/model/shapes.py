@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
-from liegeo.model.checks import as_array, as_pose
+from liegeo.model.checks import Sealed, as_array, as_number, as_pose
 
 Array = NDArray[np.float64]
 
 
 def _positive(who: str, value: float) -> float:
+    value = as_number(who, value)
     if not np.isfinite(value) or value <= 0.0:
         raise ModelError(f"{who} is {value:g}, must be > 0.")
-    return float(value)
+    return value
 
 
 def _triangles(who: str, value: ArrayLike, n: int) -> NDArray[np.int64]:
@@ -34,8 +35,8 @@ def _triangles(who: str, value: ArrayLike, n: int) -> NDArray[np.int64]:
     return array
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shape:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shape(Sealed):
     """What all shapes have: a place on the body (position or pose), and a colour as CSS writes it (None: chosen)."""
 
     at: ArrayLike | None = None
@@ -45,7 +46,7 @@ class Shape:
         object.__setattr__(self, "at", as_pose(f"{type(self).__name__}: at", self.at))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Box(Shape):
     """A box of the given lengths along x, y and z, its middle at `at`."""
 
@@ -59,7 +60,7 @@ class Box(Shape):
         object.__setattr__(self, "size", size)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Sphere(Shape):
     """A ball around `at`."""
 
@@ -70,7 +71,7 @@ class Sphere(Shape):
         object.__setattr__(self, "radius", _positive("Sphere: radius", self.radius))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Cylinder(Shape):
     """A cylinder along z, its middle at `at`."""
 
@@ -83,7 +84,7 @@ class Cylinder(Shape):
         object.__setattr__(self, "length", _positive("Cylinder: length", self.length))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Mesh(Shape):
     """Triangles between vertices (n × 3, in metres, seen from `at`)."""
 
@@ -100,8 +101,8 @@ class Mesh(Shape):
 ALL_SHAPES = (Box, Sphere, Cylinder, Mesh)
 
 
-@dataclass(frozen=True)
-class Skin:
+@dataclass(frozen=True, eq=False)
+class Skin(Sealed):
     """The surface of a flexible body: vertices (n × 3), triangles, and how modes move the vertices (n × 3 × m)."""
 
     vertices: ArrayLike

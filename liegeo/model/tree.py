@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from liegeo.errors import ModelError
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody
-from liegeo.model.checks import as_array, suggest
+from liegeo.model.checks import Sealed, as_array, suggest
 from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
 from liegeo.model.constraints import Constraint
 from liegeo.model.forces import Force, Wheel
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
 
+# What may stand in each list of a tree, and what to call it.
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "bodies": ((Body, FlexibleBody), "Body and FlexibleBody"),
+    "joints": ((Joint,), "joints"),
+    "wheels": ((Wheel,), "Wheel"),
+    "forces": ((Force,), "force elements"),
+    "loops": ((Joint, Constraint), "joints and constraints"),
+}
 
-@dataclass(frozen=True)
-class Tree:
+
+@dataclass(frozen=True, eq=False)
+class Tree(Sealed):
     """Bodies and the joints that carry them.  Every body has exactly one joint into it; the world has none.
 
     `loops` are what else holds them: joints that close loops, and constraints (liegeo/model/constraints.py).
@@ -43,16 +54,9 @@ class Tree:
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "bodies", tuple(self.bodies))
-        object.__setattr__(self, "joints", tuple(self.joints))
-        object.__setattr__(self, "wheels", tuple(self.wheels))
-        object.__setattr__(self, "forces", tuple(self.forces))
-        object.__setattr__(self, "loops", tuple(self.loops))
+        strange = [problem for what in _KINDS for problem in self._strange(what)]
         object.__setattr__(self, "gravity", as_array("gravity", self.gravity, (3,)))
-        strange = [loop for loop in self.loops if not isinstance(loop, Joint | Constraint)]
-        problems = self._problems() if not strange else []
-        problems += [f"tree '{self.name}': loops has {loop!r}, expected joints and constraints." for loop in strange]
-        if problems:
+        if problems := strange or self._problems():
             raise ModelError("\n".join(problems))
         object.__setattr__(self, "_order", self._sorted())
 
@@ -71,6 +75,22 @@ class Tree:
     def all_joints(self) -> tuple[Joint, ...]:
         """The joints, and those of the wheels."""
         return (*self.joints, *(wheel.joint() for wheel in self.wheels))
+
+    def _strange(self, what: str) -> list[str]:
+        """Makes a tuple of a list of parts; what in it is something else."""
+        (kinds, wanted), given = _KINDS[what], getattr(self, what)
+        who = f"tree '{self.name}': {what}"
+        try:
+            parts: tuple[Any, ...] = tuple(given)
+        except TypeError:
+            return [f"{who} is {given!r}, expected a list of {wanted}."]
+        object.__setattr__(self, what, parts)
+        found = [f"{who} has {part!r}, expected {wanted}." for part in parts if not isinstance(part, kinds)]
+        return found or [
+            f"{who} has one with the name {part.name!r}, expected text."
+            for part in parts
+            if not isinstance(part.name, str)
+        ]
 
     def _problems(self) -> list[str]:
         """Everything that is wrong with how bodies and joints fit together."""
@@ -93,23 +113,34 @@ class Tree:
         others: list[Joint | Wheel | Force | Constraint] = [*self.joints, *self.wheels, *self.forces, *self.loops]
         everything = [*names, *(other.name for other in others)]
         found += [
-            f"tree '{self.name}': the name '{name}' is used {everything.count(name)} times, expected once.\n"
+            f"tree '{self.name}': the name '{name}' is used {times} times, expected once.\n"
             "  Bodies, joints, wheels, forces and loops share one set of names."
-            for name in sorted({n for n in everything if everything.count(n) > 1})
+            for name, times in sorted(Counter(everything).items())
+            if times > 1
+        ]
+        used, carriers = set(everything), set(names)
+        found += [
+            f"tree '{self.name}': something is called '{wheel.child}', as is the rotor of wheel '{wheel.name}'.\n"
+            "  Call one of them something else."
+            for wheel in (wheel.joint() for wheel in self.wheels)
+            if wheel.child in used
         ]
         if WORLD in everything:
             found.append(f"tree '{self.name}': something is called '{WORLD}', which names the fixed frame.")
         found += [
             f"wheel '{wheel.name}': its body '{wheel.body}' is not a body of the tree.{suggest(wheel.body, names)}"
             for wheel in self.wheels
-            if wheel.body not in names
+            if wheel.body not in carriers
         ]
+        leading: dict[str, list[str]] = defaultdict(list)
         for joint in self.joints:
-            for role, name, allowed in (("parent", joint.parent, [*names, WORLD]), ("child", joint.child, names)):
-                if name not in allowed:
-                    found.append(f"{joint.who}: its {role} '{name}' is not a body of the tree.{suggest(name, allowed)}")
+            leading[joint.child].append(joint.name)
+            for role, name, more in (("parent", joint.parent, [WORLD]), ("child", joint.child, [])):
+                if name not in carriers and name not in more:
+                    known = suggest(name, [*names, *more])
+                    found.append(f"{joint.who}: its {role} '{name}' is not a body of the tree.{known}")
         for name in names:
-            into = [joint.name for joint in self.joints if joint.child == name]
+            into = leading[name]
             if len(into) > 1:
                 found.append(
                     f"body '{name}': {len(into)} joints lead into it ({', '.join(into)}), expected one.\n"
@@ -141,30 +172,40 @@ class Tree:
 
     def _cycles(self) -> list[str]:
         parent = {joint.child: joint.parent for joint in self.joints}
+        # what is known to hang on the world: every body is walked over once
+        carried = {WORLD}
         for start in parent:
-            chain, name = [start], parent[start]
-            while name != WORLD and name not in chain:
-                chain.append(name)
+            # a dict, to keep the order
+            chain: dict[str, None] = {}
+            name = start
+            while name not in carried and name not in chain:
+                chain[name] = None
                 name = parent[name]
-            if name != WORLD:
-                ring = " → ".join([*reversed(chain[chain.index(name) :]), chain[-1]])
+            if name not in carried:
+                walked = list(chain)
+                ring = " → ".join([*reversed(walked[walked.index(name) :]), walked[-1]])
                 return [
                     f"tree '{self.name}': these bodies carry each other in a ring: {ring}.\n"
                     f"  One of them must be carried by '{WORLD}'; a closed chain is a tree with a loop."
                 ]
+            carried |= chain.keys()
         return []
 
     def _sorted(self) -> tuple[int, ...]:
         """Joints by index, parents first, otherwise in the order given."""
-        done = {WORLD}
-        order: list[int] = []
         joints = self.all_joints
-        while len(order) < len(joints):
-            for i, joint in enumerate(joints):
-                if i not in order and joint.parent in done:
-                    order.append(i)
-                    done.add(joint.child)
-        return tuple(order)
+        outboard: dict[str, list[int]] = defaultdict(list)
+        for i, joint in enumerate(joints):
+            outboard[joint.parent].append(i)
+        # In which walk over the joints each would be reached: that of its parent, or the next if it stands before it.
+        walk = dict.fromkeys(outboard[WORLD], 0)
+        waiting = list(walk)
+        while waiting:
+            inboard = waiting.pop()
+            for i in outboard[joints[inboard].child]:
+                walk[i] = walk[inboard] + (i < inboard)
+                waiting.append(i)
+        return tuple(sorted(walk, key=lambda i: (walk[i], i)))
 
     def compile(self) -> Model:
         """Flat arrays for the kernels, and names for everything in them."""

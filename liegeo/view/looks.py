@@ -6,6 +6,7 @@ flexible body without a skin becomes rods between its nodes, which bend.  A whee
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from liegeo.errors import InputError
 from liegeo.lie import SO3Q
 from liegeo.model import constraints, forces, joints, shapes
 from liegeo.model.body import Body, FlexibleBody, Node, place_on
+from liegeo.model.checks import split_name
 from liegeo.model.model import Model
 from liegeo.view.arrays import Arrays
 
@@ -101,7 +103,7 @@ class Looks:
                 found += [loop.a, loop.b]
         out: dict[str, list[Array]] = {body.name: [] for body in self.bodies}
         by_name = {body.name: body for body in self.bodies}
-        for owner, where in map(split, found):
+        for owner, where in (split(place, by_name) for place in found):
             if owner in out:
                 p = still(place_on(by_name[owner], where, f"place on '{owner}'"))[:3, 3]
                 if not any(np.allclose(p, other) for other in out[owner]):
@@ -164,10 +166,10 @@ class Looks:
     def _rolling(self, name: str) -> dict[str, Any] | None:
         """The disc or ball that rolls, if one does."""
         for loop in self.model.tree.loops:
-            if not isinstance(loop, constraints.Rolling) or split(loop.b)[0] != name:
+            if not isinstance(loop, constraints.Rolling) or split(loop.b, self.model.bodies)[0] != name:
                 continue
             i = self.model.bodies.index(name)
-            X = still(place_on(self.bodies[i], split(loop.b)[1], loop.who))
+            X = still(place_on(self.bodies[i], split(loop.b, self.model.bodies)[1], loop.who))
             if loop.shape == constraints.BALL:
                 return {"kind": "sphere", "radius": loop.radius, "pose": pose_numbers(X), "color": None}
             X = X @ _along(np.asarray(loop.axis, dtype=np.float64), np.zeros(3))
@@ -237,10 +239,10 @@ class Looks:
         return shapes.Skin(np.concatenate(vertices), np.concatenate(moved), np.concatenate(triangles))
 
 
-def split(place: forces.Place) -> tuple[str, Any]:
+def split(place: forces.Place, bodies: Container[str]) -> tuple[str, Any]:
     """The body of a place, and where on it."""
     if isinstance(place, str):
-        owner, _, rest = place.partition(".")
+        owner, rest = split_name(place, bodies)
         return owner, rest or None
     return place
 

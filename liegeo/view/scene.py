@@ -125,7 +125,7 @@ class Scene:
         return out
 
     def _frame_anchor(self, name: str) -> dict[str, Any]:
-        return self._anchor(*split(name))
+        return self._anchor(*split(name, self.model.bodies))
 
     def _joints(self) -> list[dict[str, Any]]:
         out = []
@@ -153,7 +153,12 @@ class Scene:
         found += [(f.name, "spring", f.a, f.b) for f in tree.forces if isinstance(f, forces.SpringDamper)]
         found += [(c.name, "rod", c.a, c.b) for c in tree.loops if isinstance(c, constraints.Distance)]
         return [
-            {"name": name, "kind": kind, "a": self._anchor(*split(a)), "b": self._anchor(*split(b))}
+            {
+                "name": name,
+                "kind": kind,
+                "a": self._anchor(*split(a, self.model.bodies)),
+                "b": self._anchor(*split(b, self.model.bodies)),
+            }
             for name, kind, a, b in found
         ]
 
@@ -214,7 +219,7 @@ class Scene:
         if isinstance(loop, joints.Joint):
             owner, where = loop.child, loop.child_at
         elif isinstance(loop, constraints.FrameConstraint):
-            owner, where = split(loop.b)
+            owner, where = split(loop.b, self.model.bodies)
         elif isinstance(loop, constraints.Motion):
             joint = next(j for j in self.looks.joints if j.name == loop.joint)
             return [self._along(f"{loop.name}.tau", joint, exerted)] if len(joint.screws()) == 1 else []
@@ -228,7 +233,7 @@ class Scene:
 
     def _load(self, force: forces.PointForce) -> list[Arrow]:
         start = self.model.nv + self.model.inputs[force.name].start
-        owner, where = split(force.at)
+        owner, where = split(force.at, self.model.bodies)
         axes = "world" if force.axes == forces.WORLD_AXES else "frame"
 
         def part(k: int, constant: Any) -> Callable[[Observer], Array]:

@@ -57,6 +57,11 @@ def pendulum():
     return tree(body(), hinge()).compile()
 
 
+def rigid():
+    """A model that cannot move."""
+    return tree(body(), lm.Fixed(name="f", parent="world", child="a")).compile()
+
+
 REFUSED = {
     # bodies
     "negative mass": (lambda: body(mass=-1.0), "body 'a': mass is -1, must be ≥ 0."),
@@ -88,6 +93,21 @@ REFUSED = {
     "com of text": (lambda: body(com="abc"), "body 'a': com is 'abc', expected numbers of shape (3,)."),
     "com of four": (lambda: body(com=(1, 2, 3, 4)), "body 'a': com has shape (4,), expected (3,)."),
     "com of nan": (lambda: body(com=(1, np.nan, 3)), "body 'a': com holds nan, expected finite numbers."),
+    "mass of text": (lambda: body(mass="3 kg"), "body 'a': mass is '3 kg', expected a number."),
+    "mass of two": (lambda: body(mass=(1.0, 2.0)), "body 'a': mass is (1.0, 2.0), expected a number."),
+    "inertia of text": (lambda: body(inertia="abc"), "body 'a': inertia is 'abc', expected a 3×3 matrix, its diagonal"),
+    "inertia of two": (lambda: body(inertia=(1, 2)), "body 'a': inertia has shape (2,), expected a 3×3 matrix"),
+    "a shape without a list": (
+        lambda: body(shapes=lm.Sphere(radius=1.0)),
+        "body 'a': shapes is Sphere(",
+        "expected a list of Box",
+    ),
+    "radius of text": (lambda: lm.Sphere(radius="1"), "Sphere: radius is '1', expected a number."),
+    "frame of two numbers": (
+        lambda: body(frames={"tip": (1, 2)}),
+        "body 'a': frame 'tip' has shape (2,), expected a position of three numbers, or a pose as a 4×4 matrix.",
+    ),
+    "frame of nan": (lambda: body(frames={"tip": (1, 2, np.nan)}), "frame 'tip' holds nan, expected finite numbers."),
     "frame": (
         lambda: body(frames={"tip": 2.0 * np.eye(4)}),
         "body 'a': frame 'tip' is not a pose",
@@ -115,6 +135,63 @@ REFUSED = {
         lambda: beam(J_2=np.arange(N * N * 9.0).reshape(N, N, 3, 3)),
         "flexible body 'beam': J_2 is not symmetric in its two mode indices.",
     ),
+    "J_1 in its axes": (
+        lambda: beam(J_1=np.arange(N * 9.0).reshape(N, 3, 3)),
+        "flexible body 'beam': J_1 is not symmetric in its last two indices, as an inertia is.",
+    ),
+    "J_2 in its axes": (
+        lambda: beam(J_2=np.broadcast_to(np.arange(9.0).reshape(3, 3), (N, N, 3, 3))),
+        "flexible body 'beam': J_2 is not symmetric in its last two indices, as an inertia is.",
+    ),
+    "small J_2": (
+        lambda: beam(J_2=1e-12 * np.arange(N * N * 9.0).reshape(N, N, 3, 3)),
+        "flexible body 'beam': J_2 is not symmetric in its two mode indices.",
+    ),
+    "small C_t1": (
+        lambda: beam(C_t1=1e-12 * np.arange(12.0).reshape(3, N, N)),
+        "flexible body 'beam': C_t1 is not symmetric",
+    ),
+    "small modal mass": (
+        lambda: beam(M_e=1e-10 * np.array([[1.0, 0.5], [0.0, 1.0]])),
+        "flexible body 'beam': the modal mass M_e is not symmetric positive definite",
+    ),
+    "mass of a flexible body": (lambda: beam(mass="x"), "flexible body 'beam': mass is 'x', expected a number."),
+    "indefinite": (
+        lambda: beam(inertia=(1.0, 2.0, -3.0)),
+        "flexible body 'beam', about its centre of mass: inertia has the principal moment -",
+        "Give the inertia about the frame's origin",
+    ),
+    "triangle of a flexible body": (
+        lambda: beam(inertia=(1.0, 2.0, 30.0)),
+        "flexible body 'beam', about its centre of mass: principal moments",
+        "break the triangle inequality",
+    ),
+    "inertia about the centre of mass": (
+        lambda: beam(inertia=(0.2, 0.2, 0.2)),
+        "flexible body 'beam', about its centre of mass: inertia has the principal moment -0.3, must be ≥ 0.",
+    ),
+    "nodes of one name": (
+        lambda: lm.FlexibleBody.from_nodes(
+            "beam", [lm.LumpedNode(MODES, mass=1.0, name="x"), lm.LumpedNode(MODES, mass=1.0, name="x")], np.eye(N)
+        ),
+        "flexible body 'beam': 2 nodes are called 'x', expected one.",
+    ),
+    "a frame with the name of a node": (
+        lambda: beam(frames={"tip": (1, 0, 0)}),
+        "flexible body 'beam': 'tip' names a node and a frame, expected one of them.",
+    ),
+    "one mode as six numbers": (
+        lambda: lm.FlexibleBody.from_nodes("beam", [lm.LumpedNode(np.ones(6), mass=1.0, name="x")], [[1.0]]),
+        "flexible body 'beam', node 'x': modes has shape (6,), expected six rows and a column for each mode.",
+    ),
+    "modes of text": (
+        lambda: lm.FlexibleBody.from_nodes("beam", [lm.LumpedNode("abc", mass=1.0)], [[1.0]]),
+        "flexible body 'beam', node '0': modes is 'abc', expected six rows",
+    ),
+    "mass of a node": (
+        lambda: lm.FlexibleBody.from_nodes("beam", [lm.LumpedNode(MODES, mass="x")], np.eye(N)),
+        "flexible body 'beam', node '0': mass is 'x', expected a number.",
+    ),
     "no nodes": (lambda: lm.FlexibleBody.from_nodes("beam", [], np.eye(1)), "flexible body 'beam': has no nodes"),
     "nodes that differ": (
         lambda: lm.FlexibleBody.from_nodes(
@@ -126,6 +203,47 @@ REFUSED = {
     "zero axis": (
         lambda: tree(body(), hinge(axis=(0, 0, 0))).compile(),
         "joint 'j' (world → a): axis is zero, expected a direction.",
+    ),
+    "bare joint": (
+        lambda: lm.Joint(name="j", parent="world", child="a"),
+        "joint 'j' (world → a): is abstract; use one of Fixed, Revolute,",
+    ),
+    "spring of a joint that does not move": (
+        lambda: tree(body(), lm.Fixed(name="f", parent="world", child="a", stiffness=3)).compile(),
+        "joint 'f' (world → a): stiffness is 3, but the joint does not move.",
+        "Leave it out",
+    ),
+    "pitch of nan": (
+        lambda: tree(body(), lm.Helical(name="h", parent="world", child="a", pitch=np.nan)).compile(),
+        "joint 'h' (world → a): pitch is nan, expected a finite number",
+    ),
+    "pitch of text": (
+        lambda: tree(body(), lm.Helical(name="h", parent="world", child="a", pitch="x")).compile(),
+        "joint 'h' (world → a): pitch is 'x', expected a number.",
+    ),
+    "stiffness of text": (
+        lambda: tree(body(), hinge(stiffness="stiff")).compile(),
+        "joint 'j' (world → a): stiffness is 'stiff', expected one number or 1.",
+    ),
+    "rest of text": (
+        lambda: tree(body(), hinge(rest="x")).compile(),
+        "joint 'j' (world → a): rest is 'x', expected one number, or 1 coordinates as in q.",
+    ),
+    "friction speed of text": (
+        lambda: tree(body(), hinge(friction_speed="x")).compile(),
+        "joint 'j' (world → a): friction_speed is 'x', expected a number.",
+    ),
+    "subspace of text": (
+        lambda: tree(body(), lm.Screws(name="s", parent="world", child="a", subspace="xyz")).compile(),
+        "joint 's' (world → a): subspace is 'xyz', expected one to six rows of six numbers.",
+    ),
+    "place of text": (
+        lambda: tree(body(), hinge(at=("a", "b", "c"))).compile(),
+        "joint 'j' (world → a): at is ('a', 'b', 'c'), expected a position of three numbers",
+    ),
+    "place of two numbers": (
+        lambda: tree(body(), hinge(at=(1, 2))).compile(),
+        "joint 'j' (world → a): at has shape (2,), expected a position of three numbers, or a pose as a 4×4 matrix.",
     ),
     "parallel axes": (
         lambda: tree(body(), lm.Universal(name="u", parent="world", child="a", axes=np.ones((2, 3)))).compile(),
@@ -167,6 +285,30 @@ REFUSED = {
     "frame of the world": (lambda: tree(body(), hinge(at="x")).compile(), "no frame or node of the world."),
     # trees
     "empty": (lambda: tree(), "tree 'tree': has no bodies, expected at least one."),
+    **{
+        f"{what} of something else": (
+            lambda what=what: lm.Tree(**{"bodies": [body()], "joints": [hinge()], what: ["x"]}),
+            f"tree 'tree': {what} has 'x', expected {wanted}.",
+        )
+        for what, wanted in {
+            "bodies": "Body and FlexibleBody",
+            "joints": "joints",
+            "wheels": "Wheel",
+            "forces": "force elements",
+            "loops": "joints and constraints",
+        }.items()
+    },
+    "a joint without a list": (
+        lambda: lm.Tree([body()], hinge()),
+        "tree 'tree': joints is Revolute(",
+        "a list of joints",
+    ),
+    "name of a number": (lambda: tree(body(3), hinge()), "tree 'tree': bodies has one with the name 3, expected text."),
+    "name of a rotor": (
+        lambda: tree(body("w/rotor"), hinge(child="w/rotor"), wheels=[lm.Wheel(name="w", body="w/rotor", inertia=1.0)]),
+        "tree 'tree': something is called 'w/rotor', as is the rotor of wheel 'w'.",
+        "Call one of them something else.",
+    ),
     "fidelity": (lambda: tree(body(), hinge(), fidelity="ful"), "fidelity is 'ful', expected one of full, ruthless."),
     "name twice": (lambda: tree(body(), hinge("a")), "the name 'a' is used 2 times, expected once."),
     "world": (lambda: tree(body("world"), hinge(child="world")), "is called 'world', which names the fixed frame."),
@@ -211,6 +353,22 @@ REFUSED = {
     "nan by name": (lambda: pendulum().state(v={"j": np.nan}), "v['j'] is nan, expected finite numbers."),
     "vector": (lambda: pendulum().state(np.zeros(3)), "q has shape (3,), expected (1,), or a mapping"),
     "nan in a vector": (lambda: pendulum().state([np.nan]), "q[0] is not finite."),
+    **{
+        f"vector of {name}": (
+            lambda given=given: dynamics.forward_dynamics(pendulum(), pendulum().state(), given),
+            f"tau is {given!r}, expected one number, or a mapping of names to values.",
+        )
+        for name, given in {
+            "none": [0, None],
+            "truth": [True, False],
+            "text": "abc",
+            "rows": [[1.0], [1.0, 2.0]],
+        }.items()
+    },
+    "text by name": (lambda: pendulum().state(v={"j": "abc"}), "v['j'] is 'abc', expected a number."),
+    "rows by name": (lambda: pendulum().state(v={"j": [[1], [1, 2]]}), "v['j'] is [[1], [1, 2]], expected a number."),
+    "vector for nothing": (lambda: rigid().state(q=[1, 2, 3]), "q has shape (3,), expected (0,), or a mapping"),
+    "name for nothing": (lambda: rigid().state(q={"f": 1}), "q: 'f' has no degrees of freedom in this model."),
     "not a rotation": (
         lambda: tree(body(), lm.Spherical(name="b", parent="world", child="a")).compile().state([2, 0, 0, 0]),
         "(factor 'b') is not an element of SO3Q: its quaternion has norm 2",
@@ -231,6 +389,23 @@ REFUSED = {
     "lock a speed": (
         lambda: pendulum().lock(speeds={"j": [1]}),
         "lock: joint 'j' has no speed 1, expected 0 to 0.",
+    ),
+    "lock a speed of nothing": (
+        lambda: rigid().lock(speeds={"f": [0]}),
+        "lock: joint 'f' has no speed 0, it has none at all.",
+    ),
+    "lock a number": (
+        lambda: pendulum().lock(speeds={"j": 0}),
+        "lock: speeds['j'] is 0, expected a list of whole numbers, as in [0].",
+    ),
+    "lock half a speed": (
+        lambda: pendulum().lock(speeds={"j": [0.5]}),
+        "lock: speeds['j'] is [0.5], expected a list of whole numbers",
+    ),
+    "lock a list": (lambda: pendulum().lock(["j"]), "lock: '['j']' is not a joint of the model."),
+    "lock without names": (
+        lambda: pendulum().lock(speeds=[0]),
+        "lock: speeds is [0], expected a mapping of joints to indices of speeds.",
     ),
     "no inertia to solve for": (
         lambda: (lambda m: dynamics.solve(m, m.state(), [1.0]))(tree(lm.Body("a", mass=1.0), hinge()).compile()),
@@ -278,6 +453,25 @@ REFUSED = {
         lambda: lm.SpringDamper(name="s", a="a", b="world", stiffness=-1.0),
         "SpringDamper 's': stiffness is -1.0, must be ≥ 0.",
     ),
+    "spring of text": (
+        lambda: lm.SpringDamper(name="s", a="a", b="world", stiffness="x"),
+        "SpringDamper 's': stiffness is 'x', expected a number.",
+    ),
+    "half a speed": (
+        lambda: lm.Actuator(name="m", joint="j", speed=0.5),
+        "Actuator 'm': speed is 0.5, expected a whole number, 0 for the first.",
+    ),
+    "gear of text": (
+        lambda: lm.Actuator(name="m", joint="j", gear="x"),
+        "Actuator 'm': gear is 'x', expected a number",
+    ),
+    **{
+        f"force at {place!r}": (
+            lambda place=place: tree(body(), hinge(), forces=[lm.PointForce(name="f", at=place)]).compile(),
+            f'PointForce \'f\': place is {place!r}, expected "body", "body.frame", or a body and a position or pose',
+        )
+        for place in (None, ("a", "b", "c"), (0, 1))
+    },
     "gear": (lambda: lm.Actuator(name="m", joint="j", gear=0.0), "Actuator 'm': gear is 0.0, expected a number"),
     "limit": (lambda: lm.Actuator(name="m", joint="j", limit=0.0), "Actuator 'm': limit is 0.0, must be > 0."),
     "actuator without a joint": (
@@ -308,6 +502,14 @@ REFUSED = {
     "wheel without inertia": (
         lambda: lm.Wheel(name="w", body="a", inertia=0.0),
         "wheel 'w': inertia is 0.0, must be > 0.",
+    ),
+    "wheel of text": (
+        lambda: lm.Wheel(name="w", body="a", inertia="x"),
+        "wheel 'w': inertia is 'x', expected a number.",
+    ),
+    "wheel across": (
+        lambda: lm.Wheel(name="w", body="a", inertia=1.0, transverse="x"),
+        "wheel 'w': transverse is 'x', expected a number.",
     ),
     "wheel without a body": (
         lambda: tree(body("bus"), hinge(child="bus"), wheels=[lm.Wheel(name="w", body="bsu", inertia=1.0)]),
@@ -347,6 +549,26 @@ REFUSED = {
     "a gear on no joint": (
         lambda: looped(lm.Gear(name="g", a="jj", b="k", ratio=2.0)),
         "Gear 'g': 'jj' is not a joint of the tree. Did you mean 'j'?",
+    ),
+    "half a coordinate": (
+        lambda: lm.Motion(name="m", joint="j", coordinate=0.5),
+        "Motion 'm': coordinate is 0.5, expected a whole number, 0 for the first, or None.",
+    ),
+    "a coordinate by name": (
+        lambda: looped(lm.Coupling(name="c", terms={"j.x": 1.0})),
+        "Coupling 'c': 'j.x' is no coordinate of a joint, expected 'joint', or 'joint.1' for its second.",
+    ),
+    "a coupling of text": (
+        lambda: lm.Coupling(name="c", terms={"j": "x"}),
+        "Coupling 'c': the factor of 'j' is 'x', expected a number.",
+    ),
+    "an offset of nan": (
+        lambda: lm.Coupling(name="c", terms={"j": 1.0}, offset=np.nan),
+        "Coupling 'c': offset is nan, expected a finite number.",
+    ),
+    "a ratio of text": (
+        lambda: lm.Gear(name="g", a="j", b="k", ratio="x"),
+        "Gear 'g': ratio is 'x', expected a number.",
     ),
     "a coordinate too many": (
         lambda: looped(lm.Motion(name="m", joint="j", coordinate=1)),
