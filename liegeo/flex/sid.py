@@ -685,20 +685,13 @@ def _format_taylor(block: str, taylor: Taylor, indent: int) -> list[str]:
 
 def from_flexible_body(body: FlexibleBody) -> SID:
     """The SID of a flexible body, equations (4)–(9).  Frames become nodes that do not move."""
-    who = f"flexible body '{body.name}'"
     n = body.n_modes
     J_0, J_1, J_2 = np.asarray(body.inertia), np.asarray(body.J_1), np.asarray(body.J_2)
-    for name, J in (("J_1", J_1), ("J_2", J_2)):
-        if np.abs(J - np.swapaxes(J, -1, -2)).max(initial=0.0) > 1e-9 * np.abs(J).max(initial=0.0):
-            raise ModelError(f"{who}: {name} is not symmetric in its two axes, expected the derivative of an inertia.")
     C_t, C_r0, C_r1 = np.asarray(body.C_t), np.asarray(body.C_r0), np.asarray(body.C_r1)
     M_e, K = np.asarray(body.M_e), np.asarray(body.K)
     Gr, Ge = _gyroscopic(J_1, C_r0, C_r1)
     with np.errstate(divide="ignore", invalid="ignore"):
         hertz = np.sqrt(np.diag(K) / np.diag(M_e)) / (2.0 * np.pi)
-    both = sorted(set(body.nodes) & set(body.frames))
-    if both:
-        raise ModelError(f"{who}: '{both[0]}' is the name of a frame and of a node, expected different names for SID.")
     nodes = dict(body.nodes) | {name: Node(pose, np.zeros((6, n))) for name, pose in body.frames.items()}
     return SID(
         mass=float(body.mass),

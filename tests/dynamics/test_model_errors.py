@@ -606,6 +606,19 @@ REFUSED = {
         lambda: dynamics.forward_derivatives(*own(lambda model, state: state.q[:1])),
         "has a Custom constraint, which kernels cannot call with complex numbers.",
     ),
+    "no state": (lambda: dynamics.mass_matrix(pendulum(), [0.0]), "dynamics: state is [0.0], expected a State"),
+    "a state of another model": (
+        lambda: dynamics.mass_matrix(pendulum(), looped().state()),
+        "the state has coordinates of shape (2,) and speeds of shape (2,), expected (1,) and (1,): it is of another",
+    ),
+    "a state of text": (
+        lambda: dynamics.mass_matrix(pendulum(), lm.State(["x"], [0.0])),
+        "dynamics: the state's q is array(['x'], dtype='<U1'), expected numbers.",
+    ),
+    "a state of nan": (
+        lambda: dynamics.mass_matrix(pendulum(), lm.State(np.zeros(1), np.array([np.nan]))),
+        "dynamics: the state's v[0] is nan, expected finite numbers.",
+    ),
     "a loop in the direct form": (
         lambda: dynamics.forward_dynamics(*own(lambda model, state: state.q[:1]), method="direct"),
         'method "direct" knows no loops',

@@ -535,16 +535,6 @@ def test_a_mass_that_is_not_positive_definite_is_named():
         to_flexible_body(dataclasses.replace(sid, Me=changed(sid.Me, (0, 0), -2.0)), "hand")
 
 
-def test_bodies_that_sid_cannot_hold_are_named():
-    body = lumped(np.random.default_rng(3))
-    J_1 = np.array(body.J_1)
-    J_1[0, 0, 1] += 1.0
-    with pytest.raises(ModelError, match="'boom': J_1 is not symmetric in its two axes"):
-        from_flexible_body(dataclasses.replace(body, J_1=J_1))
-    with pytest.raises(ModelError, match="'n1' is the name of a frame and of a node"):
-        from_flexible_body(dataclasses.replace(body, frames={"n1": np.eye(4)}))
-
-
 # ---------------------------------------------------------------- stiffening
 
 
