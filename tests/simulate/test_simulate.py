@@ -234,7 +234,7 @@ def test_nothing_to_do(swinging):
         ({"output": -0.1}, r"output is -0\.1, the time between samples must be > 0"),
         ({"output": [0.0, 2.0]}, r"output times go from 0 to 2, outside of the run, 0 to 1"),
         ({"output": [0.5, 0.5]}, "output times must be finite numbers that rise strictly"),
-        ({"state": 7}, r"state is 7, expected model\.state\(…\)"),
+        ({"state": 7}, r"simulate: state is 7, expected a State: model\.state\(…\)"),
         ({"method": "magnus-4", "step": 0.1}, "method magnus-4 is for linear equations"),
         ({"checkpoint": "x", "checkpoint_every": -1.0}, r"checkpoint_every is -1\.0, expected a time in seconds ≥ 0"),
     ],
@@ -247,7 +247,7 @@ def test_messages(swinging, arguments, message):
 def test_messages_about_models(swinging):
     with pytest.raises(InputError, match=r"expected a compiled Model\.\n  Call compile\(\) on it"):
         lg.simulate(swinging.tree, t_end=1.0)
-    with pytest.raises(InputError, match="3 coordinates and 3 speeds, expected 1 and 1: it is of another model"):
+    with pytest.raises(InputError, match=r"simulate: .* shape \(3,\), expected \(1,\) and \(1,\): it is of another model"):
         lg.simulate(swinging, crane().state(), t_end=1.0)
 
 
