@@ -247,7 +247,7 @@ def test_messages(swinging, arguments, message):
 def test_messages_about_models(swinging):
     with pytest.raises(InputError, match=r"expected a compiled Model\.\n  Call compile\(\) on it"):
         lg.simulate(swinging.tree, t_end=1.0)
-    with pytest.raises(InputError, match=r"simulate: .* shape \(3,\), expected \(1,\) and \(1,\): of another model"):
+    with pytest.raises(InputError, match=r"simulate: .* shape \(3,\), expected \(1,\) and \(1,\): it is of another"):
         lg.simulate(swinging, crane().state(), t_end=1.0)
 
 
