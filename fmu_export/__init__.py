@@ -11,21 +11,21 @@ Everything loads when it is first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-# Public name -> the module that holds it.
-_NAMES = {
-    "build": "fmu_export.package",
-    "info": "fmu_export.inspection",
-    "run": "fmu_export.inspection",
-    "validate": "fmu_export.validation",
-}
+from liegeo._lazy import attach
 
-__all__ = list(_NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'fmu_export' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from fmu_export.inspection import info as info
+    from fmu_export.inspection import run as run
+    from fmu_export.package import build as build
+    from fmu_export.validation import validate as validate
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "fmu_export.inspection": ("info", "run"),
+            "fmu_export.package": ("build",),
+            "fmu_export.validation": ("validate",),
+        },
+    )

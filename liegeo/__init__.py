@@ -9,45 +9,65 @@ Everything loads when it is first used, so that `import liegeo` costs nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-from liegeo._version import __version__
+from liegeo._lazy import attach
+from liegeo._version import __version__ as __version__
 
-_SUBMODULES = (
-    "analysis",
-    "dynamics",
-    "errors",
-    "flex",
-    "integrate",
-    "io",
-    "lie",
-    "model",
-    "operators",
-    "results",
-    "view",
-)
-
-# Public name -> the module that holds it.
-_NAMES = {
-    **dict.fromkeys(("forward_dynamics", "inverse_dynamics", "mass_matrix"), "liegeo.dynamics"),
-    **dict.fromkeys(("Body", "FlexibleBody", "Tree"), "liegeo.model"),
-    "assemble": "liegeo.assembly",
-    **dict.fromkeys(("load", "save", "Mechanism"), "liegeo.io"),
-    "simulate": "liegeo.simulation",
-    **dict.fromkeys(("Result", "plot_runs", "read_table"), "liegeo.results"),
-}
-
-__all__ = ["__version__", *_SUBMODULES, *_NAMES]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"liegeo.{name}")
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'liegeo' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *_SUBMODULES, *_NAMES])
+if TYPE_CHECKING:
+    from liegeo import analysis as analysis
+    from liegeo import dynamics as dynamics
+    from liegeo import errors as errors
+    from liegeo import flex as flex
+    from liegeo import integrate as integrate
+    from liegeo import io as io
+    from liegeo import lie as lie
+    from liegeo import model as model
+    from liegeo import operators as operators
+    from liegeo import results as results
+    from liegeo import view as view
+    from liegeo.assembly import assemble as assemble
+    from liegeo.dynamics import forward_dynamics as forward_dynamics
+    from liegeo.dynamics import inverse_dynamics as inverse_dynamics
+    from liegeo.dynamics import mass_matrix as mass_matrix
+    from liegeo.io import Mechanism as Mechanism
+    from liegeo.io import load as load
+    from liegeo.io import save as save
+    from liegeo.model import Body as Body
+    from liegeo.model import Cylindrical as Cylindrical
+    from liegeo.model import Fixed as Fixed
+    from liegeo.model import FlexibleBody as FlexibleBody
+    from liegeo.model import Free as Free
+    from liegeo.model import Helical as Helical
+    from liegeo.model import Planar as Planar
+    from liegeo.model import Prismatic as Prismatic
+    from liegeo.model import Revolute as Revolute
+    from liegeo.model import Screws as Screws
+    from liegeo.model import Spherical as Spherical
+    from liegeo.model import Tree as Tree
+    from liegeo.model import Universal as Universal
+    from liegeo.results import Result as Result
+    from liegeo.results import plot_runs as plot_runs
+    from liegeo.results import read_table as read_table
+    from liegeo.simulation import simulate as simulate
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "liegeo._version": ("__version__",),
+            "liegeo.assembly": ("assemble",),
+            "liegeo.dynamics": ("forward_dynamics", "inverse_dynamics", "mass_matrix"),
+            "liegeo.io": ("Mechanism", "load", "save"),
+            "liegeo.model": (
+                *("Body", "FlexibleBody", "Tree"),
+                *("Cylindrical", "Fixed", "Free", "Helical", "Planar", "Prismatic", "Revolute", "Screws", "Spherical"),
+                "Universal",
+            ),
+            "liegeo.results": ("Result", "plot_runs", "read_table"),
+            "liegeo.simulation": ("simulate",),
+        },
+        (
+            *("analysis", "dynamics", "errors", "flex", "integrate", "io", "lie", "model", "operators", "results"),
+            "view",
+        ),
+    )

@@ -606,9 +606,16 @@ def fmu_build(
     """
     import fmu_export
 
-    options = {"step": _seconds("--step", step), "method": method, "interval": _seconds("--interval", interval)}
-    overrides = _assignments(given, "--set")
-    _Output(quiet).wrote(fmu_export.build(model, to, **options, bundle=bundle, set=overrides))
+    made = fmu_export.build(
+        model,
+        to,
+        step=_seconds("--step", step),
+        method=method,
+        interval=_seconds("--interval", interval),
+        bundle=bundle,
+        set=_assignments(given, "--set"),
+    )
+    _Output(quiet).wrote(made)
 
 
 @fmu.command("info")
@@ -693,7 +700,7 @@ def fmu_run(
         if error.result is None:
             raise
         table, why = error.result, str(error)
-    units = {"time": "s"} | {name: variables[name].unit for name in table.dtype.names if name in variables}
+    units = {"time": "s"} | {name: variables[name].unit for name in table.dtype.names or () if name in variables}
     _Output(quiet).wrote(write_table(target, table, units, described.model_name if described is not None else ""))
     if why:
         typer.secho(f"Error: {why}", fg="red", err=True)
@@ -791,7 +798,7 @@ def cosim(
     matching("--column", names or (), list(made.recorded()))
     start = _typed("--set", given, made.variables)
     asked = {"algorithm": algorithm, "extrapolation": extrapolation, "iterations": iterations, "tolerance": tolerance}
-    options = {key: value for key, value in asked.items() if value is not None}
+    options: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     times = _seconds("--end", end), _seconds("--step", step)
     if save is not None:
         chosen = made.with_start(start) if start else made

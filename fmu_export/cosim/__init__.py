@@ -9,25 +9,27 @@ docs/cosim.md describes the file, the algorithms and what can be relied on.
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-_NAMES = {
-    "Connection": "fmu_export.cosim.system",
-    "CosimResult": "fmu_export.cosim.results",
-    "Crossing": "fmu_export.cosim.system",
-    "Experiment": "fmu_export.cosim.system",
-    "Linear": "fmu_export.cosim.quantities",
-    "System": "fmu_export.cosim.system",
-    "Unit": "fmu_export.cosim.system",
-    "load_system": "fmu_export.cosim.files",
-    "save_system": "fmu_export.cosim.files",
-}
+from liegeo._lazy import attach
 
-__all__ = list(_NAMES)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'fmu_export.cosim' has no attribute {name!r}")
+if TYPE_CHECKING:
+    from fmu_export.cosim.files import load_system as load_system
+    from fmu_export.cosim.files import save_system as save_system
+    from fmu_export.cosim.quantities import Linear as Linear
+    from fmu_export.cosim.results import CosimResult as CosimResult
+    from fmu_export.cosim.system import Connection as Connection
+    from fmu_export.cosim.system import Crossing as Crossing
+    from fmu_export.cosim.system import Experiment as Experiment
+    from fmu_export.cosim.system import System as System
+    from fmu_export.cosim.system import Unit as Unit
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "fmu_export.cosim.files": ("load_system", "save_system"),
+            "fmu_export.cosim.quantities": ("Linear",),
+            "fmu_export.cosim.results": ("CosimResult",),
+            "fmu_export.cosim.system": ("Connection", "Crossing", "Experiment", "System", "Unit"),
+        },
+    )

@@ -5,29 +5,32 @@ Names load when they are first used.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from liegeo._lazy import attach
 
 if TYPE_CHECKING:
-    from liegeo.analysis.convergence import drift, order_study, work_precision
-    from liegeo.analysis.modes import Modes
-    from liegeo.analysis.problems import ALL_CASES, Case
-    from liegeo.analysis.statics import equilibrium
-
-_SUBMODULES = ("convergence", "exact", "modes", "problems", "results", "statics")
-_NAMES = {
-    **dict.fromkeys(("order_study", "work_precision", "drift"), "liegeo.analysis.convergence"),
-    "Modes": "liegeo.analysis.modes",
-    "equilibrium": "liegeo.analysis.statics",
-    **dict.fromkeys(("ALL_CASES", "Case"), "liegeo.analysis.problems"),
-}
-
-__all__ = ["ALL_CASES", "Case", "Modes", "drift", "equilibrium", "order_study", "work_precision"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"liegeo.analysis.{name}")
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'liegeo.analysis' has no attribute {name!r}")
+    from liegeo.analysis import convergence as convergence
+    from liegeo.analysis import exact as exact
+    from liegeo.analysis import modes as modes
+    from liegeo.analysis import problems as problems
+    from liegeo.analysis import results as results
+    from liegeo.analysis import statics as statics
+    from liegeo.analysis.convergence import drift as drift
+    from liegeo.analysis.convergence import order_study as order_study
+    from liegeo.analysis.convergence import work_precision as work_precision
+    from liegeo.analysis.modes import Modes as Modes
+    from liegeo.analysis.problems import ALL_CASES as ALL_CASES
+    from liegeo.analysis.problems import Case as Case
+    from liegeo.analysis.statics import equilibrium as equilibrium
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            "liegeo.analysis.convergence": ("drift", "order_study", "work_precision"),
+            "liegeo.analysis.modes": ("Modes",),
+            "liegeo.analysis.problems": ("ALL_CASES", "Case"),
+            "liegeo.analysis.statics": ("equilibrium",),
+        },
+        ("convergence", "exact", "modes", "problems", "results", "statics"),
+    )

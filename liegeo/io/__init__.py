@@ -14,14 +14,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from liegeo._lazy import attach
 from liegeo.errors import InputError
 
 if TYPE_CHECKING:
-    from liegeo.io.mechanism import Mechanism
-    from liegeo.io.mjcf import read_mjcf
-    from liegeo.io.schemas import schema
-    from liegeo.io.urdf import joint_limits, read_urdf
-    from liegeo.io.writing import save
+    from liegeo.io.mechanism import Mechanism as Mechanism
+    from liegeo.io.mjcf import read_mjcf as read_mjcf
+    from liegeo.io.schemas import schema as schema
+    from liegeo.io.urdf import joint_limits as joint_limits
+    from liegeo.io.urdf import read_urdf as read_urdf
+    from liegeo.io.writing import save as save
+else:
+    __getattr__, __dir__, __all__ = attach(
+        __name__,
+        {
+            __name__: ("READERS", "load"),
+            "liegeo.io.mechanism": ("Mechanism",),
+            "liegeo.io.mjcf": ("read_mjcf",),
+            "liegeo.io.schemas": ("schema",),
+            "liegeo.io.urdf": ("joint_limits", "read_urdf"),
+            "liegeo.io.writing": ("save",),
+        },
+    )
 
 # By suffix: the module and the function that reads it; nothing is imported before it is needed.
 READERS: dict[str, tuple[str, str]] = {
@@ -31,17 +45,6 @@ READERS: dict[str, tuple[str, str]] = {
     ".xml": ("liegeo.io.mjcf", "read_mjcf"),
     ".mjcf": ("liegeo.io.mjcf", "read_mjcf"),
 }
-
-_NAMES = {
-    "Mechanism": "liegeo.io.mechanism",
-    "joint_limits": "liegeo.io.urdf",
-    "read_mjcf": "liegeo.io.mjcf",
-    "read_urdf": "liegeo.io.urdf",
-    "save": "liegeo.io.writing",
-    "schema": "liegeo.io.schemas",
-}
-
-__all__ = ["READERS", "Mechanism", "joint_limits", "load", "read_mjcf", "read_urdf", "save", "schema"]
 
 
 def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None, **options: Any) -> Mechanism:  # noqa: A002
@@ -67,9 +70,3 @@ def load(path: str | os.PathLike[str], set: Mapping[str, Any] | None = None, **o
     else:
         found = read(file, **options)
     return found if isinstance(found, Mechanism) else Mechanism(tree=found, path=file)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        return getattr(importlib.import_module(_NAMES[name]), name)
-    raise AttributeError(f"module 'liegeo.io' has no attribute {name!r}")

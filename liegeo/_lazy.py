@@ -1,0 +1,35 @@
+"""Public names that load when they are first used: `import liegeo` then costs nothing.
+
+A package states its names twice, because editors and type checkers read source and do not run it:
+
+    if TYPE_CHECKING:
+        from liegeo.simulation import simulate as simulate
+    else:
+        __getattr__, __dir__, __all__ = attach(__name__, {"liegeo.simulation": ("simulate",)})
+
+tests/test_public_names.py compares the two.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def attach(
+    package: str, names: Mapping[str, Iterable[str]], submodules: Iterable[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return __getattr__, __dir__ and __all__ of a package whose public `names` are listed by the module of each."""
+    module_of = {name: module for module, held in names.items() for name in held}
+    modules = tuple(submodules)
+    public = sorted([*module_of, *modules])
+
+    def get(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
+        if name in module_of:
+            return getattr(importlib.import_module(module_of[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return get, lambda: public, public
