@@ -5,6 +5,12 @@ Because this file is here, pytest puts `tests` on the path, and tests import the
 
 from __future__ import annotations
 
+import os
+
+# Each worker of pytest-xdist has one core: BLAS with as many threads as cores makes small solves tens of times slower.
+# Before anything imports NumPy, which reads this once.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import settings
 
