@@ -149,8 +149,8 @@ WORK_SIZE = 143
 # ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
 # C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 3n(n + 1)
 # J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l: a row for each l, in it three numbers for each k, so that
-# sums over l run along rows; its parts at SECOND_R likewise, the symmetric one as its lower triangle.  J_2[l, k], six numbers each, and M_e are symmetric and stand
-# as their lower triangles: [0, 0], [1, 0], [1, 1], [2, 0] …
+# sums over l run along rows; its parts at SECOND_R likewise.  J_2[l, k], six numbers each, M_e and the symmetric part
+# of C_r1 stand as their lower triangles: [0, 0], [1, 0], [1, 1], [2, 0] …
 M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first

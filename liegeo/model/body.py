@@ -331,7 +331,9 @@ class FlexibleBody(Sealed):
                 u_2 = 0.5 * (twice + twice.transpose(1, 0, 2, 3)) @ com
                 record["C_t1"] += m * u_2.transpose(2, 0, 1)
                 record["C_r1"] += np.einsum("ab,lkb->alk", m * r_hat, u_2)
-                record["C_r1"] += np.einsum("lab,bk->alk", turn, J @ Phi_r) - 0.5 * (J @ turn @ Phi_r).transpose(1, 0, 2)
+                record["C_r1"] += np.einsum("lab,bk->alk", turn, J @ Phi_r) - 0.5 * (J @ turn @ Phi_r).transpose(
+                    1, 0, 2
+                )
                 record["J_1"] += turn @ J - J @ turn
                 points = _of_points(turn, J)
                 linear += points

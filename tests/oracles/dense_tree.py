@@ -145,16 +145,17 @@ class Series:
 
 def turning(modes, eta):
     """exp(ε Φ_r η), and for each mode its derivative along ε η̇ with η̇ = 1, as series."""
-    shift = np.eye(3, k=1)
-    zero = np.zeros((3, 3))
-    A = spin(modes @ eta) if len(eta) else zero
-    turned = []
-    for column in modes.T if len(eta) else [np.zeros(3)]:
-        pair = np.block([[A, spin(column)], [zero, A]])
-        # the first row of blocks of exp(ε̂ ⊗ pair) holds the coefficients of ε⁰, ε¹, ε²
-        blocks = [expm(np.kron(shift, pair))[:6, 6 * d : 6 * d + 6] for d in range(3)]
-        turned.append((Series(*(E[:3, :3] for E in blocks)), Series(*(E[:3, 3:] for E in blocks))))
-    return turned[0][0], [rate for _, rate in turned][: len(eta)]
+    n = len(eta)
+    A = spin(modes @ eta) if n else np.zeros((3, 3))
+    # exp(ε̂ ⊗ [A B; 0 A]) with a nilpotent 3 × 3 matrix ε̂: its first row of blocks holds the coefficients of ε⁰, ε¹, ε²
+    nilpotent = np.zeros((max(n, 1), 18, 18), dtype=A.dtype)
+    for k, pair in enumerate(nilpotent):
+        for d in (0, 6):
+            pair[d : d + 3, d + 6 : d + 9] = pair[d + 3 : d + 6, d + 9 : d + 12] = A
+            pair[d : d + 3, d + 9 : d + 12] = spin(modes[:, k]) if n else 0.0
+    E = expm(nilpotent)
+    rates = [Series(*(E[k, :3, 6 * d + 3 : 6 * d + 6] for d in range(3))) for k in range(n)]
+    return Series(*(E[0, :3, 6 * d : 6 * d + 3] for d in range(3))), rates
 
 
 def spin(w):
