@@ -588,7 +588,7 @@ def test_stiffening_by_loads_at_a_node_comes_back(tmp_path):
 def kinetic_energy(parts, w, eta, etad):
     """Of the pieces themselves, with the frame's origin at rest, up to the second power of (η, η̇)."""
     y = np.concatenate([w, np.zeros(3), etad])
-    return 0.5 * y @ dense_tree.body_matrix({"pieces": parts}, eta) @ y
+    return 0.5 * y @ dense_tree.body_inertia({"pieces": parts}, eta)[0] @ y
 
 
 def slope(f, x):

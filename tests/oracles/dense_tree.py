@@ -183,14 +183,30 @@ def piece_motion(piece, eta):
     return r, Series(*move), Series(*turn), R
 
 
-def body_matrix(body, eta):
-    """M_body of T = ½ (V, η̇)ᵀ M_body (V, η̇)."""
-    zero, total = np.zeros((3, 3)), 0.0
+def body_inertia(body, eta):
+    """M_body of T = ½ (V, η̇)ᵀ M_body (V, η̇), mass, and Σ m r."""
+    zero, matrix, mass, moment = np.zeros((3, 3)), 0.0, 0.0, 0.0
     for piece in body["pieces"]:
-        _, move, turn, R = piece_motion(piece, eta)
+        r, move, turn, R = piece_motion(piece, eta)
         J = R @ Series(np.asarray(piece["inertia"]), zero, zero) @ R.T
-        total = total + piece["mass"] * (move.T @ move).value + (turn.T @ J @ turn).value
-    return total
+        matrix = matrix + piece["mass"] * (move.T @ move).value + (turn.T @ J @ turn).value
+        mass, moment = mass + piece["mass"], moment + piece["mass"] * sum(r)
+    return matrix, mass, moment
+
+
+# within one call of `equations`, which moves one coordinate after another: by body and η
+KNOWN: dict = {}
+
+
+def inertias(bodies, q):
+    """`body_inertia` of every body."""
+    out = []
+    for body, _, _, eta, _ in split(bodies, q, np.zeros(sum(map(n_speeds, bodies)))):
+        key = id(body), eta.tobytes()
+        if key not in KNOWN:
+            KNOWN[key] = body_inertia(body, eta)
+        out.append(KNOWN[key])
+    return out
 
 
 def twists(bodies, q, v):
@@ -203,26 +219,19 @@ def twists(bodies, q, v):
     return out
 
 
-def matrices(bodies, q):
-    """M_body of every body."""
-    return [body_matrix(body, eta) for body, _, _, eta, _ in split(bodies, q, np.zeros(sum(map(n_speeds, bodies))))]
-
-
 def n_speeds(body):
     return sum(sizes(body)[1:])
 
 
 def kinetic(bodies, q, v):
-    return sum(0.5 * y @ M @ y for y, M in zip(twists(bodies, q, v), matrices(bodies, q), strict=True))
+    return sum(0.5 * y @ M @ y for y, (M, *_) in zip(twists(bodies, q, v), inertias(bodies, q), strict=True))
 
 
 def potential(bodies, gravity, q):
     v = np.zeros(sum(map(n_speeds, bodies)))
-    poses, etas = body_poses(bodies, q, v)
     U = 0.0
-    for body, X, (eta, _) in zip(bodies, poses, etas, strict=True):
-        for piece in body["pieces"]:
-            U = U - piece["mass"] * np.asarray(gravity) @ (X.A[:3, :3] @ sum(piece_motion(piece, eta)[0]) + X.A[:3, 3])
+    for X, (_, mass, moment) in zip(body_poses(bodies, q, v)[0], inertias(bodies, q), strict=True):
+        U = U - np.asarray(gravity) @ (X.A[:3, :3] @ moment + mass * X.A[:3, 3])
     for body, qj, _, eta, _ in split(bodies, q, v):
         U = U + 0.5 * eta @ np.asarray(body["K"]) @ eta if body["n_modes"] else U
         k = np.asarray(body["joint"].get("stiffness", 0.0))
@@ -283,7 +292,7 @@ def retract(bodies, q, d):
 def mass_matrix(bodies, q, n):
     columns = [twists(bodies, q, e) for e in np.eye(n)]
     total = 0.0
-    for i, M in enumerate(matrices(bodies, q)):
+    for i, (M, *_) in enumerate(inertias(bodies, q)):
         J = np.stack([column[i] for column in columns], axis=1)
         total = total + J.T @ M @ J
     return total
@@ -309,6 +318,7 @@ def adT(bodies, v, p):
 
 def equations(bodies, gravity, q, v):
     """M and the bias h of M v̇ + h = τ."""
+    KNOWN.clear()
     n = len(v)
     M = mass_matrix(bodies, q, n)
     moved = mass_matrix(bodies, retract(bodies, q, 1j * STEP * v), n)
@@ -336,6 +346,7 @@ def _per_speed(bodies, name):
 
 
 def energy(bodies, gravity, q, v):
+    KNOWN.clear()
     armature = _per_speed(bodies, "armature")
     return kinetic(bodies, q, v) + 0.5 * np.sum(armature * v * v) + potential(bodies, gravity, q)
 
