@@ -2,11 +2,12 @@
 
 It never imports liegeo and shares no formula with it.  A tree is a list of plain dictionaries (see `describe` in
 tests/dynamics/trees.py).  Poses are 4×4 matrices of dual numbers A + εB, whose ε part is the derivative along the
-motion; every exponential is scipy.linalg.expm.  A flexible body consists of rigid pieces, each with a finite rotation.
-Its kinetic energy, as a function of its twist V, of η and of η̇, is exact but for one thing: with εη and εη̇ in the place
-of η and η̇, powers of ε above the second are left out, because the record of a flexible body ends there.  The powers are
-kept apart as multiples of nilpotent matrices (`Series`).  With the Jacobian J from speeds to (V, η̇) of each body,
-M = Σ Jᵀ M_body J; the rest is Lagrange's equation in quasi-velocities, with derivatives by complex step:
+motion; every exponential is scipy.linalg.expm, or a finite sum where it is one.  A flexible body consists of rigid
+pieces, each with a finite rotation.  Its kinetic energy, as a function of its twist V, of η and of η̇, is exact but for
+one thing: with εη and εη̇ in the place of η and η̇, powers of ε above the second are left out, because the record of a
+flexible body ends there.  The powers are kept apart by a nilpotent matrix in the place of ε (`turning`, `Series`).  With
+the Jacobian J from speeds to (V, η̇) of each body, M = Σ Jᵀ M_body J; the rest is Lagrange's equation in
+quasi-velocities, with derivatives by complex step:
 
     M v̇ + D_q(M v)[v] − adT(v) M v − D_q T + D_q U + d v = τ,
 
@@ -153,7 +154,8 @@ def turning(modes, eta):
         for d in (0, 6):
             pair[d : d + 3, d + 6 : d + 9] = pair[d + 3 : d + 6, d + 9 : d + 12] = A
             pair[d : d + 3, d + 9 : d + 12] = spin(modes[:, k]) if n else 0.0
-    E = expm(nilpotent)
+    # its cube is zero, so its exponential is a finite sum
+    E = np.eye(18) + nilpotent + 0.5 * nilpotent @ nilpotent
     rates = [Series(*(E[k, :3, 6 * d + 3 : 6 * d + 6] for d in range(3))) for k in range(n)]
     return Series(*(E[0, :3, 6 * d : 6 * d + 3] for d in range(3))), rates
 
