@@ -5,8 +5,8 @@ tests/dynamics/trees.py).  Poses are 4×4 matrices of dual numbers A + εB, whos
 motion; every exponential is scipy.linalg.expm, or a finite sum where it is one.  A flexible body consists of rigid
 pieces, each with a finite rotation.  Its kinetic energy, as a function of its twist V, of η and of η̇, is exact but for
 one thing: with εη and εη̇ in the place of η and η̇, powers of ε above the second are left out, because the record of a
-flexible body ends there.  The powers are kept apart by a nilpotent matrix in the place of ε (`turning`, `Series`).  With
-the Jacobian J from speeds to (V, η̇) of each body, M = Σ Jᵀ M_body J; the rest is Lagrange's equation in
+flexible body ends there.  The powers are kept apart by a nilpotent matrix in the place of ε (`turning`, `Series`).
+With the Jacobian J from speeds to (V, η̇) of each body, M = Σ Jᵀ M_body J; the rest is Lagrange's equation in
 quasi-velocities, with derivatives by complex step:
 
     M v̇ + D_q(M v)[v] − adT(v) M v − D_q T + D_q U + d v = τ,
