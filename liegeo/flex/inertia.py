@@ -57,7 +57,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.flex.fe import Arms, FEModel, Pieces, rigid_motions
 from liegeo.flex.modes import Component, Reduction, _Options, _relief
-from liegeo.model.body import FlexibleBody, Node
+from liegeo.model.body import FlexibleBody, Node, _symmetrised
 
 Array = NDArray[np.float64]
 
@@ -200,18 +200,17 @@ def flexible_body(
     second = _Second.none(n)
     if rotary is not None:
         second += _turned_pieces(fields, rotary, Phi)
+        # what (3) is not of points that are displaced linearly
+        second.J_2_second += J_2 - _of_points(fields, rotary, Phi)
     if (arms := fields.arms) is not None:
         theta = arms.rotation @ reduction.shapes
         second += _Second.of_displacements(fields, lambda load: arms.stiffness(load, theta))
-    if rotary is not None or arms is not None:
-        # what (3) is not of points that are displaced linearly
-        second.J_2_second += J_2 - _of_points(fields, rotary, Phi)
     stiff = _Stiffening(reduction, n if stiffening is True else stiffening) if stiffening else None
     if stiff is not None:
         second += _Second.of_displacements(fields, lambda load: -stiff(fields.motion.T @ load))
     record["C_r1"] = C_r1 + second.C_r1
     record["J_2"] = J_2 + second.J_2
-    record |= {"C_t1": second.C_t1, "J_2_second": second.J_2_second}
+    record |= {"C_t1": second.C_t1, "J_2_second": _symmetrised(second.J_2_second)}
     given = damping if isinstance(damping, Damping) else Damping(ratio=damping)
     names = dict.fromkeys([*([reduction.root] if reduction.root is not None else []), *map(str, nodes)])
     made = {node: _node(reduction, node, stiff) for node in names}
@@ -264,14 +263,20 @@ def _turned_pieces(fields: _Fields, rotary: Any, Phi: Array) -> _Second:
     for a in range(3):
         product = (fields.turn[a] @ Phi).T @ momentum
         second.C_r1[a] = 0.5 * (product + product.T)
-    second.C_r1 -= 0.5 * np.einsum("pca,cde,pdl,pek->alk", H, _LEVI_CIVITA, phi, phi, optimize=True)
-    # φ̂ₖφ̂ₗ = φ_l φ_kᵀ − (φ_k·φ_l) 1
-    product = np.einsum("pca,pcl,pbk->klab", H, phi, phi, optimize=True)
-    product -= np.einsum("pba,pck,pcl->klab", H, phi, phi, optimize=True)
-    product = product + product.transpose(1, 0, 2, 3)
-    second.J_2 = 0.25 * (product + product.transpose(0, 1, 3, 2))
+        h = H[:, :, a, np.newaxis]
+        second.C_r1[a] -= 0.5 * _sum_products(np.cross(h, phi, axis=1), phi)
+        # φ̂ₖφ̂ₗ = φ_l φ_kᵀ − (φ_k·φ_l) 1
+        along = (h * phi).sum(axis=1)
+        for b in range(3):
+            second.J_2[:, :, a, b] = phi[:, b].T @ along - _sum_products(h[:, b, np.newaxis] * phi, phi)
+    second.J_2 = _symmetrised(second.J_2)
     second.J_2_second = second.J_2.copy()
     return second
+
+
+def _sum_products(a: Array, b: Array) -> Array:
+    """Return Σ a·b over pieces (p × 3 × n each), n × n."""
+    return np.asarray(np.tensordot(a, b, axes=((0, 1), (0, 1))))
 
 
 def _of_points(fields: _Fields, rotary: Any, Phi: Array) -> Array:
@@ -284,28 +289,24 @@ def _of_points(fields: _Fields, rotary: Any, Phi: Array) -> Array:
     moved = Phi.copy()
     moved[fields.index[:, :3][fields.index[:, :3] >= 0]] = 0.0
     P = np.einsum("pak,pbl->klab", fields.part(moved, 3), fields.part(fields.mass @ moved, 3), optimize=True)
-    if rotary is not None:
-        theta = fields.part(Phi, 0)
-        J = np.zeros((len(theta), 3, 3))
+    theta = fields.part(Phi, 0)
+    J = np.zeros((len(theta), 3, 3))
+    for a in range(3):
         for b in range(3):
-            for a in range(3):
-                i, j = fields.index[:, a], fields.index[:, b]
-                there = np.flatnonzero((i >= 0) & (j >= 0))
-                J[there, a, b] = rotary[i[there], j[there]]
-        J = 0.5 * (J + J.transpose(0, 2, 1))
-        values, axes = np.linalg.eigh(J)
-        real = values[:, 2] <= (1.0 + 1e-9) * (values[:, 0] + values[:, 1])
-        E = 0.5 * np.trace(J, axis1=1, axis2=2)[:, np.newaxis, np.newaxis] * np.eye(3) - J
-        E[~real] = 0.0
-        hats = np.einsum("acb,pck->pkab", _LEVI_CIVITA, theta)
-        P += np.einsum("pkac,pcd,plbd->klab", hats, E, hats, optimize=True)
-        # rings: each turns about its axis e only, and gives ½ J (θ·e)² (1 − e eᵀ)
-        rings = 0.5 * values * ~real[:, np.newaxis]
-        about = np.einsum("pcr,pck->prk", axes, theta)
-        P += np.einsum("pr,prk,prl->kl", rings, about, about, optimize=True)[..., np.newaxis, np.newaxis] * np.eye(3)
-        P -= np.einsum("pr,prk,prl,par,pbr->klab", rings, about, about, axes, axes, optimize=True)
-    P = P + P.transpose(1, 0, 2, 3)
-    P = 0.25 * (P + P.transpose(0, 1, 3, 2))
+            i, j = fields.index[:, a], fields.index[:, b]
+            there = np.flatnonzero((i >= 0) & (j >= 0))
+            J[there, a, b] = rotary[i[there], j[there]]
+    values, axes = np.linalg.eigh(0.5 * (J + J.transpose(0, 2, 1)))
+    real = values[:, 2] <= (1.0 + 1e-9) * (values[:, 0] + values[:, 1])
+    E = 0.5 * np.trace(J[real], axis1=1, axis2=2)[:, np.newaxis, np.newaxis] * np.eye(3) - J[real]
+    hats = np.einsum("acb,pck->pkab", _LEVI_CIVITA, theta[real])
+    P += np.einsum("pkac,pcd,plbd->klab", hats, E, hats, optimize=True)
+    # rings: each turns about its axis e only, and gives ½ J (θ·e)² (1 − e eᵀ)
+    rings, axes = 0.5 * values[~real], axes[~real]
+    about = np.einsum("pcr,pck->prk", axes, theta[~real])
+    across = np.eye(3) - np.einsum("par,pbr->prab", axes, axes)
+    P += np.einsum("pr,prk,prl,prab->klab", rings, about, about, across, optimize=True)
+    P = _symmetrised(P)
     return np.asarray(np.trace(P, axis1=2, axis2=3)[..., np.newaxis, np.newaxis] * np.eye(3) - P)
 
 

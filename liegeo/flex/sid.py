@@ -38,10 +38,10 @@ and M_e, K, D are Me, Ke, De.  What is quadratic in ω in (3) is −½ w·(∂J/
 
 So the second order of J, which J of SID lacks, is not lost: it is Oe.M1, and `to_flexible_body` takes it from there
 (J_2 = 0 if Oe has order 0).  A program that takes (1)–(3) literally still leaves J_2 out of J ω̇ and ω~ J ω, and so
-does not conserve energy to second order in q; liegeo does.  Displacements of second order (rotary inertia, masses
-beside their nodes, geometric stiffening) add to Ct.M1, to the part of Cr.M1 that is symmetric in its modes, and to Oe.M1, and
-land in C_t1, C_r1 and J_2.  They also add Σ Ct.M1 q̇ q̇ to (1) and Σ Cr.M1 q̇ q̇ to (2), which the kernels do and a
-program that takes (1) and (2) literally does not.
+does not conserve energy to second order in q; liegeo does.  Displacements of second order (of rotary inertia, masses
+beside their nodes, geometric stiffening) add to Ct.M1, to the part of Cr.M1 that is symmetric in its modes, and to
+Oe.M1, and land in C_t1, C_r1 and J_2.  They also add Σ Ct.M1 q̇ q̇ to (1) and Σ Cr.M1 q̇ q̇ to (2), which the
+kernels have and a program that takes (1) and (2) literally has not.
 
 What is bilinear in ω and q̇ is J̇ w + w×(C_r q̇) in (2), and Ċ_r,k·w − ∂(w·C_r q̇)/∂q_k in (3):
 

@@ -181,8 +181,8 @@ class Model:
         stiffened = [b.name for b in self.tree.bodies if isinstance(b, FlexibleBody) and np.any(np.asarray(b.C_t1))]
         more = (
             f"\n  With terms of second order (stiffening, masses beside their nodes), as of '{stiffened[0]}', bending"
-            "\n  can do that too: give stiffening to fewer modes, as in stiffening=4, or make the body of several pieces"
-            "\n  (liegeo.flex.substructure)."
+            "\n  can do that too: give stiffening to fewer modes, as in stiffening=4, or make the body of several"
+            "\n  pieces (liegeo.flex.substructure)."
             if stiffened
             else ""
         )
