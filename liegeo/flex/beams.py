@@ -62,7 +62,7 @@ import scipy.sparse.csgraph
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import ModelError
-from liegeo.flex.fe import FEModel, Pieces
+from liegeo.flex.fe import Arms, FEModel, Pieces
 from liegeo.flex.sections import Material, Section, number, taper
 from liegeo.flex.surface import Surface, joined, outlines, swept
 from liegeo.lie import SO3
@@ -469,6 +469,7 @@ class Frame:
             motions.append(np.kron(np.eye(2), rotation) @ element.motion @ to_local)
             columns += [mine] * len(element.masses)
         motion = list(np.concatenate(motions))
+        first_mass = len(motion)
         for index, body in self._masses:
             com = np.asarray(body.com)
             places.append((nodes[index] + com)[np.newaxis])
@@ -480,11 +481,20 @@ class Frame:
             np.concatenate([m.ravel() for m in motion]),
             (rows, np.concatenate([np.tile(c, 6) for c in columns])),
         )
+        size = (6 * len(motion), 6 * len(nodes))
+        arms = None
+        if far := [(first_mass + i, node, body.com) for i, (node, body) in enumerate(self._masses) if np.any(body.com)]:
+            piece, node, com = (np.array(x) for x in zip(*far, strict=True))
+            group, direction = np.divmod(np.arange(3 * len(far)), 3)
+            turns = (6 * node[:, np.newaxis] + np.arange(3)).ravel()
+            rotation = sp.csr_array((np.ones(len(turns)), (np.arange(len(turns)), turns)), (len(turns), size[1]))
+            arms = Arms.of(rotation, group, direction, 6 * piece[group] + 3 + direction, com[group], size[0])
         return Pieces(
             positions=np.concatenate(places),
             dofs=np.stack(np.divmod(np.arange(6 * len(motion)), 6), axis=1),
             inertia=sp.csr_array(sp.block_diag(inertias)),
-            motion=sp.csr_array(entries, (6 * len(motion), 6 * len(nodes))),
+            motion=sp.csr_array(entries, size),
+            arms=arms,
         )
 
     def _swept(self, sweep: _Sweep, dofs: NDArray[np.int64], n: int) -> Surface:

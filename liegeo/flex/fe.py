@@ -51,18 +51,104 @@ def rigid_motions(positions: Array, dofs: NDArray[np.int64]) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
+class Arms:
+    """Rigid arms from points that move with a rotation vector θ: an arm a moves its end by ½ θ×(θ×a) in second order.
+
+    There are m rotations: `rotation` (3m × n) gives them from the degrees of freedom of a model, and `pull` (9m × k)
+    gives W = Σ f aᵀ for each from the forces f on the directions of the pieces, over the arms that turn with it.
+    """
+
+    rotation: sp.csr_array
+    pull: sp.csr_array
+
+    @classmethod
+    def of(cls, rotation: sp.csr_array, group: Any, directions: Any, columns: Any, arms: Array, size: int) -> Arms:
+        """Make them from the rotation (`group`), direction (0, 1, 2) and column of each force, and its arm (… × 3)."""
+        rows = 9 * np.asarray(group) + 3 * np.asarray(directions)
+        entries = (arms.ravel(), ((rows[:, np.newaxis] + np.arange(3)).ravel(), np.repeat(columns, 3)))
+        return cls(sp.csr_array(rotation), sp.csr_array(entries, (3 * rotation.shape[0], size)))
+
+    def join(self, other: Arms | None) -> Arms:
+        if other is None:
+            return self
+        rotation, pull = sp.vstack([self.rotation, other.rotation]), sp.vstack([self.pull, other.pull])
+        return Arms(sp.csr_array(rotation), sp.csr_array(pull))
+
+    def stiffness(self, forces: Array, theta: Any) -> Any:
+        """Return Q with ½ ηᵀ Q η = Σ f·½ θ×(θ×a) for rotations θ η (3m × n): Σ θᵀ(sym W − 1 tr W)θ."""
+        W = (self.pull @ forces).reshape(-1, 3, 3)
+        blocks = 0.5 * (W + W.transpose(0, 2, 1)) - np.trace(W, axis1=1, axis2=2)[:, np.newaxis, np.newaxis] * np.eye(3)
+        m = len(W)
+        matrix = sp.bsr_array((blocks, np.arange(m), np.arange(m + 1)), shape=(3 * m, 3 * m))
+        return theta.T @ (matrix @ theta)
+
+
+@dataclass(frozen=True, eq=False)
 class Pieces:
     """Where the mass is: rigid pieces at positions (p × 3) with directions `dofs` (k × 2: piece, direction) and inertia
     (k × k), which the degrees of freedom of a model move by `motion` (k × n); then M = motionᵀ inertia motion.
 
     Nodal values do for elements that interpolate displacements from displacements.  Beams do not: their displacement
-    between nodes comes from the nodes' rotations too, so vector products of fields are made where the mass is.
+    between nodes comes from the nodes' rotations too, so vector products of fields are made where the mass is.  Pieces
+    that are tied rigidly to a node at a distance have `arms`.
     """
 
     positions: Array
     dofs: NDArray[np.int64]
     inertia: sp.csr_array
     motion: sp.csr_array
+    arms: Arms | None = None
+
+    @classmethod
+    def of_nodes(cls, positions: Array, dofs: NDArray[np.int64], mass: Any) -> Pieces:
+        """Make pieces of nodes and a mass matrix; of nodes whose centre of mass lies elsewhere, two.
+
+        A block [J b̂; −b̂ m] of a node is a piece with its centre of mass at b/m.  b comes from the momentum of a node
+        that turns, summed over all nodes, because consistent mass matrices couple nodes.  The mass m on the diagonal
+        goes to the centre; what is left stays with the node.
+        """
+        n, mass = len(dofs), sp.csr_array(mass)
+        index = np.full((len(positions), 6), -1)
+        index[dofs[:, 0], dofs[:, 1]] = np.arange(n)
+        whole = index[(index >= 0).all(axis=1)]
+        along = np.zeros((n, 3))
+        moves = dofs[:, 1] >= 3
+        along[moves, dofs[moves, 1] - 3] = 1.0
+        # B[a, b]: momentum along a for a rotation about b; B = −b̂
+        B = np.asarray(mass.T @ along).T[:, whole[:, :3]].transpose(1, 0, 2)
+        b = 0.5 * np.stack([B[:, 1, 2] - B[:, 2, 1], B[:, 2, 0] - B[:, 0, 2], B[:, 0, 1] - B[:, 1, 0]], axis=1)
+        masses = mass.diagonal()[whole[:, 3:]].mean(axis=1)
+        turning = np.sqrt(np.abs(mass.diagonal()[whole[:, :3]]).sum(axis=1) * masses)
+        off = np.linalg.norm(b, axis=1) > _ROUND_OFF * turning
+        identity = sp.eye_array(n, format="csr")
+        if not off.any():
+            return cls(positions, dofs, mass, identity)
+        whole, masses, count = whole[off], masses[off], int(off.sum())
+        centers = b[off] / masses[:, np.newaxis]
+        # (u + θ×c) of the centres
+        blocks = np.concatenate([-SO3.hat(centers), np.broadcast_to(np.eye(3), (count, 3, 3))], axis=2)
+        rows = np.broadcast_to(np.arange(3 * count).reshape(count, 3, 1), blocks.shape)
+        columns = np.broadcast_to(whole[:, np.newaxis], blocks.shape)
+        motion = sp.csr_array((blocks.ravel(), (rows.ravel(), columns.ravel())), (3 * count, n))
+        heavy = sp.diags_array(np.repeat(masses, 3), format="csr")
+        new = np.stack([np.repeat(len(positions) + np.arange(count), 3), np.tile((3, 4, 5), count)], axis=1)
+        group, direction = np.divmod(np.arange(3 * count), 3)
+        arms = Arms.of(
+            identity[whole[:, :3].ravel()], group, direction, n + np.arange(3 * count), centers[group], n + 3 * count
+        )
+        return cls(
+            positions=np.concatenate([positions, positions[dofs[whole[:, 0], 0]] + centers]),
+            dofs=np.concatenate([dofs, new]),
+            inertia=sp.csr_array(sp.block_diag([mass - motion.T @ heavy @ motion, heavy])),
+            motion=sp.csr_array(sp.vstack([identity, motion])),
+            arms=arms,
+        )
+
+    def tied(self, T: sp.csc_array, tie: Arms) -> Pieces:
+        """Return the same pieces where u = T û, with the arms of the tie, whose forces are on u."""
+        pulled = replace(tie, pull=sp.csr_array(tie.pull @ self.motion.T))
+        before = None if self.arms is None else replace(self.arms, rotation=sp.csr_array(self.arms.rotation @ T))
+        return replace(self, motion=sp.csr_array(self.motion @ T), arms=pulled.join(before))
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,7 +341,17 @@ class FEModel:
         rows, columns = np.concatenate([kept, i[row]]), np.concatenate([np.arange(len(kept)), len(kept) + column])
         values = np.concatenate([np.ones(len(kept)), follows[row, column]])
         T = sp.csc_array((values, (rows, columns)), (self.n, len(kept) + 6))
-        geometric, pieces = self.geometric, self.pieces
+        turned = sp.csr_array((np.ones(3), (range(3), len(kept) + np.arange(3))), (3, len(kept) + 6))
+        far = i[moves]
+        tie = Arms.of(turned, np.zeros(len(far), dtype=np.int64), direction[moves] - 3, far, arms[moves], self.n)
+        pieces = self.pieces or Pieces.of_nodes(p, dofs, self.mass)
+        geometric, internal = self.geometric, self.stiffness @ T
+
+        def stiffened(u: Array) -> sp.csc_array:
+            """The geometric stiffness of the elements, and that of the tie under the forces that they take from it."""
+            assert geometric is not None
+            return sp.csc_array(T.T @ geometric(T @ u) @ T + tie.stiffness(internal @ u, turned))
+
         return self._with(
             positions=np.concatenate([p, center[np.newaxis]]),
             names=(*self.names, name),
@@ -263,9 +359,9 @@ class FEModel:
             mass=T.T @ self.mass @ T,
             known_positive=True,
             stiffness=T.T @ self.stiffness @ T,
-            geometric=None if geometric is None else lambda u: T.T @ geometric(T @ u) @ T,
+            geometric=None if geometric is None else stiffened,
             observers={k: (x, A @ T) for k, (x, A) in self.observers.items()},
-            pieces=None if pieces is None else replace(pieces, motion=pieces.motion @ T),
+            pieces=pieces.tied(T, tie),
             surface=None if self.surface is None else self.surface.tied(T),
         )
 

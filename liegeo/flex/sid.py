@@ -38,8 +38,10 @@ and M_e, K, D are Me, Ke, De.  What is quadratic in ω in (3) is −½ w·(∂J/
 
 So the second order of J, which J of SID lacks, is not lost: it is Oe.M1, and `to_flexible_body` takes it from there
 (J_2 = 0 if Oe has order 0).  A program that takes (1)–(3) literally still leaves J_2 out of J ω̇ and ω~ J ω, and so
-does not conserve energy to second order in q; liegeo does.  Geometric stiffening adds to Ct.M1, to the part of Cr.M1
-that is symmetric in its modes, and to Oe.M1, and lands in C_t1, C_r1 and J_2.
+does not conserve energy to second order in q; liegeo does.  Displacements of second order (of rotary inertia, masses
+beside their nodes, geometric stiffening) add to Ct.M1, to the part of Cr.M1 that is symmetric in its modes, and to
+Oe.M1, and land in C_t1, C_r1 and J_2.  They also add Σ Ct.M1 q̇ q̇ to (1) and Σ Cr.M1 q̇ q̇ to (2), which the
+kernels have and a program that takes (1) and (2) literally has not.
 
 What is bilinear in ω and q̇ is J̇ w + w×(C_r q̇) in (2), and Ċ_r,k·w − ∂(w·C_r q̇)/∂q_k in (3):
 
@@ -58,8 +60,9 @@ A node has the pose (exp(Φ_r η + ½ηG_rη) R₀, p₀ + Φ_t η + ½ηG_tη),
 where psi leaves out ½ Φ_r,l × Φ_r,k, by which rotations do not commute, as the files do.
 
 Lost on the way to a FlexibleBody: sigma (stresses), the title, and the names of the modes.  Refused, because the record
-has no place for them: reference stresses ksigma, and Me, Ke or De that depend on q.  Lost on the way to SID: nothing,
-but that frames come back as nodes that do not move.
+has no place for them: reference stresses ksigma, and Me, Ke or De that depend on q.  Lost on the way to SID: nothing
+that moves the body, but frames come back as nodes that do not move, and J_2_second, which `flex.invariants` needs, is
+not in a SID.
 """
 
 from __future__ import annotations

@@ -333,7 +333,7 @@ LumpedForm = mapping(
 _RECORD = {
     "C_t": ((3, None), "∫φ dm"),
     "C_r0": ((3, None), "∫r×φ dm"),
-    "C_r1": ((3, None, None), "∫φ×φ dm, [axis, l, k]"),
+    "C_r1": ((3, None, None), "∫φ×φ dm, [axis, l, k], and what displacements of second order add"),
     "J_1": ((None, 3, 3), "first-order change of the inertia, a matrix a mode"),
     "J_2": ((None, None, 3, 3), "second-order change of the inertia"),
     "M_e": ((None, None), "modal mass"),
@@ -348,7 +348,8 @@ RecordForm = mapping(
     moment=Key(vector(units.FIRST_MOMENT), "first moment of mass, about the frame's origin"),
     inertia=Key(INERTIA, "about the frame's origin"),
     **{name: Key(number_array(*shape), says) for name, (shape, says) in _RECORD.items()},
-    C_t1=Key(number_array(3, None, None), "of geometric stiffening", None),
+    C_t1=Key(number_array(3, None, None), "of displacements of second order", None),
+    J_2_second=Key(number_array(None, None, 3, 3), "the share of displacements of second order in J_2", None),
     nodes=Key(by_name(form(Node)), "places that deform, by name", {}),
     frames=Key(FRAMES.type, FRAMES.says, {}),
     shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),

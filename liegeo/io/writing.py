@@ -348,8 +348,7 @@ def _body(body: Body | FlexibleBody) -> dict[str, Any]:
 def _record(body: FlexibleBody) -> dict[str, Any]:
     out = {"moment": _numbers(body.moment), "inertia": _inertia(body.inertia)}
     out |= {key: _numbers(getattr(body, key)) for key in ("C_t", "C_r0", "C_r1", "J_1", "J_2", "M_e", "K", "D")}
-    if np.any(body.C_t1):
-        out["C_t1"] = _numbers(body.C_t1)
+    out |= {key: _numbers(getattr(body, key)) for key in ("C_t1", "J_2_second") if np.any(getattr(body, key))}
     if body.nodes:
         out["nodes"] = {name: _node(node) for name, node in body.nodes.items()}
     if body.skin is not None:

@@ -12,8 +12,8 @@ Lagrange's equations in quasi-velocities, H = M_rr V + M_rf η̇:
 J = J₀ + Σ J₁ₖ ηₖ + Σ J₂ₖₗ ηₖ ηₗ,   c = c₀ + C_t0 η + ½ Σ C_t1ₖₗ ηₖ ηₗ,   C_r = C_r0 + Σ C_r1ₗ ηₗ.
 
 The part A of C_r1 that is antisymmetric in its two mode indices is ∫ φ_l × φ_k dm.  Its symmetric part S, and C_t1, are
-of displacements of second order, that is of geometric stiffening, and mostly absent.  Then Ċ_r η̇ = Σ S η̇ η̇ and
-Ċ_t η̇ = Σ C_t1 η̇ η̇, while what is symmetric cancels in
+of displacements of second order: of rigid pieces that turn (model/body.py, FlexibleBody.from_nodes), and of geometric
+stiffening.  Without either they are zero.  They add Ċ_r η̇ = Σ S η̇ η̇ and Ċ_t η̇ = Σ C_t1 η̇ η̇ to b_r, and cancel in
 
     b_f,k = 2 w·Σ_l A[l,k] η̇_l − ½ w·(∂J/∂ηₖ) w + C_t,k·(w×v) + (K η + D η̇)_k.                        (4)
 
@@ -84,14 +84,13 @@ def _flexible_inertia(I, F, b, f, w, q, W):
             W[r + 1] += W[t + 1]
             W[r + 2] += W[t + 2]
             J = plus(J, times(e, plus(six(W, j2_eta + 6 * k), six(F, j1 + 6 * k))))
-    if full and I[b + at.STIFFENED] >= 0:
+    if full and I[b + at.SECOND_T] >= 0:
         # ½ Σ C_t1 η η is half of what C_t gains, times η
-        ct1 = index(I[b + at.STIFFENED])
+        ct1 = index(I[b + at.SECOND_T])
         for l in range(n):
             for k in range(n):
                 for a in range(3):
                     W[prf + 6 * k + 3 + a] += F[ct1 + (a * n + l) * n + k] * q[eq + l]
-                    W[prf + 6 * k + a] += F[ct1 + ((3 + a) * n + l) * n + k] * q[eq + l]
         for k in range(n):
             e = 0.5 * q[eq + k]
             c0 += (W[prf + 6 * k + 3] - F[ct + k]) * e
@@ -150,8 +149,9 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     d0, d1, d2 = z, z, z  # ċ = C_t η̇
     t0, t1, t2 = z, z, z  # J̇ w
     x0, x1, x2 = cross(w0, w1, w2, v0, v1, v2)
+    second = full and I[b + at.SECOND_R] >= 0
     if full:
-        sum_rows(F, cr1, 3 * n, n, v, ev, W, cr1_eta, 0)
+        sum_rows(F, index(I[b + at.SECOND_R]) if second else cr1, 3 * n, n, v, ev, W, cr1_eta, 0)
     for k in range(n):
         e = v[ev + k]
         # ∂J/∂ηₖ; in a ruthless model at η = 0
@@ -186,12 +186,32 @@ def _flexible_bias(I, F, b, f, w, q, v, W):
     h0, h1, h2 = cross(w0, w1, w2, d0, d1, d2)
     H = (n0, n1, n2, f0 + d0, f1 + d1, f2 + d2)
     put(W, w + at.FOR, plus(gyroscopic(V, H), (t0 + g0, t1 + g1, t2 + g2, h0, h1, h2)))
-    if full and I[b + at.STIFFENED] >= 0:
-        # Ṁ_rf η̇ = (Σ S η̇ η̇, Σ C_t1 η̇ η̇)
-        ct1 = index(I[b + at.STIFFENED])
+    if second:
+        _add_rates(F, index(I[b + at.SECOND_R]) + 3 * n * n, n, v, ev, W, w + at.FOR)
+    if full and I[b + at.SECOND_T] >= 0:
+        # Σ C_t1 η̇ η̇
+        ct1 = index(I[b + at.SECOND_T])
         for a in range(3):
             for l in range(n):
                 for k in range(n):
-                    e = v[ev + l] * v[ev + k]
-                    W[w + at.FOR + 3 + a] += F[ct1 + (a * n + l) * n + k] * e
-                    W[w + at.FOR + a] += F[ct1 + ((3 + a) * n + l) * n + k] * e
+                    W[w + at.FOR + 3 + a] += F[ct1 + (a * n + l) * n + k] * v[ev + l] * v[ev + k]
+
+
+@kernel
+def _add_rates(F, o, n, v, ev, W, k):
+    """Add Σ S η̇ η̇ to the three numbers at W[k]; at F[o] is the lower triangle of S, three numbers each."""
+    a0, a1, a2 = 0.0 * v[ev], 0.0 * v[ev], 0.0 * v[ev]
+    for l in range(n):
+        b0, b1, b2, s = 0.0 * a0, 0.0 * a0, 0.0 * a0, o + 3 * at.triangle(l)
+        for m in range(l):
+            e = v[ev + m]
+            b0 += F[s + 3 * m] * e
+            b1 += F[s + 3 * m + 1] * e
+            b2 += F[s + 3 * m + 2] * e
+        e, d = v[ev + l], s + 3 * l
+        a0 += (2.0 * b0 + F[d] * e) * e
+        a1 += (2.0 * b1 + F[d + 1] * e) * e
+        a2 += (2.0 * b2 + F[d + 2] * e) * e
+    W[k] += a0
+    W[k + 1] += a1
+    W[k + 2] += a2

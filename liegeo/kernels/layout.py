@@ -64,7 +64,9 @@ HEADER = 19
     AXIS,  # 0, 1, 2: the joint is one rotation about this axis of B and X_DB is the identity; -1 otherwise
     PASSIVE,  # 1 if the joint has a spring, a damper or friction; ON_GROUP if it has a spring and its q are not added
     DIAGONAL,  # 1 if modal stiffness and damping are diagonal
-    STIFFENED,  # where C_t1 (3nn) and the symmetric part of C_r1 (3nn) begin in F, -1 if they are zero
+    SECOND_T,  # where C_t1 (3nn) begins in F, -1 if it is zero
+    SECOND_R,  # where the antisymmetric part of C_r1 (3nn), then the symmetric one (3n(n + 1)/2), begin in F, -1 if the
+    # symmetric one is zero
     REDUCED,  # where the constants of reduced.py begin in F, -1 if the modal block is factorised each time
     REDUCED_W,  # where the scratch of reduced.py begins in W
     N_SLOTS,  # number of children that reduced.py sees
@@ -72,8 +74,8 @@ HEADER = 19
     CARRIER_F,  # in ruthless models: where pose and Π_N of the undeformed parent node begin in F, as at CARRIER in W
     MASSES,  # where C_r0 (3n), then M_e (n(n + 1)/2), begin in F
     MATRICES,  # where K (nn), then D (nn), begin in F, behind all that every call reads
-) = range(27)
-BODY_I_SIZE = 27
+) = range(28)
+BODY_I_SIZE = 28
 NONE, CONSTANT, DEFORMING = range(3)
 ON_GROUP = 2
 
@@ -146,9 +148,9 @@ WORK_SIZE = 143
 
 # ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
 # C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 3n(n + 1)
-# J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l, its antisymmetric part: a row for each l, in it three
-# numbers for each k, so that sums over l run along rows.  J_2[l, k], six numbers each, and M_e are symmetric and stand
-# as their lower triangles: [0, 0], [1, 0], [1, 1], [2, 0] …
+# J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l: a row for each l, in it three numbers for each k, so that
+# sums over l run along rows; its parts at SECOND_R likewise.  J_2[l, k], six numbers each, M_e and the symmetric part
+# of C_r1 stand as their lower triangles: [0, 0], [1, 0], [1, 1], [2, 0] …
 M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
 
 # ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first

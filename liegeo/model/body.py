@@ -136,9 +136,11 @@ class FlexibleBody(Sealed):
     """A flexible body as a record of its kinetic and elastic energy (kernels/inertia.py (1)), n modes or none.
 
     moment c₀ (3), inertia J₀ (3×3, about the frame's origin), C_t (3×n), C_r0 (3×n), C_r1 (3×n×n, [axis, l, k]),
-    J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.  Geometric
-    stiffening adds C_t1 (3×n×n, symmetric in its modes, none if not given) and makes C_r1 other than antisymmetric.
-    `skin` is what it looks like, `shapes` are rigid things fixed to its frame.
+    J_1 (n×3×3), J_2 (n×n×3×3), M_e, K, D (n×n), and the nodes that joints, forces and outputs can refer to.
+    Displacements of second order, of rigid pieces that turn and of geometric stiffening, add C_t1 (3×n×n, symmetric in
+    its modes, none if not given), a symmetric part of C_r1, and a part of J_2.  That part is J_2_second (none if not
+    given); it is for `flex.invariants` only, and the dynamics do not read it.  `skin` is what the body looks like,
+    `shapes` are rigid things fixed to its frame.
     """
 
     name: str
@@ -156,6 +158,7 @@ class FlexibleBody(Sealed):
     nodes: Mapping[str, Node] = field(default_factory=dict)
     frames: Mapping[str, ArrayLike] = field(default_factory=dict)
     C_t1: ArrayLike | None = None
+    J_2_second: ArrayLike | None = None
     shapes: Sequence[Shape] = ()
     skin: Skin | None = None
 
@@ -167,10 +170,9 @@ class FlexibleBody(Sealed):
         n = np.shape(self.M_e)[0]
         if self.skin is not None and np.shape(self.skin.modes)[2] != n:
             raise ModelError(f"{who}: its skin has {np.shape(self.skin.modes)[2]} modes, expected {n} as in M_e.")
-        if self.C_t1 is None:
-            object.__setattr__(self, "C_t1", np.zeros((3, n, n)))
         shapes: dict[str, tuple[int, ...]] = {
             "C_t1": (3, n, n),
+            "J_2_second": (n, n, 3, 3),
             "moment": (3,),
             "C_t": (3, n),
             "C_r0": (3, n),
@@ -181,6 +183,9 @@ class FlexibleBody(Sealed):
             "K": (n, n),
             "D": (n, n),
         }
+        for name in ("C_t1", "J_2_second"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros(shapes[name]))
         for name, shape in shapes.items():
             object.__setattr__(self, name, as_array(f"{who}: {name}", getattr(self, name), shape))
         object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
@@ -234,10 +239,11 @@ class FlexibleBody(Sealed):
                 raise ModelError(f"{who}: {name} is not symmetric.")
         if not _is_symmetric(np.asarray(self.C_t1), (0, 2, 1)):
             raise ModelError(f"{who}: C_t1 is not symmetric in its two mode indices, as ∂²c/∂η_l∂η_k is.")
-        J_2 = np.asarray(self.J_2)
-        if not _is_symmetric(J_2, (1, 0, 2, 3)):
-            raise ModelError(f"{who}: J_2 is not symmetric in its two mode indices.")
-        for name, array in (("J_1", np.asarray(self.J_1)), ("J_2", J_2)):
+        for name in ("J_2", "J_2_second"):
+            if not _is_symmetric(np.asarray(getattr(self, name)), (1, 0, 2, 3)):
+                raise ModelError(f"{who}: {name} is not symmetric in its two mode indices.")
+        for name in ("J_1", "J_2", "J_2_second"):
+            array = np.asarray(getattr(self, name))
             last = array.ndim - 1
             if not _is_symmetric(array, (*range(last - 1), last, last - 1)):
                 raise ModelError(f"{who}: {name} is not symmetric in its last two indices, as an inertia is.")
@@ -261,8 +267,17 @@ class FlexibleBody(Sealed):
     ) -> FlexibleBody:
         """A body of rigid pieces at its nodes, with given mode shapes [JR90, section 3].
 
-        The kinetic energy is that of the pieces' centres of mass, displaced linearly by the modes, and of their
-        rotation with w + Φ_r η̇:  ½m|v + w×(r₀ + φη) + φη̇|² + ½(w + Φ_r η̇)·J(w + Φ_r η̇),  φ = Φ_t − ĉ Φ_r.
+        A piece turns by R = exp(θ̂), θ = Φ_r η, as its node does (kernels/nodes.py).  Its centre of mass is then at
+        r = r₀ + Φ_t η + (R − 1)c, its inertia in the body's axes is R J Rᵀ, and its angular velocity is w + s, with
+        s = θ̇ + ½ θ×θ̇ + …  The record holds all terms of the kinetic energy ½m|v + w×r + ṙ|² + ½(w + s)·R J Rᵀ(w + s)
+        up to the second power of (η, η̇).  With φ = Φ_t − ĉ Φ_r, and with u₂ₗₖ = ½ (Φ_l×(Φ_k×c) + Φ_k×(Φ_l×c)) for the
+        displacement ½ Σ u₂ₗₖ ηₗ ηₖ of second order, they are, for each piece,
+
+            C_t1 = m u₂,      C_r1ₗₖ = m (φ_l×φ_k + r₀×u₂ₗₖ) + Φ_l×JΦ_k − ½ J (Φ_l×Φ_k),                          (1)
+            J₁ₖ = −m (r̂₀φ̂ₖ + φ̂ₖr̂₀) + Φ̂ₖJ − JΦ̂ₖ,                                                              (2)
+            J₂ₖₗ = −m sym(φ̂ₖφ̂ₗ + r̂₀û₂ₖₗ) + sym(Φ̂ₖΦ̂ₗJ − Φ̂ₖJΦ̂ₗ),                                              (3)
+
+        Φ being Φ_r and sym the mean over both orders of the modes and of the axes.  [JR90, appendix B], derived anew.
         """
         who = f"flexible body '{name}'"
         if not nodes:
@@ -286,6 +301,8 @@ class FlexibleBody(Sealed):
             "J_1": np.zeros((n, 3, 3)),
             "J_2": np.zeros((n, n, 3, 3)),
             "M_e": np.zeros((n, n)),
+            "C_t1": np.zeros((3, n, n)),
+            "J_2_second": np.zeros((n, n, 3, 3)),
         }
         mass = 0.0
         for i, node in enumerate(nodes):
@@ -306,12 +323,40 @@ class FlexibleBody(Sealed):
             record["C_r0"] += m * r_hat @ phi + J @ Phi_r
             record["C_r1"] += m * np.einsum("lab,bk->alk", phi_hat, phi)
             record["J_1"] -= m * (r_hat @ phi_hat + phi_hat @ r_hat)
-            product = np.einsum("kab,lbc->klac", phi_hat, phi_hat)
-            record["J_2"] -= 0.5 * m * (product + product.transpose(1, 0, 2, 3))
+            linear = -m * np.einsum("kab,lbc->klac", phi_hat, phi_hat)
+            second = np.zeros((n, n, 3, 3))
+            if np.any(Phi_r) and (np.any(J) or np.any(com)):
+                turn = SO3.hat(Phi_r.T)
+                twice = np.einsum("kab,lbc->klac", turn, turn)
+                u_2 = 0.5 * (twice + twice.transpose(1, 0, 2, 3)) @ com
+                record["C_t1"] += m * u_2.transpose(2, 0, 1)
+                record["C_r1"] += np.einsum("ab,lkb->alk", m * r_hat, u_2)
+                record["C_r1"] += np.einsum("lab,bk->alk", turn, J @ Phi_r) - 0.5 * (J @ turn @ Phi_r).transpose(
+                    1, 0, 2
+                )
+                record["J_1"] += turn @ J - J @ turn
+                points = _of_points(turn, J)
+                linear += points
+                second = twice @ J - np.einsum("kab,bc,lcd->klad", turn, J, turn) - points - m * r_hat @ SO3.hat(u_2)
+            record["J_2"] += _symmetrised(linear + second)
+            record["J_2_second"] += _symmetrised(second)
             record["M_e"] += m * phi.T @ phi + Phi_r.T @ J @ Phi_r
         named = {node.name: Node(node.position, node.modes) for node in nodes if node.name is not None}
         D = np.zeros((n, n)) if damping is None else damping
         return cls(name=name, mass=mass, K=stiffness, D=D, nodes=named, frames=frames or {}, **record)
+
+
+def _of_points(turn: Array, J: Array) -> Array:
+    """Return the share in J_2 of the points s of a piece with inertia J, displaced linearly by Φ_k×s (hats: n×3×3)."""
+    moments = 0.5 * np.trace(J) * np.eye(3) - J
+    products = -np.einsum("kab,bc,lcd->klad", turn, moments, turn)
+    return np.asarray(np.trace(products, axis1=2, axis2=3)[..., np.newaxis, np.newaxis] * np.eye(3) - products)
+
+
+def _symmetrised(J_2: Array) -> Array:
+    """Return the mean over both orders of the modes and of the axes (n×n×3×3)."""
+    J_2 = J_2 + J_2.transpose(1, 0, 2, 3)
+    return np.asarray(0.25 * (J_2 + J_2.transpose(0, 1, 3, 2)))
 
 
 def place_on(body: Body | FlexibleBody | None, where: str | ArrayLike | None, who: str) -> Any:

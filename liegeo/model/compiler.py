@@ -193,7 +193,8 @@ class Compiler:
         row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
         if np.any(joint.stiffness) and joint.kind in _COMPOSED:
             row[at.PASSIVE] = at.ON_GROUP
-        row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED], row[at.STIFFENED] = -1, 0, -1, -1
+        row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED] = -1, 0, -1
+        row[at.SECOND_T] = row[at.SECOND_R] = -1
         if isinstance(outer, Node):
             if self.tree.fidelity == FULL:
                 row[at.PARENT_NODE] = self._put_node(outer)
@@ -211,10 +212,10 @@ class Compiler:
                 row[at.MASSES] = self._put_shared(_masses(body))
             row[at.FLEX] = self._reserve(at.PFF * n + at.triangle(n))
             matrices = (np.asarray(body.K), np.asarray(body.D))
-            C_r1 = np.asarray(body.C_r1)
-            second = (np.asarray(body.C_t1), 0.5 * (C_r1 + C_r1.transpose(0, 2, 1)))
-            if any(np.any(part) for part in second):
-                row[at.STIFFENED] = self._put_shared([x for part in second for x in part.ravel()])
+            if self.tree.fidelity == FULL:
+                row[at.SECOND_T], row[at.SECOND_R] = (
+                    self._put_shared(part) if part else -1 for part in _second_order(body)
+                )
             row[at.DIAGONAL] = int(all(np.array_equal(m, np.diag(np.diag(m))) for m in matrices))
         return row, nq, nv
 
@@ -520,10 +521,21 @@ def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
     parts = [body.C_t, J_1, np.diag(np.asarray(body.K)), np.diag(np.asarray(body.D))]
     if full:
         C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
-        antisymmetric = 0.5 * (C_r1 - C_r1.transpose(0, 2, 1))
         below = [x for l, row in enumerate(J_2) for J in row[: l + 1] for x in _six(J)]
-        parts += [antisymmetric.transpose(1, 2, 0), below]
+        parts += [C_r1.transpose(1, 2, 0), below]
     return [float(x) for part in parts for x in np.asarray(part).ravel()]
+
+
+def _second_order(body: FlexibleBody) -> tuple[list[float], list[float]]:
+    """Return what stands at SECOND_T and at SECOND_R, or nothing where that is zero."""
+    C_t1, C_r1 = np.asarray(body.C_t1), np.asarray(body.C_r1).transpose(1, 2, 0)
+    symmetric = 0.5 * (C_r1 + C_r1.transpose(1, 0, 2))
+    antisymmetric = 0.5 * (C_r1 - C_r1.transpose(1, 0, 2))
+    below = symmetric[np.tril_indices(body.n_modes)]
+    return (
+        C_t1.ravel().tolist() if np.any(C_t1) else [],
+        [*antisymmetric.ravel().tolist(), *below.ravel().tolist()] if np.any(symmetric) else [],
+    )
 
 
 def _masses(body: FlexibleBody) -> list[float]:

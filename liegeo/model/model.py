@@ -180,8 +180,9 @@ class Model:
         name = self.bodies[i]
         stiffened = [b.name for b in self.tree.bodies if isinstance(b, FlexibleBody) and np.any(np.asarray(b.C_t1))]
         more = (
-            f"\n  With stiffening, as of '{stiffened[0]}', bending can do that too: give it to fewer modes, as in"
-            "\n  stiffening=4, or make the body of several pieces (liegeo.flex.substructure)."
+            f"\n  With terms of second order (stiffening, masses beside their nodes), as of '{stiffened[0]}', bending"
+            "\n  can do that too: give stiffening to fewer modes, as in stiffening=4, or make the body of several"
+            "\n  pieces (liegeo.flex.substructure)."
             if stiffened
             else ""
         )

@@ -112,6 +112,30 @@ def test_forward_undoes_inverse_and_the_mass_matrix_is_its_derivative(seed, fide
     assert np.linalg.eigvalsh(M)[0] > 0.0
 
 
+@pytest.mark.parametrize("n_modes", [3, 9])
+def test_a_ruthless_model_is_the_full_one_that_is_not_bent(n_modes):
+    """At any η, with η̇ = 0: the forces of a motion are those of the full model at η = 0, and Kη; so are accelerations.
+
+    Nine modes go through reduced.py.
+    """
+    rng, bodies, model, state = random_case(31, 6, "ruthless", n_modes=n_modes, flexible=0.7)
+    full = trees.build(bodies, GRAVITY, "full").compile()
+    a, tau, elastic, straight = *rng.normal(size=(2, model.nv)), np.zeros(model.nv), state.q.copy()
+    bent, i, j = state.v.copy(), 0, 0
+    for body in bodies:
+        nq, nv, n = dense_tree.sizes(body)
+        if n:
+            eta, speeds = slice(i + nq, i + nq + n), slice(j + nv, j + nv + n)
+            elastic[speeds] = body["K"] @ state.q[eta]
+            straight[eta] = bent[speeds] = 0.0
+        i, j = i + nq + n, j + nv + n
+    here, there = lm.State(state.q, bent), lm.State(straight, bent)
+    expected = dynamics.inverse_dynamics(full, there, a) + elastic
+    assert close(dynamics.inverse_dynamics(model, here, a), expected, 1e-13)
+    expected = dynamics.forward_dynamics(full, there, tau - elastic)
+    assert close(dynamics.forward_dynamics(model, here, tau), expected, 1e-10)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_power_balance(seed):
     """dE/dt = τ·v − dissipation, along the motion that forward dynamics gives (complex step)."""

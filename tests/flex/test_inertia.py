@@ -54,7 +54,7 @@ def test_point_masses_give_what_lumped_nodes_give():
     assert body.mass == pytest.approx(expected.mass)
 
 
-def test_rotary_inertia_is_in_the_zeroth_order():
+def test_rotary_inertia_is_what_lumped_nodes_give():
     fe = lumped(bent_frame())
     made = flex.reduce(fe, ["a"], "fixed-interface", n_modes=5, root="a")
     body = flex.flexible_body(made, "b")
@@ -63,7 +63,7 @@ def test_rotary_inertia_is_in_the_zeroth_order():
         position, matrix = fe.place(name)
         pieces.append(lm.LumpedNode(matrix @ made.shapes, position, 0.3, inertia=(1e-3,) * 3))
     expected = lm.FlexibleBody.from_nodes("b", pieces, body.K)
-    for field in ("moment", "inertia", "C_t", "C_r0", "M_e"):
+    for field in (*FIELDS, "C_t1", "J_2_second"):
         assert np.asarray(getattr(body, field)) == pytest.approx(np.asarray(getattr(expected, field)), abs=1e-10), field
 
 
@@ -303,7 +303,7 @@ def test_damping():
 
 
 def test_bending_leaves_the_mass_positive():
-    """Coarse, thin, free to twist, and bent by a tenth of its length: still a sum of squares."""
+    """Coarse, thin, free to twist, and bent by a tenth of its length: terms of second order do no harm yet."""
     A = 7.299e-5
     section = Section(A=A, Iy=A**2 / (4 * np.pi), Iz=A**2 / (4 * np.pi), J=A**2 / (2 * np.pi))
     fe = beam(2.0, section, Material(E=1.3359e12, rho=2767.0, nu=0.0), 4, rotary=False)
@@ -329,8 +329,8 @@ def test_the_inertia_of_a_bent_beam_is_that_of_where_its_mass_is():
         u = np.asarray(piece.modes)[3:]
         J = np.concatenate([-SO3.hat(np.asarray(piece.position) + u @ eta), np.eye(3), u], axis=1)
         expected += piece.mass * J.T @ J
-    # the rest is the rotary inertia of sections that turn about the beam
-    assert np.abs(found - expected).max() < 1e-6 * np.abs(expected).max()
+    # the rest is the rotary inertia of the sections, 8e-9 kg m² in all, which turn by several radians here
+    assert np.abs(found - expected).max() < 3e-6 * np.abs(expected).max()
 
 
 REFUSED = {

@@ -11,6 +11,7 @@ from liegeo.errors import ModelError
 from liegeo.flex import modes
 from liegeo.flex.beams import Frame, beam
 from liegeo.flex.sections import Material, Section, rectangle, tube
+from liegeo.lie import SO3
 
 ALUMINIUM = Material(E=7.2e10, rho=2700.0, G=2.68e10)
 BALL, CLAMP = (3, 4, 5), (0, 1, 2, 3, 4, 5)
@@ -183,6 +184,22 @@ def test_ranking_of_the_sets_under_local_deformation():
     # and the advice says so beforehand: the loaded platform is soft beside a stiff appendage
     assert flex.local_deformation(loaded=full[0], appendage=full[0]).startswith("high")
     assert flex.local_deformation(loaded=full[0], appendage=0.2 * full[0]).startswith("low")
+
+
+def test_loaded_modes_are_those_of_the_structure_with_its_appendage():
+    """An appendage whose centre of mass is beside its node, so that its inertia is not diagonal."""
+    fe, fixed = platform(2)
+    c = SO3.hat((0.3, -0.2, 0.5))
+    load = np.block([[np.diag((4.0, 3.0, 5.0)) - 16.0 * c @ c, 16.0 * c], [-16.0 * c, 16.0 * np.eye(3)]])
+    made = flex.reduce(fe, ["mount"], "loaded-interface", n_modes=6, fixed=fixed, loads={"mount": load})
+    expected = full_frequencies(fe, fixed, "mount", load, 6)
+    assert loaded_frequencies(made, "mount", load, 6) == pytest.approx(expected, rel=1e-8)
+
+
+@pytest.mark.parametrize(("ratio", "advice"), [(0.5, "high"), (1.99, "high"), (2.0, "low"), (2.5, "low"), (6.0, "low")])
+def test_the_advice_changes_where_the_loaded_structure_is_twice_as_stiff(ratio, advice):
+    """[M01, VII-3-4]."""
+    assert flex.local_deformation(loaded=ratio * 3.0, appendage=3.0).startswith(f"{advice} ({ratio:.2g} times")
 
 
 @pytest.mark.parametrize("method", sorted(flex.MODE_SETS))

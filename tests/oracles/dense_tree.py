@@ -2,8 +2,12 @@
 
 It never imports liegeo and shares no formula with it.  A tree is a list of plain dictionaries (see `describe` in
 tests/dynamics/trees.py).  Poses are 4×4 matrices of dual numbers A + εB, whose ε part is the derivative along the
-motion; every exponential is scipy.linalg.expm.  From the twists of the mass points for unit speeds come the Jacobian J
-and M = Jᵀ diag(m) J; the rest is Lagrange's equation in quasi-velocities, with derivatives by complex step:
+motion; every exponential is scipy.linalg.expm, or a finite sum where it is one.  A flexible body consists of rigid
+pieces, each with a finite rotation.  Its kinetic energy, as a function of its twist V, of η and of η̇, is exact but for
+one thing: with εη and εη̇ in the place of η and η̇, powers of ε above the second are left out, because the record of a
+flexible body ends there.  The powers are kept apart by a nilpotent matrix in the place of ε (`turning`, `Series`).
+With the Jacobian J from speeds to (V, η̇) of each body, M = Σ Jᵀ M_body J; the rest is Lagrange's equation in
+quasi-velocities, with derivatives by complex step:
 
     M v̇ + D_q(M v)[v] − adT(v) M v − D_q T + D_q U + d v = τ,
 
@@ -121,29 +125,115 @@ def body_poses(bodies, q, v):
     return poses, etas
 
 
-def motion(bodies, q, v):
-    """Velocities weighted by the square roots of mass, so that T = ½|motion|²; and heights for the potential."""
+class Series:
+    """Matrices A₀ + A₁ε + A₂ε², ε³ = 0."""
+
+    def __init__(self, *terms):
+        self.terms = terms
+
+    def __matmul__(self, other):
+        a, b = self.terms, other.terms
+        return Series(*(sum(a[i] @ b[d - i] for i in range(d + 1)) for d in range(3)))
+
+    @property
+    def T(self):
+        return Series(*(term.T for term in self.terms))
+
+    @property
+    def value(self):
+        return sum(self.terms)
+
+
+def turning(modes, eta):
+    """exp(ε Φ_r η), and for each mode its derivative along ε η̇ with η̇ = 1, as series."""
+    n = len(eta)
+    A = spin(modes @ eta) if n else np.zeros((3, 3))
+    # exp(ε̂ ⊗ [A B; 0 A]) with a nilpotent 3 × 3 matrix ε̂: its first row of blocks holds the coefficients of ε⁰, ε¹, ε²
+    nilpotent = np.zeros((max(n, 1), 18, 18), dtype=A.dtype)
+    for k, pair in enumerate(nilpotent):
+        for d in (0, 6):
+            pair[d : d + 3, d + 6 : d + 9] = pair[d + 3 : d + 6, d + 9 : d + 12] = A
+            pair[d : d + 3, d + 9 : d + 12] = spin(modes[:, k]) if n else 0.0
+    # its cube is zero, so its exponential is a finite sum
+    E = np.eye(18) + nilpotent + 0.5 * nilpotent @ nilpotent
+    rates = [Series(*(E[k, :3, 6 * d + 3 : 6 * d + 6] for d in range(3))) for k in range(n)]
+    return Series(*(E[0, :3, 6 * d : 6 * d + 3] for d in range(3))), rates
+
+
+def spin(w):
+    return hat(np.concatenate([w, np.zeros(3)]))[:3, :3]
+
+
+def piece_motion(piece, eta):
+    """Position of the centre of mass, and what (V, η̇) make of its velocity and of the angular velocity; R; series."""
+    n = len(eta)
+    modes = np.asarray(piece["modes"]).reshape(6, -1)
+    com = np.asarray(piece["com"]).reshape(3, 1)
+    R, rates = turning(modes[:3], eta)
+    arm = [term @ com for term in R.terms]
+    r = [np.asarray(piece["position"]) + arm[0][:, 0], modes[3:] @ eta + arm[1][:, 0], arm[2][:, 0]]
+    move, turn = np.zeros((2, 3, 3, 6 + n), dtype=np.result_type(eta, float))
+    for d in range(3):
+        move[d][:, :3] = -spin(r[d])
+    move[0][:, 3:6] = turn[0][:, :3] = np.eye(3)
+    for k, rate in enumerate(rates):
+        omega = (rate @ R.T).terms
+        for d in range(3):
+            move[d][:, 6 + k] = (rate.terms[d] @ com)[:, 0]
+            turn[d][:, 6 + k] = [omega[d][2, 1], omega[d][0, 2], omega[d][1, 0]]
+        move[1][:, 6 + k] += modes[3:, k]
+    return r, Series(*move), Series(*turn), R
+
+
+def body_inertia(body, eta):
+    """M_body of T = ½ (V, η̇)ᵀ M_body (V, η̇), mass, and Σ m r."""
+    zero, matrix, mass, moment = np.zeros((3, 3)), 0.0, 0.0, 0.0
+    for piece in body["pieces"]:
+        r, move, turn, R = piece_motion(piece, eta)
+        J = R @ Series(np.asarray(piece["inertia"]), zero, zero) @ R.T
+        matrix = matrix + piece["mass"] * (move.T @ move).value + (turn.T @ J @ turn).value
+        mass, moment = mass + piece["mass"], moment + piece["mass"] * sum(r)
+    return matrix, mass, moment
+
+
+# within one call of `equations`, which moves one coordinate after another: by body and η
+KNOWN: dict = {}
+
+
+def inertias(bodies, q):
+    """`body_inertia` of every body."""
+    out = []
+    for body, _, _, eta, _ in split(bodies, q, np.zeros(sum(map(n_speeds, bodies)))):
+        key = id(body), eta.tobytes()
+        if key not in KNOWN:
+            KNOWN[key] = body_inertia(body, eta)
+        out.append(KNOWN[key])
+    return out
+
+
+def twists(bodies, q, v):
+    """(V, η̇) of every body."""
     poses, etas = body_poses(bodies, q, v)
-    rows, points = [], []
-    for body, X, (eta, etad) in zip(bodies, poses, etas, strict=True):
-        R = X.A[:3, :3]
-        w_hat = R.T @ X.B[:3, :3]
-        w = np.array([w_hat[2, 1], w_hat[0, 2], w_hat[1, 0]])
-        for piece in body["pieces"]:
-            modes = np.asarray(piece["modes"]).reshape(6, -1)
-            com, J = np.asarray(piece["com"]), np.asarray(piece["inertia"])
-            r = np.asarray(piece["position"]) + com + modes[3:] @ eta + np.cross((modes[:3] @ eta), com)
-            rd = modes[3:] @ etad + np.cross((modes[:3] @ etad), com)
-            rows.append(np.sqrt(piece["mass"]) * (X.B[:3, :3] @ r + X.B[:3, 3] + R @ rd))
-            values, vectors = np.linalg.eigh(J)
-            rows.append(np.sqrt(np.maximum(values, 0.0)) * (vectors.T @ (w + modes[:3] @ etad)))
-            points.append((piece["mass"], R @ r + X.A[:3, 3]))
-    return np.concatenate(rows), points
+    out = []
+    for X, (_, etad) in zip(poses, etas, strict=True):
+        spin_, move = X.A[:3, :3].T @ X.B[:3, :3], X.A[:3, :3].T @ X.B[:3, 3]
+        out.append(np.concatenate([[spin_[2, 1], spin_[0, 2], spin_[1, 0]], move, etad]))
+    return out
+
+
+def n_speeds(body):
+    return sum(sizes(body)[1:])
+
+
+def kinetic(bodies, q, v):
+    return sum(0.5 * y @ M @ y for y, (M, *_) in zip(twists(bodies, q, v), inertias(bodies, q), strict=True))
 
 
 def potential(bodies, gravity, q):
-    v = np.zeros(sum(sum(sizes(b)[1:]) for b in bodies))
-    U = -sum(m * np.asarray(gravity) @ p for m, p in motion(bodies, q, v)[1])
+    v = np.zeros(sum(map(n_speeds, bodies)))
+    U = 0.0
+    for X, (_, mass, moment) in zip(body_poses(bodies, q, v)[0], inertias(bodies, q), strict=True):
+        U = U - np.asarray(gravity) @ (X.A[:3, :3] @ moment + mass * X.A[:3, 3])
     for body, qj, _, eta, _ in split(bodies, q, v):
         U = U + 0.5 * eta @ np.asarray(body["K"]) @ eta if body["n_modes"] else U
         k = np.asarray(body["joint"].get("stiffness", 0.0))
@@ -201,8 +291,13 @@ def retract(bodies, q, d):
     return np.concatenate(out)
 
 
-def jacobian(bodies, q, n):
-    return np.stack([motion(bodies, q, e)[0] for e in np.eye(n)], axis=1)
+def mass_matrix(bodies, q, n):
+    columns = [twists(bodies, q, e) for e in np.eye(n)]
+    total = 0.0
+    for i, (M, *_) in enumerate(inertias(bodies, q)):
+        J = np.stack([column[i] for column in columns], axis=1)
+        total = total + J.T @ M @ J
+    return total
 
 
 def adT(bodies, v, p):
@@ -225,18 +320,15 @@ def adT(bodies, v, p):
 
 def equations(bodies, gravity, q, v):
     """M and the bias h of M v̇ + h = τ."""
+    KNOWN.clear()
     n = len(v)
-    J = jacobian(bodies, q, n)
-    M = J.T @ J
-    for i, armature in enumerate(_per_speed(bodies, "armature")):
-        M[i, i] += armature
-    moved = jacobian(bodies, retract(bodies, q, 1j * STEP * v), n)
-    rate = (moved.T @ moved).imag / STEP @ v
-    h = rate - adT(bodies, v, J.T @ J @ v)
+    M = mass_matrix(bodies, q, n)
+    moved = mass_matrix(bodies, retract(bodies, q, 1j * STEP * v), n)
+    h = moved.imag / STEP @ v - adT(bodies, v, M @ v)
+    M = M + np.diag(_per_speed(bodies, "armature"))
     for i, e in enumerate(np.eye(n)):
         shifted = retract(bodies, q, 1j * STEP * e)
-        y = motion(bodies, shifted, v)[0]
-        h[i] += (potential(bodies, gravity, shifted) - 0.5 * y @ y).imag / STEP
+        h[i] += (potential(bodies, gravity, shifted) - kinetic(bodies, shifted, v)).imag / STEP
     h += _per_speed(bodies, "damping") * v
     j = 0
     for body in bodies:
@@ -256,9 +348,9 @@ def _per_speed(bodies, name):
 
 
 def energy(bodies, gravity, q, v):
-    y = motion(bodies, q, v)[0]
+    KNOWN.clear()
     armature = _per_speed(bodies, "armature")
-    return 0.5 * y @ y + 0.5 * np.sum(armature * v * v) + potential(bodies, gravity, q)
+    return kinetic(bodies, q, v) + 0.5 * np.sum(armature * v * v) + potential(bodies, gravity, q)
 
 
 # ---- force elements: {"kind", "a", "b", …}, a and b being (body, place), body -1 for the world
@@ -289,7 +381,7 @@ def stretch(bodies, element, q, v):
 
 
 def element_energy(bodies, element, q):
-    x, _ = stretch(bodies, element, q, np.zeros(sum(sum(sizes(b)[1:]) for b in bodies)))
+    x, _ = stretch(bodies, element, q, np.zeros(sum(map(n_speeds, bodies))))
     return 0.5 * np.sum(np.asarray(element["stiffness"]) * (x - element.get("length", 0.0)) ** 2)
 
 

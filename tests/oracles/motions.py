@@ -9,8 +9,8 @@ With Jᵢ the Jacobian of point i by the speeds ẋ and bᵢ what is left of its
     Σ mᵢ Jᵢᵀ (Jᵢ ẍ + bᵢ − g) + Σ (inertia of pieces) + K η + D η̇ = 0,                                             (1)
 
 and a turning frame carries rotations by quaternions, 2 q̇ = q ω.  Flexible bodies are lumped nodes: masses, positions,
-inertias and mode shapes (six rows, rotation first), to first order in the modal coordinates η; a joint at a node
-turns with it by exp(Φ_r η).
+inertias and mode shapes (six rows, rotation first).  Nodes move to first order in the modal coordinates η and turn by
+exp(Φ_r η), of which the kinetic energy takes all up to the second power of (η, η̇) (see `turned`); so does a joint.
 
 Integration is by extrapolation of the modified midpoint rule (Gragg, Bulirsch and Stoer: eight columns, order 16) in
 NumPy's longdouble with N and 2N steps, and by SciPy's DOP853 in double at the smallest tolerance that it takes.  The
@@ -178,6 +178,34 @@ def lumps(data, like):
     return (wide([node[key] for node in data["nodes"]], like) for key in ("position", "modes", "mass", "inertia"))
 
 
+def turned(J, w, theta, rate):
+    """Inertia, and forces without accelerations, of a piece with inertia J that turns by exp(θ̂) in a frame that turns.
+
+    Its kinetic energy up to the second power of (θ, θ̇), with J₁(x) = x̂J − Jx̂ and J₂(x, y) the bilinear form of
+    ½x̂²J + ½Jx̂² − x̂Jx̂, is T = ½w·(J + J₁(θ) + J₂(θ, θ))w + w·(J + J₁(θ))θ̇ + ½Jw·(θ×θ̇) + ½θ̇·Jθ̇.  With h = ∂T/∂w and
+    p = ∂T/∂θ̇: ḣ + w×h = 0 and ṗ − ∂T/∂θ = 0.
+    """
+
+    def first(x):
+        return hat(x) @ J - J @ hat(x)
+
+    def second(x, y):
+        X, Y = hat(x), hat(y)
+        half = X @ Y @ J / 2 - X @ J @ Y
+        other = Y @ X @ J / 2 - Y @ J @ X
+        return (half + other + J @ Y @ X / 2 + J @ X @ Y / 2) / 2
+
+    turn = J + first(theta) + J @ hat(theta) / 2
+    M = np.block([[J + first(theta) + second(theta, theta), turn], [turn.T, J]])
+    h = M[:3, :3] @ w + turn @ rate
+    angular = (first(rate) + 2 * second(theta, rate)) @ w + first(rate) @ rate + cross(w, h)
+    slope = [
+        w @ (first(e) / 2 + second(theta, e)) @ w + w @ first(e) @ rate + (J @ w) @ cross(e, rate) / 2
+        for e in np.eye(3, dtype=w.dtype)
+    ]
+    return M, np.concatenate([angular, first(rate) @ w + cross(J @ w, rate) / 2 - np.array(slope)])
+
+
 def flexible_pendulum(data):
     """Lumped nodes on a ball joint: y = (q, η, ω, η̇), (1) in the body's axes."""
     n = len(data["stiffness"])
@@ -193,9 +221,11 @@ def flexible_pendulum(data):
             Jacobian = np.concatenate([-hat(x), shape[3:]], axis=1)
             M += m * Jacobian.T @ Jacobian
             r -= m * Jacobian.T @ (cross(w, cross(w, x)) + 2 * cross(w, xd) - g)
-            spin = np.concatenate([np.eye(3, dtype=y.dtype), shape[:3]], axis=1)
-            M += spin.T @ (J[:, None] * spin)
-            r[:3] -= cross(w, J * (w + shape[:3] @ etad))
+            spin = np.zeros((6, 3 + n), y.dtype)
+            spin[:3, :3], spin[3:, 3:] = np.eye(3), shape[:3]
+            inertia, bias = turned(np.diag(J), w, shape[:3] @ eta, shape[:3] @ etad)
+            M += spin.T @ inertia @ spin
+            r -= spin.T @ bias
         return np.concatenate([turning(q, w), etad, solve(M, r)])
 
     return f
