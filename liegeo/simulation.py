@@ -47,7 +47,7 @@ from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
-from liegeo.model.checks import suggest
+from liegeo.model.checks import check_size, suggest
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
@@ -302,8 +302,8 @@ class _Run:
             return np.asarray(np.linspace(self.start, self.end, _SAMPLES + 1), dtype=np.float64)
         if np.ndim(output) == 0:
             spacing = float(output)
-            if not spacing > 0.0:
-                raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0.")
+            if not 0.0 < spacing < np.inf:
+                raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0 and finite.")
             n = int(np.floor((self.end - self.start) / spacing * (1.0 + 1e-12)))
             return np.asarray(self.start + spacing * np.arange(n + 1), dtype=np.float64)
         times = np.asarray(output, dtype=np.float64)
@@ -595,6 +595,7 @@ def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any
     model.check(state, "simulate")
     if not np.isfinite(t_end) or t_end < state.t:
         raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
+    check_size("simulate: t_end", t_end, InputError)
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):
         if value is not None and not value > 0.0:
             raise InputError(f"simulate: {name} is {value!r}, must be > 0.")

@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import InputError, ModelError
 from liegeo.lie import SE3
 
 Array = NDArray[np.float64]
+
+#: No number of mechanics is larger than this; products of five of them do not overflow.
+LARGEST = 1e60
 
 
 def suggest(name: str, allowed: Sequence[str]) -> str:
@@ -36,11 +39,24 @@ def as_numbers(value: Any) -> Array | None:
         return None
 
 
+def check_size(who: str, array: ArrayLike, error: type[ModelError | InputError] = ModelError) -> None:
+    """Raise an error if a finite number is so large that products of a few such numbers would overflow."""
+    values = np.asarray(array)
+    # written so that numbers which are not finite, which have messages of their own, pass
+    large = (np.abs(values) > LARGEST) & np.isfinite(values)
+    if large.any():
+        raise error(
+            f"{who} is {values[large].flat[0]:g}, expected a number between -{LARGEST:g} and {LARGEST:g}.\n"
+            "  Check its exponent and its unit."
+        )
+
+
 def as_number(who: str, value: Any) -> float:
-    """One number, infinite or not a number included, or a ModelError."""
+    """Return one number, infinite or not a number included, or raise a ModelError."""
     array = as_numbers(value)
     if array is None or array.shape != ():
         raise ModelError(f"{who} is {value!r}, expected a number.")
+    check_size(who, array)
     return float(array)
 
 
@@ -58,6 +74,7 @@ def as_array(who: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ModelError(f"{who} has shape {array.shape}, expected {shape}.")
     if not np.isfinite(array).all():
         raise ModelError(f"{who} holds {array[~np.isfinite(array)][0]}, expected finite numbers.")
+    check_size(who, array)
     array.setflags(write=False)
     return array
 
