@@ -479,7 +479,7 @@ def test_view_live(swing, tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         line = process.stdout.readline()
-        url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
+        url = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line)[0]
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
                 assert b"liegeo" in answer.read()
