@@ -197,9 +197,9 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def setup(self) -> None:
-        # of each read and write; the timer is for a request that comes byte by byte
-        self.timeout = _PATIENCE
         super().setup()
+        # of each read and write; the timer is for a request that comes byte by byte
+        self.connection.settimeout(_PATIENCE)
         self._timer = threading.Timer(_PATIENCE, self._hang_up)
         self._timer.daemon = True
         self._timer.start()

@@ -479,11 +479,11 @@ def edit(path, *pairs):
     return path
 
 
-def calculix(suffix, *pairs):
+def calculix(suffix, *pairs, **options):
     def call(tmp_path):
         deck = job(tmp_path)
         edit(tmp_path / f"short{suffix}", *pairs)
-        readers.read(deck)
+        readers.read(deck, **options)
 
     return call
 
@@ -686,6 +686,16 @@ REFUSED = {
     ),
     # decks
     "transform": (calculix(".inp", ("*MATERIAL", "*TRANSFORM, NSET=N\n*MATERIAL")), "*TRANSFORM turns the directions"),
+    # both would be read without an error if boundary conditions are allowed
+    "rigid body": (
+        calculix(".inp", ("*MATERIAL", "*RIGID BODY, NSET=END, REF NODE=10, ROT NODE=19\n*MATERIAL"), free=False),
+        "line 2: *RIGID BODY gives the displacements of its rotation node the meaning of rotations",
+        "tie the nodes in liegeo (rigid_link).",
+    ),
+    "mean rotation": (
+        calculix(".inp", ("*MATERIAL", "*MPC\nMEANROT,10,10,10,19\n*MATERIAL"), free=False),
+        "line 3: *MPC MEANROT makes a displacement of its last node an angle",
+    ),
     "system": (calculix("_mesh.inc", ("NSET=NALL", "SYSTEM=C")), "nodes in SYSTEM=C, expected R (Cartesian)."),
     "node input": (calculix("_mesh.inc", ("NSET=NALL", "INPUT=x")), "*NODE with INPUT is not read"),
     "instances": (
