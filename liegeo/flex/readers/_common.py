@@ -59,6 +59,9 @@ def content(path: Path) -> bytes:
             raise ModelError(f"{path}: is not in the folder of the model, from which alone files are read.")
         opened.append(path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # a pipe would be waited for
+            raise ModelError(f"{path}: is not a file.")
         data = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}.") from None
