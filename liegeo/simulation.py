@@ -61,6 +61,8 @@ _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
+# Steps of fixed size in a run: nobody waits for more.
+_MOST_STEPS = 1e12
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
 # as many as move so many speeds together, within bounds.
 _PIECE, _LARGEST_PIECE = 0.1, 4096
@@ -597,7 +599,14 @@ def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any
         raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
     check_size("simulate: t_end", t_end, InputError)
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):
-        if value is not None and not value > 0.0:
-            raise InputError(f"simulate: {name} is {value!r}, must be > 0.")
+        if value is not None and not (value > 0.0 and (value < np.inf or name == "max_step")):
+            raise InputError(
+                f"simulate: {name} is {value!r}, must be > 0{'' if name == 'max_step' else ' and finite'}."
+            )
+    if step is not None and t_end - state.t > _MOST_STEPS * step:
+        raise InputError(
+            f"simulate: step is {step!r}, which makes {(t_end - state.t) / step:.3g} steps, expected at most "
+            f"{_MOST_STEPS:g}. Check its unit."
+        )
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise InputError(f"simulate: every is {every!r}, expected a whole number ≥ 1.")

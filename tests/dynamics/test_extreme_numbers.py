@@ -17,7 +17,7 @@ import pytest
 import liegeo as lg
 from liegeo import dynamics, flex
 from liegeo import model as lm
-from liegeo.errors import LiegeoError
+from liegeo.errors import InputError, LiegeoError
 from liegeo.model.checks import LARGEST
 
 EXTREME = (1e308, -1e308, np.inf, -np.inf, np.nan, LARGEST, -LARGEST)
@@ -246,6 +246,13 @@ def test_states_inputs_and_times(value):
             assert np.isfinite(found).all()
         if isinstance(found, lg.Result):
             assert np.isfinite(found["hinge.angle"]).all()
+
+
+@pytest.mark.parametrize("given", [{"step": 1e-308}, {"rtol": np.inf}, {"atol": np.nan}, {"max_step": np.nan}])
+def test_options_of_a_run_that_would_never_end_are_refused(given):
+    model = of_body(rigid()).compile()
+    with pytest.raises(InputError, match=rf"simulate: {next(iter(given))} is "):
+        lg.simulate(model, model.state(), 0.1, **given)
 
 
 @pytest.mark.parametrize("value", [x for x in EXTREME if abs(x) != LARGEST])
