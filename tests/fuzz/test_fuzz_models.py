@@ -233,6 +233,12 @@ def test_every_value_of_every_model(tmp_path):
     assert not failures, "\n".join(failures[:10])
 
 
+@pytest.mark.parametrize("seed", [28319234, 28319346, 28320086])
+def test_what_a_long_run_found_in_urdf(seed, tmp_path):
+    """Element names that are not ASCII, which became another document; masses and places of 1e308."""
+    fuzzing.hold("urdf_text", urdf_text, seed, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("fuzzer", "seeds"),
     [("yaml_text", 150), ("urdf_text", 150), ("mjcf_text", 60)],
