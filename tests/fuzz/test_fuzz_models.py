@@ -234,6 +234,37 @@ def test_every_value_of_every_model(tmp_path):
     assert not failures, "\n".join(failures[:10])
 
 
+def test_every_number_of_every_model(tmp_path):
+    """Each number once, by 1e308, −1e308, infinity or nan in turn."""
+    failures, extreme = [], [k for k, value in enumerate(WRONG) if isinstance(value, float) and abs(value) != 1.5]
+    there = places(QUICK)
+    for k, (name, path) in enumerate(there):
+        value = document(name)
+        for key in path:
+            value = value[key]
+        if isinstance(value, dict | list | bool) or value is None:
+            continue
+        seed = k * len(WRONG) + extreme[k % len(extreme)]
+        try:
+            fuzzing.hold("wrong_values", wrong_values, seed, tmp_path)
+        except fuzzing.FuzzError as failure:
+            failures.append(str(failure))
+    assert not failures, "\n".join(failures[:10])
+
+
+def test_a_table_with_numbers_out_of_range(tmp_path):
+    (tmp_path / "torque.csv").write_text("time,value\n0,1\n1,1e308\n")
+    text = (MODELS / "double_pendulum.yaml").read_text("utf-8")
+    joint = next(iter(document("double_pendulum")["joints"]))
+    data = {
+        **yaml.safe_load(text),
+        "experiment": {"end": 1, "inputs": {joint: {"file": "torque.csv", "value": "value"}}},
+    }
+    (tmp_path / "model.yaml").write_text(yaml.safe_dump(data))
+    with pytest.raises(lg.errors.ModelFileError, match=r"has the number 1e\+308, expected numbers below 1e\+60"):
+        lg.load(tmp_path / "model.yaml")
+
+
 @pytest.mark.parametrize("seed", [28319234, 28319346, 28320086])
 def test_what_a_long_run_found_in_urdf(seed, tmp_path):
     """Element names that are not ASCII, which became another document; masses and places of 1e308."""
