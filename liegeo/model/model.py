@@ -231,11 +231,12 @@ class Model:
         for name, array in (("q", q), ("v", v)):
             if array.dtype.kind not in "fiuc":
                 raise InputError(f"{who}: the state's {name} is {array!r}, expected numbers.")
-            # one comparison for all, as this is called with every state
-            if not np.abs(array).max(initial=0.0) <= LARGEST:
+            # one comparison for all, as this is called with every state: false for nan as well
+            if not np.vdot(array, array).real <= LARGEST**2:
                 check_size(f"{who}: the state's {name}", array, InputError)
                 place = int(np.argmin(np.isfinite(array)))
-                raise InputError(f"{who}: the state's {name}[{place}] is {array[place]}, expected finite numbers.")
+                if not np.isfinite(array[place]):
+                    raise InputError(f"{who}: the state's {name}[{place}] is {array[place]}, expected finite numbers.")
 
     @functools.cached_property
     def _zero(self) -> Array:
