@@ -81,7 +81,11 @@ class Checkpoint:
             raise InputError(f"checkpoint {self.path} is not a checkpoint of liegeo, or is damaged. Delete it.")
         try:
             with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
+                # of an entry that is no array NumPy gives the bytes
+                arrays = {name: np.asarray(archive[name]) for name in archive.files}
+            strange = [name for name, array in arrays.items() if array.dtype.kind not in "biufcU"]
+            if strange:
+                raise ValueError(f"its entry '{strange[0]}' is no array")
             identity = dict(json.loads(str(arrays.pop(_IDENTITY))))
         except Exception as error:  # zip, NumPy and JSON have many of their own
             raise InputError(f"checkpoint {self.path} cannot be read: {error}. Delete it.") from None

@@ -84,6 +84,11 @@ def test_damaged_files_of_ones_own(fuzzer, tmp_path):
     assert not all(read)
 
 
+def test_what_a_long_run_found_in_checkpoints(tmp_path):
+    """An entry of the archive that is no array, of which NumPy gives the bytes."""
+    assert not fuzzing.hold("checkpoint", checkpoint, 874647123, tmp_path)
+
+
 def test_a_run_does_not_go_on_from_a_damaged_checkpoint(tmp_path):
     """Whatever byte is changed: it is refused, and stays where it is."""
     whole, file = written(".checkpoint"), tmp_path / "run.checkpoint"
