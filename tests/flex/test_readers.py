@@ -6,6 +6,7 @@ import ast
 import contextlib
 import gzip
 import io
+import os
 import re
 import shutil
 import struct
@@ -639,6 +640,10 @@ REFUSED = {
     "missing option": (one("K.npz", ""), "is read by matrix_market: missing a required", "mass, nodes, dofs"),
     # text
     "unreadable": (lambda p: (job(p), (p / "short.dof").unlink(), readers.read(p / "short.inp")), "cannot be read: No"),
+    "a pipe": (
+        lambda p: (job(p), (p / "short.dof").unlink(), os.mkfifo(p / "short.dof"), readers.read(p / "short.inp")),
+        "short.dof: is not a file.",
+    ),
     "not text": (
         lambda p: (job(p), (p / "short.dof").write_bytes(b"10.1\n\xff"), readers.read(p / "short.inp")),
         "short.dof: byte 5 is not text",
