@@ -6,6 +6,7 @@ and by numbers that are too large; the others change the text of files at random
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import random
@@ -27,7 +28,7 @@ from liegeo.io.build import build
 
 MODELS = fuzzing.ROOT / "models"
 # Those whose finite elements take long are in the long run only.
-QUICK = ("double_pendulum", "heavy_top", "bricard", "sy16_four_bar", "st21_spacecraft", "fls13_pendulum_sid")
+QUICK = ("double_pendulum", "heavy_top", "bricard", "sy16_four_bar", "fls13_pendulum_sid")
 # Things of another kind than whatever was there, and numbers out of range.
 WRONG: tuple[Any, ...] = (
     *([{}], [], {}, {"x": 1}, 5, -1.5, "x", "", None, True),
@@ -93,7 +94,8 @@ def check(mechanism: Any) -> None:
 
 
 def load_document(data: Any, name: str) -> None:
-    check(build(source.parse(yaml.safe_dump(data), "model.yaml"), MODELS / f"{name}.yaml", {}))
+    text = yaml.dump(data, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+    check(build(source.parse(text, "model.yaml"), MODELS / f"{name}.yaml", {}))
 
 
 def wrong_values(seed: int, folder: Path, names: tuple[str, ...] = QUICK) -> None:
@@ -201,7 +203,9 @@ def mjcf_text(seed: int, folder: Path) -> None:
     """A small robot for MuJoCo with its text changed."""
     file = folder / "robot.xml"
     file.write_bytes(mangled(MJCF, random.Random(seed), XML).encode("utf-8", "surrogatepass"))
-    check(lg.load(file))
+    # where MuJoCo writes what it warns of
+    with contextlib.chdir(folder):
+        check(lg.load(file))
 
 
 def has_mujoco() -> bool:
@@ -226,7 +230,7 @@ def test_every_value_of_every_model(tmp_path):
     failures = []
     cases = len(places(QUICK)) * len(WRONG)
     # a prime, so that with every place other wrong values are tried; the long run tries all
-    for seed in range(0, cases, 17):
+    for seed in range(0, cases, 29):
         try:
             fuzzing.hold("wrong_values", wrong_values, seed, tmp_path)
         except fuzzing.FuzzError as failure:
