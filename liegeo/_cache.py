@@ -6,6 +6,11 @@ fill one index at the same moment can exchange their entries.  Here the name of 
 that went into it (all kernel sources, Numba, processor, function, options, argument types), and writing is one atomic
 rename.  What went into it and cannot be told, or will be another in the next process, is not kept.
 
+Entries are pickles and machine code: who can write one runs code as whoever loads it, and a digest keeps nobody from
+writing another.  So folders are made for their owner alone (0700), and an entry is loaded only if it and its folder
+belong to this user and nobody else may write to them; otherwise kernels are compiled, and one message says so.
+Windows has no such owners and modes: there the folder must be one's own, as the default one is.
+
 Set LIEGEO_CACHE_DIR to choose the folder.
 """
 
@@ -18,6 +23,7 @@ import os
 import pickle
 import re
 import shutil
+import stat
 import sys
 import time
 import uuid
@@ -179,6 +185,37 @@ def announce() -> None:
         sys.stderr.flush()
 
 
+def _is_own(found: os.stat_result) -> bool:
+    """Whether a file or folder belongs to this user, and nobody else may write to it."""
+    if not hasattr(os, "geteuid"):
+        return True
+    return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _is_trusted(path: Path, found: os.stat_result) -> bool:
+    """Whether what a file or folder of the cache holds may be run; if not, the user is told once."""
+    if _is_own(found):
+        return True
+    _warn_of_others(str(path))
+    return False
+
+
+_warned: list[str] = []
+
+
+def _warn_of_others(path: str) -> None:
+    if _warned:
+        return
+    _warned.append(path)
+    if sys.stderr is not None:
+        sys.stderr.write(
+            f"liegeo: {path} belongs to another user, or others may write to it: compiled kernels are not taken from "
+            "there, and are compiled anew in every process.\n"
+            "  Delete it, or set LIEGEO_CACHE_DIR to a folder of your own that only you can write to.\n"
+        )
+        sys.stderr.flush()
+
+
 class KernelCache:
     """What became of one function, each in a file named by a digest of what it was made from."""
 
@@ -201,13 +238,16 @@ class KernelCache:
         path = self._path(args, context.codegen(), "lock")
         lock = FileLock(path)
         try:
-            _make_folder(path.parent)
-            with trigger_event(WAITING):
-                lock.acquire(timeout=patience, poll_interval=0.02)
+            locked = _make_folder(path.parent)
+            if locked:
+                with trigger_event(WAITING):
+                    lock.acquire(timeout=patience, poll_interval=0.02)
         except Timeout:
             raise
         except (OSError, NotImplementedError):
-            # A folder that cannot be written, a disk without locks: then both compile.
+            locked = False
+        if not locked:
+            # Somebody else's folder, one that cannot be written, a disk without locks: then both compile.
             yield
             return
         try:
@@ -222,9 +262,15 @@ class KernelCache:
         context.refresh()
         if not self.lasting:
             return None
+        path = self._path(args, context.codegen(), kind)
         try:
-            content = self._path(args, context.codegen(), kind).read_bytes()
+            with path.open("rb") as file:
+                # the open file, not its name, which could be another's a moment later
+                trusted = _is_trusted(path.parent, path.parent.stat()) and _is_trusted(path, os.fstat(file.fileno()))
+                content = file.read() if trusted else b""
         except OSError:
+            content = b""
+        if not content:
             if sys.stderr is not None and sys.stderr.isatty():
                 announce()
             return None
@@ -240,9 +286,11 @@ class KernelCache:
         path = self._path(args, codegen, kind)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:
-            _make_folder(path.parent)
+            if not _make_folder(path.parent):
+                return
             payload = dumps(parts)
-            temporary.write_bytes(hashlib.sha256(payload).digest() + payload)
+            with open(temporary, "xb", opener=_private) as file:
+                file.write(hashlib.sha256(payload).digest() + payload)
             temporary.replace(path)
         except OSError:
             # A read-only home or a full disk costs a compilation next time, not a result now.
@@ -261,10 +309,19 @@ class KernelCache:
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
 
 
-def _make_folder(folder: Path) -> None:
+def _private(path: str, flags: int) -> int:
+    """Open a file that only its owner may read and write, whatever the umask."""
+    return os.open(path, flags, 0o600)
+
+
+def _make_folder(folder: Path) -> bool:
+    """Make a folder for its owner alone, and those above it; False if it is there already and not to be trusted."""
     if not folder.exists():
         _delete_unused(folder.parent)
-        folder.mkdir(parents=True, exist_ok=True)
+        missing = [folder, *(above for above in folder.parents if not above.exists())]
+        for each in reversed(missing):
+            each.mkdir(mode=0o700, exist_ok=True)
+    return _is_trusted(folder, folder.stat())
 
 
 def _delete_unused(root: Path) -> None:

@@ -79,9 +79,16 @@ class Checkpoint:
         seal, payload = content[start : start + _SEAL], content[start + _SEAL :]
         if content[:start] != _MARK or hashlib.sha256(payload).digest() != seal:
             raise InputError(f"checkpoint {self.path} is not a checkpoint of liegeo, or is damaged. Delete it.")
-        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        identity = json.loads(str(arrays.pop(_IDENTITY)))
+        try:
+            with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+                # of an entry that is no array NumPy gives the bytes
+                arrays = {name: np.asarray(archive[name]) for name in archive.files}
+            strange = [name for name, array in arrays.items() if array.dtype.kind not in "biufcU"]
+            if strange:
+                raise ValueError(f"its entry '{strange[0]}' is no array")
+            identity = dict(json.loads(str(arrays.pop(_IDENTITY))))
+        except Exception as error:  # zip, NumPy and JSON have many of their own
+            raise InputError(f"checkpoint {self.path} cannot be read: {error}. Delete it.") from None
         other = [key for key, value in self._identity.items() if identity.get(key) != value]
         if other:
             raise InputError(

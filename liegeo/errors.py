@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 
+def printable(text: str, kept: str = "") -> str:
+    """Return a text in which characters that terminals and editors obey or hide are written as escapes.
+
+    Messages repeat what files hold, and a name may hold a control sequence.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in kept else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
 class LiegeoError(Exception):
     """Base class: `except LiegeoError` catches everything that liegeo raises on purpose."""
+
+    def __init__(self, message: str = "", *more: Any) -> None:
+        super().__init__(printable(message, "\n") if isinstance(message, str) else message, *more)
 
 
 class InputError(LiegeoError, ValueError):
@@ -34,16 +48,26 @@ class Problem:
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
-        return f"{where}: {self.path + ' ' if self.path else ''}{self.message}"
+        path = f"{printable(self.path)} " if self.path else ""
+        # lines of a message go on with two spaces; what a name holds must not look like another problem
+        message = re.sub(r"\n(?!  )", r"\\n", printable(self.message, "\n"))
+        return f"{where}: {path}{message}"
 
 
 class ModelFileError(ModelError):
-    """All that is wrong with a model file, each with its place: `problems`."""
+    """All that is wrong with a model file, each with its place: `problems`.  The message shows the first fifty."""
+
+    SHOWN = 50
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(problems)
         count = f"{len(self.problems)} problems:\n" if len(self.problems) > 1 else ""
-        super().__init__(count + "\n".join(str(problem) for problem in self.problems))
+        more = len(self.problems) - self.SHOWN
+        rest = f"\n… and {more} more. Mend these first." if more > 0 else ""
+        super().__init__(count + "\n".join(str(problem) for problem in self.problems[: self.SHOWN]) + rest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.problems,)
 
 
 class DynamicsError(LiegeoError, ArithmeticError):

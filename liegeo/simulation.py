@@ -47,7 +47,7 @@ from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
-from liegeo.model.checks import suggest
+from liegeo.model.checks import check_size, suggest
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
@@ -61,6 +61,8 @@ _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
+# Steps of fixed size in a run: nobody waits for more.
+_MOST_STEPS = 1e12
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
 # as many as move so many speeds together, within bounds.
 _PIECE, _LARGEST_PIECE = 0.1, 4096
@@ -302,8 +304,8 @@ class _Run:
             return np.asarray(np.linspace(self.start, self.end, _SAMPLES + 1), dtype=np.float64)
         if np.ndim(output) == 0:
             spacing = float(output)
-            if not spacing > 0.0:
-                raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0.")
+            if not 0.0 < spacing < np.inf:
+                raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0 and finite.")
             n = int(np.floor((self.end - self.start) / spacing * (1.0 + 1e-12)))
             return np.asarray(self.start + spacing * np.arange(n + 1), dtype=np.float64)
         times = np.asarray(output, dtype=np.float64)
@@ -595,8 +597,16 @@ def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any
     model.check(state, "simulate")
     if not np.isfinite(t_end) or t_end < state.t:
         raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
+    check_size("simulate: t_end", t_end, InputError)
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):
-        if value is not None and not value > 0.0:
-            raise InputError(f"simulate: {name} is {value!r}, must be > 0.")
+        if value is not None and not (value > 0.0 and (value < np.inf or name == "max_step")):
+            raise InputError(
+                f"simulate: {name} is {value!r}, must be > 0{'' if name == 'max_step' else ' and finite'}."
+            )
+    if step is not None and t_end - state.t > _MOST_STEPS * step:
+        raise InputError(
+            f"simulate: step is {step!r}, which makes {(t_end - state.t) / step:.3g} steps, expected at most "
+            f"{_MOST_STEPS:g}. Check its unit."
+        )
     if isinstance(every, bool) or not isinstance(every, int) or every < 1:
         raise InputError(f"simulate: every is {every!r}, expected a whole number ≥ 1.")

@@ -463,6 +463,19 @@ def test_view_writes_a_page(liegeo, swing, tmp_path):
     assert (tmp_path / "s.html").stat().st_size > 100_000
 
 
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "inf", "nan", "1e999"])
+@pytest.mark.parametrize("option", ["--end", "--output", "--step", "--rtol", "--set", "--input"])
+def test_a_number_out_of_range_is_an_error_of_one_line(liegeo, swing, option, value):
+    name = {"--set": "gravity=", "--input": "hinge="}.get(option, "")
+    given = f"{name}[0, 0, {value}]" if option == "--set" else f"{name}{value}"
+    code, _, errors = liegeo("simulate", swing, f"{option}={given}", "--quiet", "-o", "run.csv")
+    if (option, value) == ("--rtol", "1e308"):
+        return
+    assert code == 1
+    assert errors.startswith("Error: ")
+    assert "Traceback" not in errors
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_view_live(swing, tmp_path):
     import urllib.request
@@ -479,7 +492,7 @@ def test_view_live(swing, tmp_path):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         line = process.stdout.readline()
-        url = re.search(r"http://127\.0\.0\.1:\d+/", line)[0]
+        url = re.search(r"http://127\.0\.0\.1:\d+/[\w-]+/", line)[0]
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
                 assert b"liegeo" in answer.read()

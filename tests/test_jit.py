@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import numba
 import numpy as np
@@ -30,6 +32,7 @@ compiled_only = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothi
 
 # Compiles one loop and the kernels in it, and says how often Numba compiled and what came out.
 CHILD = """
+import hashlib
 import json
 from numba.core.event import install_recorder
 with install_recorder("numba:compile") as recorder:
@@ -413,6 +416,99 @@ def test_a_lowered_kernel_comes_from_its_file(folder):
         assert make()(3.0) == 7.0
     # the entry, and the outer one lowered for it
     assert sum(event.is_start for _, event in recorder.buffer) == 2
+
+
+# ------------------------------------------------------------ whose it is
+
+owners_only = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no owners and modes of this kind")
+_MESSAGE = "compiled kernels are not taken from there"
+
+
+@pytest.fixture
+def unwarned(monkeypatch):
+    monkeypatch.setattr(_cache, "_warned", [])
+
+
+@compiled_only
+@owners_only
+def test_folders_and_files_are_their_owners_alone(tmp_path, monkeypatch):
+    folder = tmp_path / "new" / "kernels" / "0123456789abcdef"
+    monkeypatch.setattr(_cache, "cache_folder", lambda module: folder)
+    before = os.umask(0)
+    try:
+        kernel(double)(1.5)
+    finally:
+        os.umask(before)
+    (file,) = entries(folder)
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [each.stat().st_mode & 0o777 for each in (folder, *folder.parents[:2])] == [0o700] * 3
+
+
+UNTRUSTED = {
+    "a folder that the group may write to": (lambda folder, file: folder.chmod(0o770), None),
+    "a folder that all may write to": (lambda folder, file: folder.chmod(0o777), None),
+    "a file that others may write to": (lambda folder, file: file.chmod(0o666), None),
+    "another user": (lambda folder, file: None, 1),
+}
+
+
+@compiled_only
+@owners_only
+@pytest.mark.parametrize(("change", "user"), UNTRUSTED.values(), ids=UNTRUSTED)
+def test_what_others_can_write_is_not_run(folder, unwarned, monkeypatch, capfd, change, user):
+    assert kernel(double)(1.5) == 3.0
+    (file,) = entries(folder)
+    change(folder, file)
+    if user is not None:
+        own = os.geteuid()
+        monkeypatch.setattr(os, "geteuid", lambda: own + user)
+    # an entry that would show if it were loaded: pickles can call anything
+    payload = pickle.dumps(_Marker())
+    file.write_bytes(hashlib.sha256(payload).digest() + payload)
+    first, second = kernel(double), kernel(is_itself)
+    assert first(1.5) == 3.0
+    assert second(1.5)
+    assert not _Marker.calls
+    assert (hits(first), hits(second)) == (0, 0)
+    assert capfd.readouterr().err.count(_MESSAGE) == 1
+
+
+class _Marker:
+    """What leaves a mark where it is unpickled."""
+
+    calls: ClassVar[list[int]] = []
+
+    def __reduce__(self):
+        return _mark, ()
+
+
+def _mark():
+    _Marker.calls.append(1)
+    return ()
+
+
+@compiled_only
+@owners_only
+def test_a_folder_that_others_may_read_is_good(folder, unwarned, capfd):
+    folder.mkdir(parents=True, mode=0o755)
+    assert kernel(double)(1.5) == 3.0
+    again = kernel(double)
+    assert again(1.5) == 3.0
+    assert hits(again) == 1
+    assert _MESSAGE not in capfd.readouterr().err
+
+
+@compiled_only
+@owners_only
+def test_a_linked_folder_of_ones_own_is_good(tmp_path, monkeypatch, unwarned, capfd):
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    monkeypatch.setattr(_cache, "cache_folder", lambda module: tmp_path / "link" / "kernels" / "0123456789abcdef")
+    kernel(double)(1.5)
+    again = kernel(double)
+    again(1.5)
+    assert hits(again) == 1
+    assert _MESSAGE not in capfd.readouterr().err
 
 
 # ------------------------------------------------------------ where it is

@@ -21,7 +21,7 @@ from liegeo.errors import ModelError
 from liegeo.flex.surface import Surface
 from liegeo.lie import SO3
 from liegeo.model import notebook
-from liegeo.model.checks import suggest
+from liegeo.model.checks import check_size, suggest
 
 Array = NDArray[np.float64]
 # From a static displacement to the geometric stiffness of its stresses, linear in it.
@@ -179,6 +179,7 @@ class FEModel:
         positions = np.array(self.positions, dtype=np.float64)
         if positions.ndim != 2 or positions.shape[1] != 3 or not np.isfinite(positions).all():
             raise ModelError(f"{who}: positions has shape {positions.shape}, expected (nodes, 3), all finite.")
+        check_size(f"{who}: positions", positions)
         dofs = np.array(self.dofs, dtype=np.int64).reshape(-1, 2)
         names = tuple(str(n) for n in self.names) or tuple(str(i) for i in range(len(positions)))
         if len(names) != len(positions) or len(set(names)) != len(names):
@@ -389,6 +390,7 @@ def _symmetric(who: str, given: Any, n: int) -> sp.csc_array:
         raise ModelError(f"{who} has shape {matrix.shape}, expected {(n, n)}: one row a degree of freedom.")
     if not np.isfinite(matrix.data).all():
         raise ModelError(f"{who} holds {matrix.data[~np.isfinite(matrix.data)][0]}, expected finite numbers.")
+    check_size(who, matrix.data)
     largest = abs(matrix.data).max() if matrix.nnz else 0.0
     difference = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
     if difference > _SYMMETRY * largest:

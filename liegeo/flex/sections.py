@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import ModelError
+from liegeo.model.checks import check_size
 
 
 def number(who: str, value: Any, above: float = 0.0, strictly: bool = True) -> float:
@@ -37,6 +38,7 @@ def number(who: str, value: Any, above: float = 0.0, strictly: bool = True) -> f
         raise ModelError(f"{who} is {value!r}, expected a number {expected}.") from None
     if not np.isfinite(found) or found < above or (strictly and found == above):
         raise ModelError(f"{who} is {found:g}, must be {expected}.")
+    check_size(who, found)
     return found
 
 

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.surface import boundary
-from liegeo.model.checks import suggest
+from liegeo.model.checks import check_size, suggest
 
 Array = NDArray[np.float64]
 
@@ -117,9 +117,11 @@ def from_cells(
     for value, what, low, high in ((E, "E", 0.0, np.inf), (rho, "rho", 0.0, np.inf), (nu, "nu", -1.0, 0.5)):
         if not low < value < high:
             raise ModelError(f"{who}: {what} is {value:g}, must be between {low:g} and {high:g}.")
+        check_size(f"{who}: {what}", value)
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3 or not np.isfinite(p).all():
         raise ModelError(f"{who}: points have shape {p.shape}, expected (N, 3), all finite.")
+    check_size(f"{who}: points", p)
     blocks = []
     for cell, data in cells:
         kind = next((k for k in KINDS if k.meshio == cell), None)

@@ -7,6 +7,7 @@ import fnmatch
 import functools
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +25,7 @@ from liegeo.io.problems import WrongError, ended, suggest_some
 from liegeo.io.signals import Reading
 from liegeo.io.source import Path_, Source
 from liegeo.model.body import Body, FlexibleBody, place_on
-from liegeo.model.checks import split_name, suggest
+from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
 from liegeo.model.forces import ALL_FORCES, Actuator, Force, Place, PointForce, Wheel
@@ -43,7 +44,8 @@ _ENDINGS = (".torque", ".force", ".input")
 
 def build(source: Source, path: Path, override: Mapping[str, Any]) -> Mechanism:
     """The mechanism that a document describes, with other values for some of its parameters."""
-    return _Builder(source, path, override).mechanism()
+    with few_suggestions():
+        return _Builder(source, path, override).mechanism()
 
 
 def _rebuilt(source: Source, path: Path, override: Mapping[str, Any], more: Mapping[str, Any]) -> Mechanism:
@@ -59,11 +61,22 @@ def folder_file(folder: Path) -> Callable[[str], Path]:
         if not name.isprintable() or "\\" in name or ":" in name or given.is_absolute() or ".." in given.parts:
             raise InputError(f"is {show(name)}, expected a file in the folder of the model, as a/b.txt")
         path = root / given
-        if not path.resolve().is_relative_to(root):
-            raise InputError(f"is {show(name)}, which leads out of the folder of the model; copy the file into it")
-        if not path.is_file():
+        try:
+            if not path.resolve().is_relative_to(root):
+                raise InputError(f"is {show(name)}, which leads out of the folder of the model; copy the file into it")
+            # a pipe or a device would be waited for
+            is_file = stat.S_ISREG(path.stat().st_mode)
+        except FileNotFoundError:
+            is_file = False
+        except (OSError, RuntimeError) as error:
+            # links that lead to each other, names that are too long, folders that may not be read
+            reason = getattr(error, "strerror", None) or "links lead to each other"
+            raise InputError(
+                f"is {show(name)}, which cannot be found: {reason}; copy the file into the folder"
+            ) from None
+        if not is_file:
             near = path.parent.iterdir() if path.parent.is_dir() else iter(())
-            close = difflib.get_close_matches(path.name, [p.name for p in near], n=1)
+            close = difflib.get_close_matches(path.name, [p.name for p in near if p.is_file()], n=1)
             said = f" Did you mean '{(given.parent / close[0]).as_posix()}'?" if close else ""
             raise InputError(f"is {show(name)}, which is not a file in the folder of the model.{said}")
         return path
@@ -106,9 +119,8 @@ class _Builder:
         if not self.problems:
             return
         places = {(problem.line, problem.column) for problem in self.problems}
-        for path, message in references.unknown(self.source.data):
-            if self.source.place(path) not in places:
-                self.report(path, message)
+        for path, message in references.unknown(self.source.data, lambda path: self.source.place(path) not in places):
+            self.report(path, message)
         raise ModelFileError(sorted(dict.fromkeys(self.problems), key=lambda p: (p.line, p.column)))
 
     # ---- the document
@@ -237,7 +249,7 @@ class _Builder:
     def _named(self, section: str) -> list[str]:
         """Names of entries, in the order of the file, those that cannot be made included."""
         made, lost = getattr(self.form, section), self.damage.lost[section]
-        return [name for name in self.source.data.get(section) or {} if name in made or name in lost]
+        return [name for name in references.entries(self.source.data, section) if name in made or name in lost]
 
     def _bodies(self, name: str, given: Form, shelf: Shelf) -> Any:
         # of a flexible body that lost a key little can be said; the numbers of a rigid one stand for themselves
@@ -247,7 +259,7 @@ class _Builder:
 
     def _names_of_body(self, name: str) -> list[str]:
         """Of a beam in pieces there are several."""
-        entry = self.source.data["bodies"][name]
+        entry = references.entries(self.source.data, "bodies").get(name)
         given = self.form.bodies.get(name)
         pieces = entry.get("pieces") if isinstance(entry, dict) else None
         pieces = getattr(given, "pieces", None) or pieces
@@ -496,6 +508,10 @@ class Parts:
 
     def moving(self) -> list[str]:
         """Joints and bodies with speeds of their own."""
+        return self._moving
+
+    @functools.cached_property
+    def _moving(self) -> list[str]:
         return [*(name for name, joint in self.joints.items() if len(joint.screws())), *self.modes]
 
     def input_names(self) -> list[str]:

@@ -20,7 +20,7 @@ from liegeo.io import units
 from liegeo.io.expressions import Expression
 from liegeo.io.units import ANGLE, LENGTH, NUMBER, Dimension, Quantity
 from liegeo.lie import SO3, SO3Q
-from liegeo.model.checks import suggest
+from liegeo.model.checks import LARGEST, suggest
 
 Schema = dict[str, Any]
 
@@ -28,10 +28,6 @@ _WITH_UNIT = r"^(\$\(.+\)|[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*[A-Za-z%°µ].
 # One schema with two types, not two schemas: editors then show what is said about a key.
 QUANTITY_SCHEMA: Schema = {"type": ["number", "string"], "pattern": _WITH_UNIT}
 _EXPRESSION = r"^\$\(.+\)$"
-
-
-# No number of mechanics is larger.
-LARGEST = 1e60
 
 
 class Form(BaseModel):

@@ -54,6 +54,8 @@ def shorten(items: Sequence[str], most: int = 8) -> str:
 def read_bytes(path: Path, what: str) -> bytes:
     """The text of a robot file, if it is there and not too long."""
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(f"'{path}': is not a file, expected {what} file.\n  Check the path.")
         size = path.stat().st_size
         if size > MAX_BYTES:
             raise ModelError(

@@ -283,7 +283,7 @@ SPECS: Mapping[type, Mapping[str, Key]] = {
         "axis": Key(DIRECTION, "in the axes where it sits"),
         "at": Key(WHERE, "a frame or node of the body, a position, or a pose"),
         "mass": Key(number(units.MASS), "added to the body's"),
-        "transverse": Key(number(units.INERTIA), "across its axis; half of inertia if not given"),
+        "transverse": Key(number(units.INERTIA), "across its axis; half of inertia if not given; may be 0"),
         "damping": Key(number(units.TURNING_DAMPING), "of its bearing"),
         "friction": Key(number(units.TORQUE), "of its bearing, Coulomb's"),
     },

@@ -28,6 +28,7 @@ from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
 from liegeo.io.foreign import Array, Names, css_color, read_bytes, shorten, warn_once
 from liegeo.lie import SO3, SO3Q
+from liegeo.model.checks import LARGEST
 
 WORLD = "world"
 # Collision shapes are in the groups above by convention, and MuJoCo's viewer hides them.
@@ -55,10 +56,41 @@ def read_mjcf(path: str | Path, *, friction_speed: float = 1e-3) -> lm.Tree:
         compiled = spec.compile()
     except ValueError as error:
         raise ModelError(f"{file.name}: MuJoCo does not compile it: {error}") from None
+    _check_numbers(file, compiled)
     reader = _Reader(mujoco, compiled, file, friction_speed)
     tree = reader.tree(spec.modelname or file.stem)
     warn_once(f"model '{tree.name}' ({file.name})", reader.notes)
     return tree
+
+
+# What is read of a compiled model; ranges, which may be infinite, are not.
+_NUMBERS = (
+    *("body_pos", "body_quat", "body_ipos", "body_iquat", "body_mass", "body_inertia"),
+    *(
+        "jnt_pos",
+        "jnt_axis",
+        "jnt_stiffness",
+        "qpos0",
+        "qpos_spring",
+        "dof_damping",
+        "dof_armature",
+        "dof_frictionloss",
+    ),
+    *("geom_pos", "geom_quat", "geom_size", "geom_rgba", "mat_rgba", "site_pos", "site_quat", "mesh_vert"),
+    *("actuator_gear", "actuator_gainprm", "actuator_biasprm", "eq_data"),
+)
+
+
+def _check_numbers(file: Path, compiled: Any) -> None:
+    """Refuse what MuJoCo lets pass: numbers that are not finite, and those that are too large."""
+    arrays = {name: np.asarray(getattr(compiled, name), np.float64) for name in _NUMBERS if hasattr(compiled, name)}
+    for name, array in {**arrays, "gravity": np.asarray(compiled.opt.gravity)}.items():
+        wrong = ~(np.abs(array) <= LARGEST)
+        if wrong.any():
+            raise ModelError(
+                f"{file.name}: {name} holds {array[wrong].flat[0]:g}, expected numbers below {LARGEST:g}.\n"
+                "  MuJoCo calls it so; look for nan, inf and large exponents in the file."
+            )
 
 
 @dataclass

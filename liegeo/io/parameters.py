@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -52,7 +53,6 @@ class Parameters:
     found: dict[str, Quantity | None] = field(default_factory=dict)
     # by name, what the keys expect that are nothing but $(name)
     uses: dict[str, list[Dimension]] = field(default_factory=dict)
-    _open: list[str] = field(default_factory=list)
     _override: Mapping[str, Any] = field(default_factory=dict)
 
     def declare(self, data: Any) -> None:
@@ -131,16 +131,48 @@ class Parameters:
         if name not in self.declared:
             return None
         if name not in self.found:
-            if name in self._open:
-                ring = " → ".join([*self._open[self._open.index(name) :], name])
-                raise InputError(f"depends on itself: {ring}")
-            self._open.append(name)
-            try:
-                self.found[name] = self._value(name)
-            finally:
-                self._open.pop()
+            self._find(name)
         # a stand-in, so that one mistake is reported once
         return self.found[name] or Quantity(1.0, open=True)
+
+    def _find(self, name: str) -> None:
+        """Find a parameter after all that it depends on, so that a long chain of them is no deep recursion."""
+        # begun and not found: the chain that leads to the last one
+        chain: dict[str, None] = {}
+        waiting = [name]
+        while waiting:
+            this = waiting[-1]
+            if this in self.found:
+                waiting.pop()
+            elif this in chain:
+                waiting.pop()
+                self.found[this] = self._value(this)
+                del chain[this]
+            else:
+                chain[this] = None
+                for other in self._dependencies(this):
+                    if other in chain:
+                        walked = list(chain)
+                        ring = [*walked[walked.index(other) :], other]
+                        shown = ring if len(ring) < 20 else [*ring[:10], "…", *ring[-10:]]
+                        where = ("set", this) if this in self._override else self.declared[this].path
+                        self.report(where, f"depends on itself: {' → '.join(shown)}")
+                        self.found[this] = None
+                        del chain[this]
+                        break
+                    if other not in self.found:
+                        waiting.append(other)
+
+    def _dependencies(self, name: str) -> list[str]:
+        """Return the parameters in the expression of a parameter, in its default too if it is overridden."""
+        out: list[str] = []
+        for given in (self._override.get(name), self.declared[name].value):
+            if isinstance(given, str) and expressions.is_expression(given.strip()):
+                # what cannot be parsed is reported by who reads it
+                with contextlib.suppress(InputError):
+                    names = expressions.parse(given.strip()).names
+                    out += sorted(other for other in names if other in self.declared)
+        return out
 
     def _value(self, name: str) -> Quantity | None:
         declared = self.declared[name]

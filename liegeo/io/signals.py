@@ -42,7 +42,7 @@ from liegeo.io.fields import (
 from liegeo.io.jets import Jet, as_jet
 from liegeo.io.problems import WrongError
 from liegeo.io.units import Dimension, Quantity
-from liegeo.model.checks import suggest
+from liegeo.model.checks import LARGEST, suggest
 
 LINEAR, CUBIC = "linear", "cubic"
 _INTERPOLATION = choice(LINEAR, CUBIC)
@@ -211,6 +211,9 @@ class Reading:
         rising = len(times) >= 2 and np.isfinite(times).all() and (np.diff(times) > 0.0).all()
         if not rising or not np.isfinite(values).all():
             raise InputError("has times that do not rise, or fewer than two, or values that are not finite")
+        largest = max(np.abs(times).max(), np.abs(values).max(initial=0.0))
+        if largest > LARGEST:
+            raise InputError(f"has the number {largest:g}, expected numbers below {LARGEST:g}")
         if self.law and interpolation == LINEAR:
             raise InputError(
                 "is a law with linear samples, which have no accelerations; leave interpolation out, or say cubic"

@@ -8,6 +8,7 @@ be if written out is bounded all the same.
 from __future__ import annotations
 
 import re
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -98,7 +99,11 @@ def read(path: Path) -> Source:
     # as it was given: terminals and editors then lead from a message to its line
     name = str(path)
     try:
-        size = path.stat().st_size
+        found = path.stat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
+            # a pipe would be waited for
+            raise ModelFileError([Problem(name, 0, 0, "", "is not a file, expected a model file.")])
+        size = found.st_size
         if size > LARGEST:
             raise ModelFileError(
                 [

@@ -32,7 +32,7 @@ from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
 from liegeo.io.foreign import Array, Names, css_color, read_bytes, shorten, warn_once
 from liegeo.lie import SE3, SO3
-from liegeo.model.checks import suggest
+from liegeo.model.checks import LARGEST, suggest
 
 FIXED, FREE = "fixed", "free"
 ROOT_JOINT = "root_joint"
@@ -171,7 +171,8 @@ def _parse(path: Path, mimic: bool) -> _File:
     problems = checker.problems(mimic)
     if problems:
         raise ModelError("\n".join(problems))
-    clean = io.BytesIO(etree.tostring(root))
+    # in UTF-8, as names of elements cannot be written in ASCII
+    clean = io.BytesIO(etree.tostring(root, encoding="utf-8"))
     robot = URDF.load(clean, build_scene_graph=False, load_meshes=False).robot
     return _File(path, robot, checker.lines, checker.notes)
 
@@ -292,9 +293,9 @@ class _Checker:
             if element.tag == "mesh" and len(numbers) == 1:
                 n = 1
             # A limit may well be infinite.
-            infinite = element.tag != "limit" and any(x is not None and not math.isfinite(x) for x in numbers)
+            infinite = element.tag != "limit" and any(x is not None and not abs(x) <= LARGEST for x in numbers)
             if None in numbers or len(numbers) != n or infinite or any(x != x for x in numbers):
-                self._say(element, f"{where} has {name}={text!r}, expected {_count(n)}.")
+                self._say(element, f"{where} has {name}={text!r}, expected {_count(n)} below {LARGEST:g}.")
 
     def _joint(self, joint: Any) -> None:
         who = f"joint '{joint.get('name', '')}'"

@@ -86,6 +86,9 @@ class Body(Sealed):
         frames = {n: as_pose(f"{who}: frame '{n}'", X) for n, X in self.frames.items()}
         object.__setattr__(self, "frames", MappingProxyType(frames))
         object.__setattr__(self, "mass", as_number(f"{who}: mass", self.mass))
+        self._check_inertia(who)
+
+    def _check_inertia(self, who: str) -> None:
         _check_inertia(who, self.mass, np.asarray(self.inertia))
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextvars import ContextVar
 from numbers import Real
 from types import MappingProxyType
 from typing import Any
@@ -11,18 +13,46 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import InputError, ModelError, printable
 from liegeo.lie import SE3
 
 Array = NDArray[np.float64]
 
+#: No number of mechanics is larger than this; products of five of them do not overflow.
+LARGEST = 1e60
+
+
+# How many names may still be compared with unknown ones; a list, so that all that is called shares it.
+_COMPARISONS: ContextVar[list[int] | None] = ContextVar("comparisons", default=None)
+# Enough for dozens of unknown names among hundreds; a second at most.
+_MOST_COMPARISONS = 20_000
+# Names that a message lists.
+_MOST_NAMES = 60
+
+
+@contextlib.contextmanager
+def few_suggestions() -> Iterator[None]:
+    """Within this, suggest for the first unknown names only: thousands of them would be compared with thousands."""
+    token = None if _COMPARISONS.get() is not None else _COMPARISONS.set([_MOST_COMPARISONS])
+    try:
+        yield
+    finally:
+        if token is not None:
+            _COMPARISONS.reset(token)
+
 
 def suggest(name: str, allowed: Sequence[str]) -> str:
-    """The end of a message about an unknown name: the closest known one, or all of them."""
+    """The end of a message about an unknown name: the closest known one, or all of them, if they are not too many."""
+    left = _COMPARISONS.get()
+    if left is not None:
+        left[0] -= len(allowed)
+        if left[0] < 0:
+            return ""
     close = difflib.get_close_matches(name, allowed, n=1)
     if close:
-        return f" Did you mean '{close[0]}'?"
-    return f"\n  There are: {', '.join(allowed)}." if allowed else ""
+        return f" Did you mean '{printable(close[0])}'?"
+    more = ", …" if len(allowed) > _MOST_NAMES else "."
+    return f"\n  There are: {', '.join(map(printable, allowed[:_MOST_NAMES]))}{more}" if allowed else ""
 
 
 def as_numbers(value: Any) -> Array | None:
@@ -36,11 +66,24 @@ def as_numbers(value: Any) -> Array | None:
         return None
 
 
+def check_size(who: str, array: ArrayLike, error: type[ModelError | InputError] = ModelError) -> None:
+    """Raise an error if a finite number is so large that products of a few such numbers would overflow."""
+    values = np.asarray(array)
+    # written so that numbers which are not finite, which have messages of their own, pass
+    large = (np.abs(values) > LARGEST) & np.isfinite(values)
+    if large.any():
+        raise error(
+            f"{who} is {values[large].flat[0]:g}, expected a number between -{LARGEST:g} and {LARGEST:g}.\n"
+            "  Check its exponent and its unit."
+        )
+
+
 def as_number(who: str, value: Any) -> float:
-    """One number, infinite or not a number included, or a ModelError."""
+    """Return one number, infinite or not a number included, or raise a ModelError."""
     array = as_numbers(value)
     if array is None or array.shape != ():
         raise ModelError(f"{who} is {value!r}, expected a number.")
+    check_size(who, array)
     return float(array)
 
 
@@ -58,6 +101,7 @@ def as_array(who: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ModelError(f"{who} has shape {array.shape}, expected {shape}.")
     if not np.isfinite(array).all():
         raise ModelError(f"{who} holds {array[~np.isfinite(array)][0]}, expected finite numbers.")
+    check_size(who, array)
     array.setflags(write=False)
     return array
 

@@ -15,7 +15,7 @@ from liegeo.kernels.constraints import complement
 from liegeo.kernels.reduced import scratch_size, shared_size
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
-from liegeo.model.checks import as_number, as_numbers, split_name, suggest
+from liegeo.model.checks import as_number, as_numbers, check_size, split_name, suggest
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.custom import connect
 from liegeo.model.forces import Actuator
@@ -486,6 +486,7 @@ def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
     values[:n] = given
     if not np.isfinite(values).all() or (values < 0.0).any():
         raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, must be ≥ 0.")
+    check_size(f"{joint.who}: {name}", values)
     return values
 
 
@@ -501,6 +502,7 @@ def _rest(joint: Joint) -> NDArray[np.float64]:
         raise ModelError(f"{joint.who}: rest has shape {given.shape}, expected {one}, or {n} coordinates as in q.")
     if not np.isfinite(given).all():
         raise ModelError(f"{joint.who}: rest is {joint.rest!r}, expected finite numbers.")
+    check_size(f"{joint.who}: rest", given)
     values[:n] = group.identity() if group is not None and composed and given.ndim == 0 else given
     if joint.kind in (at.SPHERICAL, at.FREE):
         length = float(np.linalg.norm(values[:4]))

@@ -179,6 +179,18 @@ class WheelJoint(Joint):
         return R(1)
 
 
+class Rotor(Body):
+    """The rotor of a Wheel: some of its transverse inertia may be counted with the body that carries it.
+
+    So its moments need not be those of a distribution of mass, which only the sum with the carrier is.  The equations
+    of motion hold all the same: a rotor that is balanced has, at every angle, the same energy
+    ½ b |w|² + ½ (J − b)(a·w)² + J Ω a·w + ½ J Ω²; b (1 − aaᵀ) may stand here or in the inertia of the carrier.
+    """
+
+    def _check_inertia(self, who: str) -> None:
+        """Wheel has checked its numbers."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Wheel(Sealed):
     """A balanced rotor embedded in a body [ST21, (53)]: a reaction wheel, a flywheel, a gyroscope.
@@ -186,6 +198,7 @@ class Wheel(Sealed):
     It sits `at` a position, pose, frame or node of its body, the axis in the axes there, and turns with a speed of its
     own relative to the body; the generalised force under its name is the torque of its motor.  `inertia` is about the
     axis, `transverse` across it (a thin disc's half of it, if not given); these and `mass` are added to the body's.
+    Data sheets often give the inertia about the axis only, the rest being part of the body's: then `transverse` is 0.
     Turning moves nothing, as the rotor looks the same at every angle.  On a node that bends its momentum turns with the
     node.
     """
@@ -205,14 +218,16 @@ class Wheel(Sealed):
         inertia = as_number(f"{who}: inertia", self.inertia)
         if not np.isfinite(inertia) or inertia <= 0.0:
             raise ModelError(f"{who}: inertia is {self.inertia!r}, must be > 0.")
+        _not_negative(f"{who}: mass", self.mass)
         if self.transverse is not None:
-            as_number(f"{who}: transverse", self.transverse)
+            _not_negative(f"{who}: transverse", self.transverse)
 
     def rotor(self) -> Body:
+        """Return the rotor as a body of its own."""
         axis = unit(f"wheel '{self.name}': axis", self.axis)
         across = 0.5 * self.inertia if self.transverse is None else self.transverse
         inertia = across * np.eye(3) + (self.inertia - across) * np.outer(axis, axis)
-        return Body(f"{self.name}/rotor", mass=self.mass, inertia=inertia)
+        return Rotor(f"{self.name}/rotor", mass=self.mass, inertia=inertia)
 
     def joint(self) -> Joint:
         given: dict[str, Any] = {"damping": self.damping, "friction": self.friction}

@@ -15,7 +15,7 @@ from liegeo.kernels import layout as at
 from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
-from liegeo.model.checks import as_numbers, as_whole, split_name, suggest
+from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, split_name, suggest
 
 if TYPE_CHECKING:
     from liegeo.model.custom import CustomRows
@@ -213,7 +213,11 @@ class Model:
 
     def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> State:
         """A state from full vectors, or from values by name; what is not named is at rest in the zero position."""
-        return State(self._configuration(q), self.speeds("v", v), float(t))
+        time = as_numbers(t)
+        if time is None or time.shape != () or not np.isfinite(time):
+            raise InputError(f"t is {t!r}, expected a finite number of seconds.")
+        check_size("t", time, InputError)
+        return State(self._configuration(q), self.speeds("v", v), float(time))
 
     def check(self, state: Any, who: str = "dynamics") -> None:
         """That this is a state of this model, in finite numbers."""
@@ -228,9 +232,12 @@ class Model:
         for name, array in (("q", q), ("v", v)):
             if array.dtype.kind not in "fiuc":
                 raise InputError(f"{who}: the state's {name} is {array!r}, expected numbers.")
-            if not np.isfinite(array).all():
+            # one comparison for all, as this is called with every state: false for nan as well
+            if not np.vdot(array, array).real <= LARGEST**2:
+                check_size(f"{who}: the state's {name}", array, InputError)
                 place = int(np.argmin(np.isfinite(array)))
-                raise InputError(f"{who}: the state's {name}[{place}] is {array[place]}, expected finite numbers.")
+                if not np.isfinite(array[place]):
+                    raise InputError(f"{who}: the state's {name}[{place}] is {array[place]}, expected finite numbers.")
 
     @functools.cached_property
     def _zero(self) -> Array:
@@ -289,6 +296,7 @@ class Model:
             raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
         if not np.isfinite(array).all():
             raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
+        check_size(f"{what}['{name}']", array, InputError)
         return array
 
     def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
@@ -304,6 +312,7 @@ class Model:
             raise InputError(f"{what} has shape {array.shape}, expected ({n},), or a mapping of names to values.")
         if not np.isfinite(array).all():
             raise InputError(f"{what}[{int(np.argmin(np.isfinite(array)))}] is not finite.")
+        check_size(what, array, InputError)
         return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 

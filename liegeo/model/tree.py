@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from liegeo.errors import ModelError
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody
-from liegeo.model.checks import Sealed, as_array, suggest
+from liegeo.model.checks import Sealed, as_array, few_suggestions, suggest
 from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
 from liegeo.model.constraints import Constraint
 from liegeo.model.forces import Force, Wheel
@@ -56,7 +56,9 @@ class Tree(Sealed):
     def __post_init__(self) -> None:
         strange = [problem for what in _KINDS for problem in self._strange(what)]
         object.__setattr__(self, "gravity", as_array("gravity", self.gravity, (3,)))
-        if problems := strange or self._problems():
+        with few_suggestions():
+            problems = strange or self._problems()
+        if problems:
             raise ModelError("\n".join(problems))
         object.__setattr__(self, "_order", self._sorted())
 

@@ -6,11 +6,12 @@ numbers that read back exactly; npz has an array a column, and whatever else is 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -123,14 +124,21 @@ def read_table(path: str | os.PathLike[str]) -> Array:
     """The structured array that a Result wrote to a .csv, .npz or .parquet file."""
     path = Path(path)
     suffix = suffix_of("read_table", path)
-    try:
+    with _reading("read_table", path):
         if suffix == ".csv":
             return _read_csv(path)
         return _read_npz(path) if suffix == ".npz" else _read_parquet(path)
-    except (LiegeoError, OSError):
+
+
+@contextlib.contextmanager
+def _reading(who: str, path: Path) -> Iterator[None]:
+    """Turn what NumPy, zip and pyarrow say about a file that is no table into an InputError."""
+    try:
+        yield
+    except (LiegeoError, FileNotFoundError, PermissionError, IsADirectoryError):
         raise
     except Exception as error:
-        raise InputError(f"read_table: {path} is not a table in {suffix[1:]} format: {error}") from None
+        raise InputError(f"{who}: {path} is not a table in {path.suffix[1:].lower()} format: {error}") from None
 
 
 def convert_table(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> Path:
@@ -153,16 +161,18 @@ def read_units(path: str | os.PathLike[str]) -> dict[str, str]:
     """By column, "" where the file does not say; CSV says it by the names of its columns, and behind some of them."""
     path = Path(path)
     suffix = suffix_of("read_units", path)
-    if suffix == ".npz":
-        with np.load(path, allow_pickle=False) as archive:
-            return dict(json.loads(str(archive[META])).get("units", {}))
-    if suffix == ".parquet":
-        fields = _pyarrow("read_table")[1].read_schema(path)
-        return {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in fields}
-    with path.open(encoding="utf-8", newline="") as file:
-        found = _read_headings(file.readline())
-    names = [name for name, _ in found]
-    return {name: unit or implied_unit(name, names) for name, unit in found}
+    with _reading("read_units", path):
+        if suffix == ".npz":
+            with path.open("rb") as content, np.load(content, allow_pickle=False) as archive:
+                units = json.loads(str(archive[META])).get("units", {})
+                return {str(name): str(unit) for name, unit in units.items()}
+        if suffix == ".parquet":
+            fields = _pyarrow("read_table")[1].read_schema(path)
+            return {field.name: (field.metadata or {}).get(b"unit", b"").decode() for field in fields}
+        with path.open(encoding="utf-8", newline="") as file:
+            found = _read_headings(file.readline())
+        names = [name for name, _ in found]
+        return {name: unit or implied_unit(name, names) for name, unit in found}
 
 
 def suffix_of(who: str, path: Path) -> str:
@@ -190,7 +200,7 @@ def _read_headings(line: str) -> list[tuple[str, str]]:
 
 
 def _read_npz(path: Path) -> Array:
-    with np.load(path, allow_pickle=False) as archive:
+    with path.open("rb") as content, np.load(content, allow_pickle=False) as archive:
         if META not in archive:
             raise InputError(f"read_table: {path} has no entry '{META}', so liegeo did not write it.")
         return make_table({name: archive[name] for name in json.loads(str(archive[META]))["columns"]})

@@ -2,12 +2,20 @@
 
 `Live` is what `simulate` tells of its samples (`watch=`); `serve` puts both together.  Frames are kept, so that a page
 that is opened late, or loaded again, gets all of them.  They travel as server-sent events, one a piece of the run.
+
+Other users of this machine, and pages of other sites in the same browser, can reach the port.  So the address has a
+secret in it that changes with every server, names other than this machine's are refused (a site may let its own name
+lead here), and the number of connections, the time that a request takes to come, and that of a stream are bounded.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
+import hmac
 import json
+import secrets
+import socket
 import sys
 import threading
 import time
@@ -32,6 +40,14 @@ HOST = "127.0.0.1"
 _SIGN = 2.0
 # Frames of a run that is served, at most.
 _FRAMES = 3000
+# Connections at one time; a browser has six to one server.
+_CLIENTS = 16
+# Seconds that a request may take to come, and that a page may take nothing of what it is sent.
+_PATIENCE = 10.0
+# Seconds that a stream of frames lasts; a page that is loaded again gets another.
+_LONGEST = 24 * 3600.0
+# Seconds without a request after which the server of a finished run ends.
+_IDLE = 3600.0
 
 
 class Live:
@@ -74,13 +90,21 @@ class Live:
         # Pages that have got everything there is, after the end.
         self._complete = 0
         self._news = threading.Condition()
+        self._token = secrets.token_urlsafe(16)
+        self._asked = time.monotonic()
         self._server = _Server((HOST, port), self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True)
         self._thread.start()
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self._server.server_address[1]}/"
+        """The address of the page; who does not know the secret in it gets nothing."""
+        return f"http://{HOST}:{self._server.server_address[1]}/{self._token}/"
+
+    @property
+    def idle(self) -> float:
+        """Seconds since a page was last asked for, or since the run ended."""
+        return time.monotonic() - self._asked
 
     def __call__(self, piece: Result) -> None:
         """Send these samples to all pages, now and later."""
@@ -99,6 +123,7 @@ class Live:
 
     def end(self, message: str = "") -> None:
         """Tell the pages that no more will come; they go on playing."""
+        self._asked = time.monotonic()
         self._send({"end": message})
 
     def _send(self, content: dict[str, Any]) -> None:
@@ -141,31 +166,71 @@ class _Server(ThreadingHTTPServer):
 
     def __init__(self, address: tuple[str, int], live: Live) -> None:
         self.live = live
+        self._room = threading.Semaphore(_CLIENTS)
         try:
             super().__init__(address, _Handler)
         except (OSError, OverflowError) as error:
             raise InputError(f"view: cannot listen on port {address[1]}: {error}; port=0 takes a free one.") from None
 
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Serve a connection in a thread of its own, if there are not too many."""
+        if not self._room.acquire(blocking=False):
+            with contextlib.suppress(OSError):
+                request.sendall(b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n")
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
+
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A page that is closed while it is being sent is nothing to talk about."""
-        if not isinstance(sys.exception(), ConnectionError):
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
+    def setup(self) -> None:
+        super().setup()
+        # of each read and write; the timer is for a request that comes byte by byte
+        self.connection.settimeout(_PATIENCE)
+        self._timer = threading.Timer(_PATIENCE, self._hang_up)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def finish(self) -> None:
+        self._timer.cancel()
+        super().finish()
+
+    def _hang_up(self) -> None:
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
     def do_GET(self) -> None:
+        """Answer with the page, its frames, or an error."""
+        self._timer.cancel()
+        live = self.server.live
         # Another site's page must not read this one under a name of its own.
-        host = (self.headers.get("Host") or "").rpartition(":")[0]
+        host = (self.headers.get("Host") or "").partition(":")[0]
+        token, _, rest = self.path.removeprefix("/").partition("/")
         if host not in (HOST, "localhost"):
             self.send_error(HTTPStatus.FORBIDDEN)
-        elif self.path == "/":
-            self._answer("text/html; charset=utf-8", self.server.live._page)
-        elif self.path == "/frames":
-            self._stream()
         elif self.path == "/favicon.ico":
             self._answer("image/x-icon", b"")
+        elif not hmac.compare_digest(token.encode(errors="replace"), live._token.encode()):
+            self.send_error(HTTPStatus.FORBIDDEN)
+        elif rest == "":
+            live._asked = time.monotonic()
+            self._answer("text/html; charset=utf-8", live._page)
+        elif rest == "frames":
+            live._asked = time.monotonic()
+            self._stream()
         else:
             self.send_error(HTTPStatus.NOT_FOUND)
 
@@ -178,6 +243,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.send_header("Cache-Control", "no-store")
         self.send_header("X-Content-Type-Options", "nosniff")
+        # the address is a secret
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         if length is not None:
             self.send_header("Content-Length", str(length))
         self.end_headers()
@@ -186,8 +254,10 @@ class _Handler(BaseHTTPRequestHandler):
         live = self.server.live
         self._begin("text/event-stream")
         sent = 0
+        until = time.monotonic() + _LONGEST
+        over = False
         try:
-            while True:
+            while time.monotonic() < until:
                 with live._news:
                     if sent == len(live._messages) and not live._over and not live._closed:
                         live._news.wait(_SIGN)
@@ -229,8 +299,9 @@ def serve(
 
     `speed` of playing is a multiple of real time, chosen so that one can follow it if not given.  `show` is called with
     the address of the page, on this machine and a free port unless `port` says which.  When the run is over the page
-    goes on playing it, and can be loaded again until Ctrl-C; without `stay` this returns as soon as a page has got
-    everything.  Ctrl-C during the run ends it, as in `simulate`, and the server with it.
+    goes on playing it, and can be loaded again until Ctrl-C, or until nobody has done so for an hour; without `stay`
+    this returns as soon as a page has got everything.  Ctrl-C during the run ends it, as in `simulate`, and the server
+    with it.
     """
     looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
     check_model(model)
@@ -248,9 +319,9 @@ def serve(
         # Ctrl-C during the run was the last word.
         interrupted = result.info.ctrl_c or not result.info.finished
         try:
-            live.wait(_SIGN if interrupted else None)
-            while stay and not interrupted:
-                time.sleep(_SIGN)
+            live.wait(_SIGN if interrupted else max(0.0, _IDLE - live.idle))
+            while stay and not interrupted and live.idle < _IDLE:
+                time.sleep(min(_SIGN, _IDLE))
         except KeyboardInterrupt:
             # That is how it ends.
             return result

@@ -140,6 +140,30 @@ def test_a_wheel_is_a_symmetric_body_on_a_hinge():
     assert (dynamics.forward_dynamics(embedded, embedded.state(q, v), {"wheel": tau}) == a).all()
 
 
+@pytest.mark.parametrize("across", [0.2, 0.05])
+def test_a_wheel_without_transverse_inertia(across):
+    """What a rotor has across its axis may stand in the wheel or in its carrier: the equations are the same."""
+    axis = np.array([0.6, 0.0, 0.8])
+    J = np.diag([3.0, 4.0, 5.0])
+    v, tau = np.array([0.1, -0.2, 0.3, 1.0, 0.0, -1.0, 100.0]), [0.3, 0.2, -0.1, 1.0, 2.0, 3.0, 0.7]
+    found = []
+    for transverse in (0.0, across):
+        carrier = J + (across - transverse) * (np.eye(3) - np.outer(axis, axis))
+        wheel = lm.Wheel(name="wheel", body="bus", axis=axis, inertia=0.3, transverse=transverse)
+        joint = lm.Free(name="float", parent="world", child="bus")
+        model = lm.Tree([lm.Body("bus", 10.0, inertia=carrier)], [joint], GRAVITY, wheels=[wheel]).compile()
+        state = model.state(v=v)
+        found.append((dynamics.forward_dynamics(model, state, tau), dynamics.mass_matrix(model, state)))
+    for a, b in zip(*found, strict=True):
+        assert close(a, b, 1e-13)
+    # Euler's equations of a gyrostat with H = J w + 0.3 Ω a: nothing across the axis is in the wheel's own inertia
+    w, spin, torque = v[:3], v[6], np.array(tau[:3])
+    whole = J + across * (np.eye(3) - np.outer(axis, axis)) + 0.3 * np.outer(axis, axis)
+    H = whole @ w + 0.3 * spin * axis
+    expected = np.linalg.solve(whole - 0.3 * np.outer(axis, axis), torque - np.cross(w, H) - tau[6] * axis)
+    assert found[0][0][:3] == pytest.approx(expected, rel=1e-12)
+
+
 def test_momentum_of_wheels():
     """H = I w + h [ST21, (53)]; a motor moves momentum between wheel and body and makes none."""
     axes = np.array([[1.0, 0, 0], [0, 1, 0], [0.6, 0, 0.8]])

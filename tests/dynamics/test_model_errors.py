@@ -511,6 +511,24 @@ REFUSED = {
         lambda: lm.Wheel(name="w", body="a", inertia=1.0, transverse="x"),
         "wheel 'w': transverse is 'x', expected a number.",
     ),
+    "wheel of no size": (
+        lambda: lm.Wheel(name="w", body="a", inertia=1.0, transverse=-0.1),
+        "wheel 'w': transverse is -0.1, must be ≥ 0.",
+    ),
+    "too large a number": (
+        lambda: lm.Wheel(name="w", body="a", inertia=1e308),
+        "wheel 'w': inertia is 1e+308, expected a number between -1e+60 and 1e+60.",
+        "Check its exponent and its unit.",
+    ),
+    "too large an array": (
+        lambda: body(com=(0.0, 1e200, 0.0)),
+        "body 'a': com is 1e+200, expected a number between -1e+60 and 1e+60.",
+    ),
+    "too fast": (
+        lambda: pendulum().state(v=[1e200]),
+        "v is 1e+200, expected a number between -1e+60 and 1e+60.",
+    ),
+    "no time": (lambda: pendulum().state(t="noon"), "t is 'noon', expected a finite number of seconds."),
     "wheel without a body": (
         lambda: tree(body("bus"), hinge(child="bus"), wheels=[lm.Wheel(name="w", body="bsu", inertia=1.0)]),
         "wheel 'w': its body 'bsu' is not a body of the tree. Did you mean 'bus'?",

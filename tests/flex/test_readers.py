@@ -6,6 +6,8 @@ import ast
 import contextlib
 import gzip
 import io
+import os
+import re
 import shutil
 import struct
 from pathlib import Path
@@ -332,6 +334,61 @@ def test_output4_with_a_table_of_rows(tmp_path):
     assert_frame(model)
 
 
+def _with_other_matrices(folder, binary):
+    """A file with KGG and MGG, and what else there is in files of other people: it is not read, and in nobody's way."""
+    others = [(2, 4, "CMAT"), (4, 2, "LL"), (3, 2, "DIAG"), (2, 2, "TWICE"), (2, 2, "TWICE"), (2, 2, "1MAT")]
+    source = NAS / ("pyyeti_dense_little.op4" if binary else "pynastran.op4")
+    whole = source.read_bytes()
+    before, after = b"", b""
+    for k, (form, kind, name) in enumerate(others):
+        numbers = np.arange(1.0, 1.0 + 2 * (2 if kind == 4 else 1))
+        if binary:
+            records = [
+                struct.pack("<4i8s", 1, 2, form, kind, name.encode().ljust(8)),
+                struct.pack(f"<3i{len(numbers)}d", 1, 1, 2 * len(numbers), *numbers),
+                struct.pack("<3id", 2, 1, 2, 1.0),
+            ]
+            made = b"".join(struct.pack("<i", len(r)) + r + struct.pack("<i", len(r)) for r in records)
+        else:
+            values = "".join(f"{x:23.16E}" for x in numbers)
+            values = "\n".join(values[i : i + 69] for i in range(0, len(values), 69))
+            padded = name.ljust(8) if name != "1MAT" else "1MAT\0\0\0\0"
+            head = f"{1:8d}{2:8d}{form:8d}{kind:8d}{padded}1P,3E23.16"
+            column = f"{1:8d}{1:8d}{2 * len(numbers):8d}"
+            made = f"{head}\n{column}\n{values}\n{2:8d}{1:8d}{2:8d}\n{1.0:23.16E}\n".encode()
+        before, after = (before + made, after) if k % 2 else (before, after + made)
+    file = folder / "others.op4"
+    file.write_bytes(before + whole + after)
+    return file
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_matrices_that_nobody_asks_for_do_not_matter(tmp_path, binary):
+    file = _with_other_matrices(tmp_path, binary)
+    assert_frame(readers.read(NAS / "large.bdf", matrices=file))
+    there = op4.read(file)
+    assert set(there) == {"KGG", "MGG", "CMAT", "LL", "DIAG", "TWICE", "1MAT"}
+    np.testing.assert_array_equal(there["1MAT"].toarray(), [[1.0], [2.0]])
+    for name, message in (
+        ("CMAT", "matrix 'CMAT' has type 4, expected 1 or 2"),
+        ("LL", "matrix 'LL' has form 4, expected 1"),
+        ("DIAG", "matrix 'DIAG' has form 3, expected 1"),
+        ("TWICE", "a second matrix TWICE, expected each name once"),
+    ):
+        with pytest.raises(ModelError, match=re.escape(message)):
+            there[name]
+        with pytest.raises(ModelError, match=re.escape(message)):
+            readers.read(NAS / "large.bdf", matrices=file, stiffness=name)
+
+
+def test_a_text_file_without_formats(tmp_path):
+    """Then it is 5E16.9, as the format's description says."""
+    values = "".join(f"{x:16.9E}" for x in (1.0, 2.0, 3.0))
+    text = f"{1:8d}{3:8d}{2:8d}{1:8d}R1\n{1:8d}{1:8d}{3:8d}\n{values}\n{2:8d}{1:8d}{1:8d}\n{1.0:16.9E}\n"
+    (tmp_path / "x.op4").write_text(text)
+    np.testing.assert_array_equal(op4.read(tmp_path / "x.op4")["R1"].toarray(), [[1.0], [2.0], [3.0]])
+
+
 def test_output4_with_heads_of_eight_digits():
     """Their numbers touch each other."""
     matrix = op4._Matrix("file", "K", 99999999, 99999999, True, 2)
@@ -359,6 +416,21 @@ def test_output2_in_both_orders_and_word_lengths(tmp_path, order, words, label):
     assert found.points == (5, 11)
     assert found.eigenvalues == [9.0]
     np.testing.assert_array_equal(found.shapes[0], [[4.0, 5.0, 6.0, 1.0, 2.0, 3.0], [0.0, 0.0, 0.0, 0.5, 0.0, 0.0]])
+
+
+def test_output2_with_what_nobody_asks_for(tmp_path):
+    """Matrices, whose records are longer than their keys say, and displacements beside the modes."""
+    static = [*mode_head()]
+    static[0], static[1] = 11, 1
+    tables = [("ZUZR01", [[0]]), ("OUGV1", [[0], static, MODE, mode_head(value=9.0), MODE])]
+    plain = output2(tables)
+    # a column of the matrix: a row and a double
+    part = struct.pack("<i", 12) + struct.pack("<id", 7, 1.5) + struct.pack("<i", 12)
+    first = key(-2) + key(1) + key(0) + key(1) + struct.pack("<3i", 4, 0, 4)
+    assert plain.count(first) == 2
+    changed = plain.replace(first, first + key(2) + part, 1)
+    (tmp_path / "x.op2").write_bytes(changed)
+    assert op2.modes(tmp_path / "x.op2").eigenvalues == [9.0]
 
 
 def test_readers_are_listed():
@@ -408,11 +480,11 @@ def edit(path, *pairs):
     return path
 
 
-def calculix(suffix, *pairs):
+def calculix(suffix, *pairs, **options):
     def call(tmp_path):
         deck = job(tmp_path)
         edit(tmp_path / f"short{suffix}", *pairs)
-        readers.read(deck)
+        readers.read(deck, **options)
 
     return call
 
@@ -472,11 +544,14 @@ def nastran(*pairs, form=6, **options):
     return call
 
 
-def output4(*pairs, source="pynastran", **options):
+def output4(*pairs, source="pynastran", cut=False, **options):
     def call(tmp_path):
         shutil.copy(NAS / f"{source}.op4", tmp_path / "x.op4")
         if pairs:
             edit(tmp_path / "x.op4", *pairs)
+        if cut:
+            lines = (tmp_path / "x.op4").read_text().splitlines(keepends=True)
+            (tmp_path / "x.op4").write_text("".join(lines[:-30]))
         readers.read(NAS / "large.bdf", matrices=tmp_path / "x.op4", **options)
 
     return call
@@ -496,7 +571,7 @@ def output4_records(*records):
     def call(tmp_path):
         out = b"".join(struct.pack("<i", len(r)) + r + struct.pack("<i", len(r)) for r in records)
         (tmp_path / "x.op4").write_bytes(out)
-        op4.read(tmp_path / "x.op4")
+        dict(op4.read(tmp_path / "x.op4"))
 
     return call
 
@@ -504,7 +579,7 @@ def output4_records(*records):
 def output4_text(text):
     def call(tmp_path):
         (tmp_path / "x.op4").write_text(text)
-        op4.read(tmp_path / "x.op4")
+        dict(op4.read(tmp_path / "x.op4"))
 
     return call
 
@@ -565,6 +640,10 @@ REFUSED = {
     "missing option": (one("K.npz", ""), "is read by matrix_market: missing a required", "mass, nodes, dofs"),
     # text
     "unreadable": (lambda p: (job(p), (p / "short.dof").unlink(), readers.read(p / "short.inp")), "cannot be read: No"),
+    "a pipe": (
+        lambda p: (job(p), (p / "short.dof").unlink(), os.mkfifo(p / "short.dof"), readers.read(p / "short.inp")),
+        "short.dof: is not a file.",
+    ),
     "not text": (
         lambda p: (job(p), (p / "short.dof").write_bytes(b"10.1\n\xff"), readers.read(p / "short.inp")),
         "short.dof: byte 5 is not text",
@@ -612,6 +691,16 @@ REFUSED = {
     ),
     # decks
     "transform": (calculix(".inp", ("*MATERIAL", "*TRANSFORM, NSET=N\n*MATERIAL")), "*TRANSFORM turns the directions"),
+    # both would be read without an error if boundary conditions are allowed
+    "rigid body": (
+        calculix(".inp", ("*MATERIAL", "*RIGID BODY, NSET=END, REF NODE=10, ROT NODE=19\n*MATERIAL"), free=False),
+        "line 2: *RIGID BODY gives the displacements of its rotation node the meaning of rotations",
+        "tie the nodes in liegeo (rigid_link).",
+    ),
+    "mean rotation": (
+        calculix(".inp", ("*MATERIAL", "*MPC\nMEANROT,10,10,10,19\n*MATERIAL"), free=False),
+        "line 3: *MPC MEANROT makes a displacement of its last node an angle",
+    ),
     "system": (calculix("_mesh.inc", ("NSET=NALL", "SYSTEM=C")), "nodes in SYSTEM=C, expected R (Cartesian)."),
     "node input": (calculix("_mesh.inc", ("NSET=NALL", "INPUT=x")), "*NODE with INPUT is not read"),
     "instances": (
@@ -785,7 +874,15 @@ REFUSED = {
     "name twice": (output4(("2MGG", "2KGG")), "a second matrix KGG, expected each name once."),
     "op4 type": (output4(("       6       2", "       6       4")), "matrix 'KGG' has type 4, expected 1 or 2 (real)."),
     "op4 form": (output4(("       6       2", "       3       2")), "matrix 'KGG' has form 3, expected 1 (square)"),
-    "op4 head": (output4(("2KGG ", "2    ")), "'' with 24 rows and 24 columns is not the head of a matrix."),
+    "op4 head": (
+        output4(("      24      24       6       2KGG", "      24       0       6       2KGG")),
+        "'KGG' with 0 rows and 24 columns is not the head of a matrix.",
+    ),
+    "op4 start": (output4_text("This is no matrix.\n" + TEXT_HEAD), "line 1: 'This is no matrix.' is not the head of"),
+    "op4 cut in another matrix": (
+        output4(("      24      24       6       2MGG", "      24      24       6       2OTHER"), mass="KGG", cut=True),
+        "the file ends within OTHER, its last matrix, as a file that was cut short.",
+    ),
     "op4 format": (output4(("1P,3E23.16", "what")), "line 1: 'what' is not a format such as 1P,3E23.16."),
     "op4 blank": (output4_text("\n" * 20), "is empty, expected a matrix of OUTPUT4."),
     "op4 order": (output4(("\n       2       1", "\n       1       1")), "column 1 of KGG after column 1, expected"),
@@ -836,12 +933,12 @@ REFUSED = {
     ),
     # OUTPUT2
     "op2 pairs": (modes(mode_head()), "table OUGV1 has 2 parts, expected a head and pairs."),
-    "op2 none": (modes(mode_head(), MODE, name="OQG1"), "has no modes, only OQG1; expected OUGV1 or BOUGV1."),
+    "op2 none": (modes(mode_head(), MODE, name="OQG1"), "has no modes, only OQG1; expected real modes in OUGV1"),
     "op2 cases": (modes(mode_head(), MODE, mode_head(2), MODE), "has modes of subcases 1, 2, expected one."),
     "op2 case": (modes(mode_head(), MODE, subcase=3), "has no subcase 3, only 1."),
     "op2 points": (modes(mode_head(), MODE, mode_head(), MODE[:8]), "modes of subcase 1 are at different grid points."),
     "op2 head": (modes(mode_head()[:-1], MODE), "a head of 145 words, expected 146."),
-    "op2 complex": (modes(mode_head(_8=2, _9=14), MODE), "holds analysis 2, table 7, format 2, 14 words a point"),
+    "op2 complex": (modes(mode_head(_8=2, _9=14), MODE), "holds modes in format 2 with 14 words for each point"),
     "op2 words": (modes(mode_head(), MODE[:9]), "a mode of 9 words, expected 8 for each grid point."),
     "op2 nan": (modes(mode_head(value=float("nan")), MODE), "a mode holds a number that is not finite."),
     "op2 table": (modes(change=lambda b: b[:-12] + key(5)), "the key 5, expected 2 (a table) or 0 (the end)."),
@@ -850,7 +947,7 @@ REFUSED = {
         "the key -4 in table OUGV1, expected -3 or 0.",
     ),
     "op2 layout": (modes(change=lambda b: b"abcd" + b), "record 1: is not a key of 4 or 8 bytes"),
-    "op2 end": (modes(change=lambda b: b[:-12]), "the file ends, expected a record."),
+    "op2 end": (modes(mode_head(), MODE, change=lambda b: b[:-24]), "the file ends, expected a record."),
     "op2 length": (modes(change=lambda b: b[:-4] + b"abcd"), "has 4 bytes, but does not end there."),
     "op2 record": (modes(change=lambda b: key(4) + b[12:]), "the key 4, expected 2 (a table)"),
     "op2 record words": (modes(change=lambda b: b[:12] + key(1) + b[12:]), "has 4 bytes, expected 3 words of 4."),
@@ -939,13 +1036,16 @@ def test_a_file_with_a_wrong_byte_is_refused_or_read(file, tmp_path):
         changed[place] = rng.integers(256)
         (tmp_path / "x.op4").write_bytes(bytes(changed))
         with contextlib.suppress(ModelError):
-            op4.read(tmp_path / "x.op4")
+            dict(op4.read(tmp_path / "x.op4"))
 
 
 def test_output2_that_is_cut_or_has_a_wrong_byte(tmp_path):
     whole = (NAS / "modes.op2").read_bytes()
     rng = np.random.default_rng(2)
-    for place in [0, 3, 11, *range(12, len(whole), 97), len(whole) - 12, len(whole) - 1]:
+    # without its last key, which some programs leave out, it is the same
+    (tmp_path / "x.op2").write_bytes(whole[:-12])
+    np.testing.assert_array_equal(op2.modes(tmp_path / "x.op2").shapes, op2.modes(NAS / "modes.op2").shapes)
+    for place in [0, 3, 11, *range(12, len(whole), 97), len(whole) - 24, len(whole) - 1]:
         (tmp_path / "x.op2").write_bytes(whole[:place])
         with pytest.raises(ModelError):
             op2.modes(tmp_path / "x.op2")

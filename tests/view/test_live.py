@@ -11,7 +11,9 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -155,6 +157,88 @@ def test_only_the_page_is_served_and_only_to_this_machine(path, host, code):
             urllib.request.urlopen(request, timeout=30)
         assert found.value.code == code
         found.value.close()
+
+
+def _status(url, **headers):
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=30) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
+
+
+def test_the_page_needs_the_secret_of_its_address():
+    model = scenes.pendulum().model
+    with Live(model) as live, Live(model) as other:
+        root, token = re.fullmatch(r"(http://127\.0\.0\.1:\d+/)([\w-]{22})/", live.url).groups()
+        assert live.url.split("/")[3] != other.url.split("/")[3]
+        live.end()
+        assert (_status(live.url), _status(f"{live.url}frames")) == (200, 200)
+        wrong = [token[:-1], token + "x", token[::-1], "", "%00", "..", "é".encode().decode("latin-1")]
+        for path in ("", "frames", *(f"{each}/" for each in wrong), *(f"{each}/frames" for each in wrong)):
+            assert _status(root + urllib.parse.quote(path)) == 403, path
+        # a name that leads here, with the secret: an attack by rebinding a name
+        for host in ("evil.example", "127.0.0.1.evil.example:80", "localhost.evil.example", ""):
+            assert _status(live.url, Host=host) == 403, host
+        assert _status(live.url, Host="localhost:80") == 200
+        with urllib.request.urlopen(live.url, timeout=30) as answer:
+            assert answer.headers["Referrer-Policy"] == "no-referrer"
+
+
+def _silent(live):
+    """A connection that asks for nothing."""
+    place = live.url.split("/")[2].split(":")
+    return socket.create_connection((place[0], int(place[1])), timeout=30)
+
+
+def test_there_are_only_so_many_connections(monkeypatch):
+    monkeypatch.setattr("liegeo.view.live._CLIENTS", 3)
+    with Live(scenes.pendulum().model) as live:
+        live.end()
+        held = [_silent(live) for _ in range(3)]
+        extra = _silent(live)
+        assert extra.recv(100).startswith(b"HTTP/1.0 503")
+        for each in (*held, extra):
+            each.close()
+        # and there is room again
+        codes = (_status(live.url) for _ in range(200) if not time.sleep(0.02))
+        assert 200 in codes
+
+
+@pytest.mark.parametrize("drip", [False, True])
+def test_a_request_that_does_not_come_is_not_waited_for(monkeypatch, drip):
+    monkeypatch.setattr("liegeo.view.live._PATIENCE", 0.3)
+    with Live(scenes.pendulum().model) as live, _silent(live) as connection:
+        connection.settimeout(0.1 if drip else 30.0)
+        answer = None
+        for _ in range(300):
+            try:
+                if drip:
+                    connection.sendall(b"G")
+                answer = connection.recv(100)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                answer = b""
+            break
+        assert answer == b""
+
+
+def test_a_stream_ends_after_a_while(monkeypatch):
+    monkeypatch.setattr("liegeo.view.live._LONGEST", 0.2)
+    monkeypatch.setattr("liegeo.view.live._SIGN", 0.05)
+    with Live(scenes.pendulum().model) as live:
+        # nothing was sent, and the run goes on
+        assert _events(live.url) == []
+        assert not live.wait(0.01)
+
+
+def test_a_server_that_nobody_asks_ends(monkeypatch):
+    monkeypatch.setattr("liegeo.view.live._IDLE", 0.2)
+    run = scenes.pendulum()
+    result = serve(run.model, run.state(0), 0.1, output=0.02, show=lambda url: None, progress=False)
+    assert result.info.finished
 
 
 def test_a_port_that_is_taken_is_said():

@@ -59,6 +59,9 @@ def content(path: Path) -> bytes:
             raise ModelError(f"{path}: is not in the folder of the model, from which alone files are read.")
         opened.append(path)
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            # a pipe would be waited for
+            raise ModelError(f"{path}: is not a file.")
         data = path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read: {error.strerror or error}.") from None
@@ -70,13 +73,16 @@ def content(path: Path) -> bytes:
         raise ModelError(f"{path}: is not a whole gzip file: {error}.") from None
 
 
-def text(path: Path, whole: bool = True) -> str:
-    """The text of a file.  If `whole`, its last line must have an end, or a number in it could be cut short."""
+def text(path: Path, whole: bool = True, encoding: str = "utf-8") -> str:
+    """The text of a file.  If `whole`, its last line must have an end, or a number in it could be cut short.
+
+    In "latin-1" every byte is a character, zeros too, for formats that leave what they like in names.
+    """
     try:
-        found = content(path).decode("utf-8").replace("\r\n", "\n")
+        found = content(path).decode(encoding).replace("\r\n", "\n")
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: byte {error.start} is not text, expected a text file.") from None
-    if "\0" in found:
+    if "\0" in found and encoding == "utf-8":
         raise ModelError(f"{path}: byte {found.index(chr(0))} is zero, expected a text file.")
     if whole and not found.endswith("\n"):
         line = found.count("\n") + 1

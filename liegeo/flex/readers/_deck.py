@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -12,24 +12,26 @@ from liegeo.flex.readers._common import Array, integer, real, text
 
 # What would give nodes another place, or their directions other axes.
 _REFUSED = {
-    "TRANSFORM": "turns the directions of nodes",
-    "SYSTEM": "gives nodes in other axes",
-    "NMAP": "moves nodes",
+    "TRANSFORM": "turns the directions of nodes, which is not read. Write the deck in one global frame.",
+    "SYSTEM": "gives nodes in other axes, which is not read. Write the deck in one global frame.",
+    "NMAP": "moves nodes, which is not read. Write the deck in one global frame.",
 }
 _DEPTH = 8
 
 
-def nodes(path: Path) -> dict[int, Array]:
-    """Positions by node number."""
+def nodes(path: Path, refused: Mapping[str, str] | None = None) -> dict[int, Array]:
+    """Return positions by node number.
+
+    `refused` are further keywords of a program, or the first words of their lines ("MPC MEANROT"), with what they do.
+    """
+    refused = _REFUSED | dict(refused or {})
     out: dict[int, Array] = {}
     block, instances, instance = "", 0, ""
     for where, line in _lines(path, 0):
         if line.startswith("*"):
             block, options = _keyword(line)
-            if block in _REFUSED:
-                raise ModelError(
-                    f"{where}: *{block} {_REFUSED[block]}, which is not read. Write the deck in one global frame."
-                )
+            if block in refused:
+                raise ModelError(f"{where}: *{block} {refused[block]}")
             if block == "NODE" and options.get("SYSTEM", "R") != "R":
                 raise ModelError(f"{where}: nodes in SYSTEM={options['SYSTEM']}, expected R (Cartesian).")
             if block == "NODE" and "INPUT" in options:
@@ -43,6 +45,8 @@ def nodes(path: Path) -> dict[int, Array]:
                     )
         elif block == "INSTANCE":
             raise ModelError(f"{where}: the instance of {instance} is moved, which is not read. Write a flat deck.")
+        elif (kind := f"{block} {line.split(',')[0].strip().upper()}") in refused:
+            raise ModelError(f"{where}: *{kind} {refused[kind]}")
         elif block == "NODE":
             words = line.rstrip(",").split(",")
             if not 4 <= len(words) <= 7:

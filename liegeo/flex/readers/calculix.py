@@ -6,7 +6,8 @@
 Rows are those degrees of freedom that nothing prescribes: what *BOUNDARY holds is missing, and so is what an equation
 makes depend on others, whose matrices then hold it.  A deck to be read has no *BOUNDARY and solid elements only:
 beams and shells become solids with nodes that the deck does not have, and the incompatible modes of C3D8I get rows at
-such nodes, too.
+such nodes, too.  The rotation node of a *RIGID BODY and the pilot of a MEANROT have rows that are angles, though they
+are called displacements: such decks are refused, also with free=False.
 """
 
 from __future__ import annotations
@@ -21,6 +22,18 @@ from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.readers import _common, _deck
 from liegeo.flex.readers._common import PathLike
+
+# What makes a row that is called a displacement something else.
+_REFUSED = {
+    "RIGID BODY": (
+        "gives the displacements of its rotation node the meaning of rotations, and the other nodes no rows: read as "
+        "displacements they would be wrong. Leave it out of the deck, and tie the nodes in liegeo (rigid_link)."
+    ),
+    "MPC MEANROT": (
+        "makes a displacement of its last node an angle: read as a displacement it would be wrong. Leave it out of the "
+        "deck, and tie the nodes in liegeo (rigid_link)."
+    ),
+}
 
 
 def read(
@@ -39,7 +52,7 @@ def read(
     given = Path(path)
     deck = given if given.suffix.lower() == ".inp" else _common.sibling(given, ".inp")
     order = Path(dofs) if dofs is not None else _common.sibling(given, ".dof")
-    places = _deck.nodes(deck)
+    places = _deck.nodes(deck, _REFUSED)
     found = _dofs(order, places)
     M, K = (
         _matrix(Path(file) if file is not None else _common.sibling(given, suffix), found, order, what)

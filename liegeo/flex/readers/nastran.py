@@ -289,7 +289,7 @@ def _from_op4(path: Path, stiffness: str, mass: str, places: dict[int, Array], d
     return listed, sp.csc_array(K), sp.csc_array(M)
 
 
-def _named(path: Path, there: dict[str, sp.coo_array], name: str) -> sp.coo_array:
+def _named(path: Path, there: op4.Matrices, name: str) -> sp.coo_array:
     if name.upper() not in there:
         raise ModelError(f"{path}: has no matrix '{name}'.{suggest(name.upper(), list(there))}")
     matrix = there[name.upper()]

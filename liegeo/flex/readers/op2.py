@@ -5,10 +5,14 @@ A file is a chain of Fortran records.  A record of one word is a key; a positive
     3, date, 7, label, 2, version, −1, 0                   once, at the beginning
     2, name, −1, 7, trailer                                a table, with parts k = 2, 3, … of it:
         −k, 1, kind, then (n, n words) as often as needed
-        0 after the last part                              the table ends; another 0: the file ends
+        0 after the last part                              the table ends; another 0, or nothing more: the file ends
+
+Matrices stand between tables in the same chain, but their records are a word longer than their keys say.  What is not
+wanted is passed over by the lengths of records alone.
 
 In OUGV1 and BOUGV1 parts come in pairs: 146 words that say what it is, and eight words for each grid point: number × 10
-and a device, type, three displacements, three rotations.  Only SORT1 and real numbers are read.
+and a device, type, three displacements, three rotations.  Pairs that are no real modes, such as displacements, are left
+out; of modes only SORT1 and real numbers are read.
 """
 
 from __future__ import annotations
@@ -44,16 +48,19 @@ def modes(path: PathLike, subcase: int | None = None) -> Modes:
     tables = []
     for name, parts in _tables(file):
         tables.append(name)
-        if name not in _TABLES:
+        if not parts:
             continue
         where = f"{file}: table {name}"
         if len(parts) % 2 != 1:
             raise ModelError(f"{where} has {len(parts)} parts, expected a head and pairs.")
         for head, body in zip(parts[1::2], parts[2::2], strict=True):
+            if not _is_mode(where, head):
+                continue
             case, value, points, shape = _mode(where, head, body)
             found.setdefault(case, []).append((value, points, shape))
     if not found:
-        raise ModelError(f"{file}: has no modes, only {', '.join(tables) or 'no table'}; expected OUGV1 or BOUGV1.")
+        there = ", ".join(dict.fromkeys(tables)) or "no table"
+        raise ModelError(f"{file}: has no modes, only {there}; expected real modes in OUGV1 or BOUGV1.")
     if subcase is None and len(found) > 1:
         raise ModelError(f"{file}: has modes of subcases {', '.join(map(str, found))}, expected one. Give subcase=.")
     case = next(iter(found)) if subcase is None else subcase
@@ -73,15 +80,21 @@ class _Part:
     reals: Array
 
 
-def _mode(where: str, head: _Part, body: _Part) -> tuple[int, float, list[int], Array]:
-    """Subcase, eigenvalue, points and shape."""
+def _is_mode(where: str, head: _Part) -> bool:
+    """Whether a pair of parts holds a real mode, and not displacements, loads or complex modes."""
     if len(head.integers) != _HEAD:
         raise ModelError(f"{where}: a head of {len(head.integers)} words, expected {_HEAD}.")
-    analysis, table, case, form, wide = (int(head.integers[k]) for k in (0, 1, 3, 8, 9))
-    if analysis // 10 != _REAL_MODES or table != _EIGENVECTORS or form != 1 or wide != _WIDE:
+    analysis, table = int(head.integers[0]) // 10, int(head.integers[1])
+    return analysis == _REAL_MODES and table == _EIGENVECTORS
+
+
+def _mode(where: str, head: _Part, body: _Part) -> tuple[int, float, list[int], Array]:
+    """Subcase, eigenvalue, points and shape."""
+    case, form, wide = (int(head.integers[k]) for k in (3, 8, 9))
+    if form != 1 or wide != _WIDE:
         raise ModelError(
-            f"{where}: holds analysis {analysis // 10}, table {table}, format {form}, {wide} words a point; expected "
-            f"{_REAL_MODES}, {_EIGENVECTORS}, 1, {_WIDE}: real modes in SORT1."
+            f"{where}: holds modes in format {form} with {wide} words for each point, expected 1 and {_WIDE}: real "
+            "modes in SORT1."
         )
     if len(body.integers) % _WIDE or not len(body.integers):
         raise ModelError(f"{where}: a mode of {len(body.integers)} words, expected {_WIDE} for each grid point.")
@@ -94,7 +107,7 @@ def _mode(where: str, head: _Part, body: _Part) -> tuple[int, float, list[int], 
 
 
 def _tables(path: Path) -> Iterator[tuple[str, list[_Part]]]:
-    """Names of tables and their parts."""
+    """Yield the names of tables and matrices, and the parts of the tables that can hold modes."""
     records = _Records(path)
     if records.peek() == 3:
         for key in (3, 7, 2):
@@ -102,7 +115,8 @@ def _tables(path: Path) -> Iterator[tuple[str, list[_Part]]]:
             records.words(key)
         records.expect(-1)
         records.expect(0)
-    while (key := records.key()) != 0:
+    # some programs leave out the last key, so that the end of a table may be that of the file
+    while not records.ended and (key := records.key()) != 0:
         if key != 2:
             raise ModelError(f"{records.where}: the key {key}, expected 2 (a table) or 0 (the end).")
         name = records.words(2).strip().decode("latin-1").replace(" ", "")
@@ -119,12 +133,19 @@ def _tables(path: Path) -> Iterator[tuple[str, list[_Part]]]:
             records.key()
             if records.peek() == 0:
                 continue
-            data = b""
+            pieces: list[bytes] = []
             while (count := records.peek()) > 0:
                 records.key()
-                data += records.words(count)
-            integers = np.frombuffer(data, records.integer).astype(np.int64)
-            parts.append(_Part(integers, np.frombuffer(data, records.real).astype(np.float64)))
+                if name in _TABLES:
+                    pieces.append(records.words(count))
+                else:
+                    records.skip()
+            if name in _TABLES:
+                data = b"".join(pieces)
+                integers = np.frombuffer(data, records.integer).astype(np.int64)
+                # words that are integers look like numbers that are none
+                with np.errstate(invalid="ignore"):
+                    parts.append(_Part(integers, np.frombuffer(data, records.real).astype(np.float64)))
         yield name, parts
 
 
@@ -145,6 +166,15 @@ class _Records:
     @property
     def where(self) -> str:
         return f"{self.path}, record {self.number}"
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is no further record."""
+        return self.at == len(self.data)
+
+    def skip(self) -> None:
+        """Pass over a record of any length."""
+        self._record()
 
     def _record(self) -> bytes:
         self.number += 1

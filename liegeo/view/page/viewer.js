@@ -87,7 +87,7 @@ class Clock {
 
 function listen(viewer) {
   const { clock, panel, stage } = viewer;
-  const source = new EventSource("/frames");
+  const source = new EventSource("frames");
   let known = false;
   clock.live = true;
   panel.status("waiting for the run …");
