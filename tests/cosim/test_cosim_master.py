@@ -412,7 +412,7 @@ def test_unit_that_is_stuck_is_named(system):
 def test_unit_may_end_the_run(system):
     found = system({"clock": ("clock", {"last": 0.42})}).simulate(1.0, 0.1)
     assert found.t[-1] == pytest.approx(0.42)
-    assert found.info.message == "ended by unit 'clock' at t = 0.42 s. It said: that was the last tick."
+    assert found.info.message == "ended by FMU 'clock' at t = 0.42 s. It said: that was the last tick."
     assert not found.info.finished
     # where a step ends anyhow, and with steps of variable size
     assert system({"clock": ("clock", {"last": 0.4})}).simulate(1.0, 0.1).t[-1] == pytest.approx(0.4)

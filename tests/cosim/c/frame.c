@@ -2,7 +2,8 @@
 
    A model has NR reals r[], which are all its variables, hidden states too, and defines start (values before
    initialisation), initialise (states from parameters), outputs (from states and inputs) and advance (one
-   communication step; inputs change at the rates rate[]).  ints, bools and one string are there for all. */
+   communication step; inputs change at the rates rate[]).  ints, bools and strings are there for all.  With ANY_STEP,
+   advance is also called for steps that are not positive. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 typedef struct {
     double r[NR], rate[NR];
     int i[NI], b[NI];
-    char s[64];
+    char s[2][64];
     double t, reached;
     int terminated;
     const fmi2CallbackFunctions *call;
@@ -110,14 +111,18 @@ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
     return fmi2OK;
 }
 fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2String value[]) {
-    (void)vr;
     outputs(c);
-    for (size_t k = 0; k < n; k++) value[k] = ((Unit *)c)->s;
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] >= 2) return fmi2Error;
+        value[k] = ((Unit *)c)->s[vr[k]];
+    }
     return fmi2OK;
 }
 fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2String value[]) {
-    (void)vr;
-    for (size_t k = 0; k < n; k++) snprintf(((Unit *)c)->s, 64, "%s", value[k]);
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] >= 2) return fmi2Error;
+        snprintf(((Unit *)c)->s[vr[k]], 64, "%s", value[k]);
+    }
     return fmi2OK;
 }
 
@@ -171,7 +176,9 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_ro
     fmi2Status status;
     (void)no_rollback;
     if (fabs(t - u->t) > 1e-9 * (1.0 + fabs(t))) { say(u, fmi2Error, "logStatusError", "the step does not begin where the last one ended"); return fmi2Error; }
+#ifndef ANY_STEP
     if (!(h > 0.0)) { say(u, fmi2Error, "logStatusError", "the step is not positive"); return fmi2Error; }
+#endif
     u->t = t;
     u->reached = t + h;
     status = advance(u, h);
