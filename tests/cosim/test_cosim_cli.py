@@ -98,7 +98,7 @@ def test_warnings_of_units_are_shown(liegeo, folder):
     folder("cosim: 1\nunits: {c: {fmu: clock.fmu, start: {last: 0.42}}}\nexperiment: {step: 0.1}\n", "clock")
     code, out, err = liegeo("cosim", "system.yaml")
     assert (code, err) == (0, "c: [logStatusDiscard] that was the last tick\n")
-    assert "ended by unit 'c' at t = 0.42 s. It said: that was the last tick." in out
+    assert "ended by FMU 'c' at t = 0.42 s. It said: that was the last tick." in out
     # not all of them
     code, _, err = liegeo("cosim", "system.yaml", "--set", "c.stuck=0.33", "--step", "100 ms")
     assert code == 3
