@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
+from liegeo.archives import unpacked
 from liegeo.errors import InputError, SimulationError
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
+DESCRIPTION = "modelDescription.xml"
 _WORDS = ("ok", "warning", "discard", "error", "fatal")
 #: Where all that units say can be read, for what a message leaves out.
 LOGGER = "liegeo.fmu"
@@ -26,24 +26,55 @@ class Unpacked:
         self.file = Path(file)
 
     def __enter__(self) -> Self:
-        import fmpy
-
-        if not self.file.is_file():
-            raise InputError(f"unit: '{self.file}' is not a file.")
-        try:
-            self.description = fmpy.read_model_description(str(self.file), validate=False)
-        except Exception as error:
-            raise InputError(f"unit: '{self.file}' cannot be read as an FMU: {error}") from None
-        if self.description.fmiVersion != "2.0" or self.description.coSimulation is None:
-            raise InputError(
-                f"unit: '{self.file}' is FMI {self.description.fmiVersion}, expected FMI 2.0 for co-simulation."
-            )
-        self.folder = Path(tempfile.mkdtemp(prefix="liegeo_fmu_"))
-        fmpy.extract(str(self.file), str(self.folder))
+        # what is no FMU for co-simulation is refused before it is unpacked
+        self.description = described(self.file)
+        with contextlib.ExitStack() as stack:
+            self.folder = stack.enter_context(unpacked(self.file, "FMU"))
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._stack.close()
+
+
+class Found(Unpacked):
+    """The files of a unit in a folder that somebody else unpacked, and removes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def __enter__(self) -> Self:
+        self.description = _parsed(self.folder, self.folder.name)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+def described(file: str | os.PathLike[str]) -> Any:
+    """Return fmpy's description of an FMU; no other member of the archive is unpacked."""
+    with unpacked(file, "FMU", [DESCRIPTION]) as folder:
+        return _parsed(folder, Path(file).name)
+
+
+def _parsed(folder: Path, name: str) -> Any:
+    from fmpy import read_model_description
+
+    try:
+        found = read_model_description(folder, validate=False)
+    except Exception as error:  # no XML, a wrong attribute: fmpy raises what it meets
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"'{name}' is no FMU: {lines[0].rstrip('.')}.") from None
+    if found.fmiVersion != "2.0":
+        raise InputError(
+            f"'{name}' is of FMI {found.fmiVersion}, expected 2.0; export it again as a co-simulation FMU of FMI 2.0."
+        )
+    if found.coSimulation is None:
+        raise InputError(
+            f"'{name}' is for model exchange only, expected co-simulation; export it again as an FMU with a solver."
+        )
+    return found
 
 
 class Instance:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +16,15 @@ from numpy.typing import NDArray
 from fmu_export import arguments
 from fmu_export.arguments import Seconds
 from fmu_export.cosim.description import Variable, read_description
-from fmu_export.host import OK, WARNING, Instance, Unpacked
+from fmu_export.host import OK, WARNING, Instance, Unpacked, described
+from liegeo.archives import Archive
 from liegeo.errors import InputError, SimulationError
 from liegeo.model.checks import suggest
 from liegeo.results.names import matches
 
 Array = NDArray[Any]
+
+_NEEDS = "resources/requirements.txt"
 
 
 @dataclass(frozen=True)
@@ -67,24 +69,25 @@ class UnitInfo:
 
 def info(file: str | os.PathLike[str]) -> UnitInfo:
     """What is in a unit; any FMI 2.0 unit for co-simulation, ours or not."""
-    with Unpacked(file) as unpacked:
-        described = unpacked.description
-        experiment = described.defaultExperiment
-        needs = unpacked.folder / "resources" / "requirements.txt"
-        platforms = sorted(path.name for path in (unpacked.folder / "binaries").glob("*") if path.is_dir())
+    found = described(file)
+    with Archive(file, "FMU") as archive:
+        experiment = found.defaultExperiment
+        needs = archive.read(_NEEDS).decode("utf-8", "replace") if _NEEDS in archive.names else ""
+        split = [name.split("/") for name in archive.names]
+        platforms = sorted({parts[1] for parts in split if parts[0] == "binaries" and len(parts) > 2})
         listed: dict[str, list[tuple[str, str, Any, str]]] = {"input": [], "output": [], "parameter": []}
-        for variable in described.modelVariables:
+        for variable in found.modelVariables:
             if variable.causality in listed:
                 listed[variable.causality].append(
                     (variable.name, variable.unit or "", variable.start, variable.description or "")
                 )
-        unit = described.coSimulation
+        unit = found.coSimulation
         return UnitInfo(
-            described.modelName,
+            found.modelName,
             unit.modelIdentifier,
-            described.guid,
-            described.description or "",
-            described.generationTool or "",
+            found.guid,
+            found.description or "",
+            found.generationTool or "",
             _float(experiment, "startTime") or 0.0,
             _float(experiment, "stopTime"),
             _float(experiment, "stepSize"),
@@ -99,7 +102,7 @@ def info(file: str | os.PathLike[str]) -> UnitInfo:
                 )
             },
             tuple(platforms),
-            tuple(needs.read_text("utf-8").split()) if needs.is_file() else (),
+            tuple(needs.split()),
             Path(file).stat().st_size,
             listed,
         )
@@ -107,7 +110,10 @@ def info(file: str | os.PathLike[str]) -> UnitInfo:
 
 def _float(experiment: Any, name: str) -> float | None:
     value = getattr(experiment, name, None)
-    return None if value is None else float(value)
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        raise InputError(f"the FMU's {name} is '{value}', expected a number.") from None
 
 
 def run(
@@ -220,6 +226,6 @@ def _signal(unit: Instance, name: str, given: Any, variables: Mapping[str, Varia
 
 def variables_of(file: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The variables of a unit of ours, as its resources have them."""
-    with zipfile.ZipFile(file) as archive:
+    with Archive(file, "FMU") as archive:
         found: list[dict[str, Any]] = json.loads(archive.read("resources/unit.json"))["variables"]
     return found

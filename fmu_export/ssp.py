@@ -20,7 +20,6 @@ import secrets
 import shutil
 import tempfile
 import weakref
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -29,6 +28,7 @@ from typing import Any
 from fmu_export.cosim.description import Description, read_description
 from fmu_export.cosim.quantities import Linear, Measure, conversion, from_base, from_name
 from fmu_export.cosim.system import Connection, Crossing, Experiment, System, SystemIssuesError, Unit
+from liegeo.archives import Archive, ArchiveError
 from liegeo.errors import InputError, ModelFileError, Problem
 from liegeo.io.problems import ended
 
@@ -210,7 +210,7 @@ class _Unpacked:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="liegeo_ssp_"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.close = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 @dataclass
@@ -237,7 +237,12 @@ class _Found:
 
 def read_ssp(path: str | os.PathLike[str]) -> System:
     """The system in an archive.  Systems inside it are flattened: a unit is called `inner.name`."""
-    return _Reader(Path(path)).system()
+    reader = _Reader(Path(path))
+    try:
+        return reader.system()
+    except BaseException:
+        reader.held.close()
+        raise
 
 
 class _Reader:
@@ -301,15 +306,14 @@ class _Reader:
         from lxml import etree
 
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                archive.extractall(self.held.path)
+            with Archive(self.path, "SSP archive") as archive:
+                # read first, so that what is no SSP archive is not unpacked
+                text = archive.read(_STRUCTURE)
+                archive.extract(self.held.path)
             parser = etree.XMLParser(resolve_entities=False, no_network=True)
-            root = etree.parse(str(self.held.path / _STRUCTURE), parser).getroot()
-        except zipfile.BadZipFile:
-            raise self.stop("is no SSP archive: not a zip file.") from None
-        except OSError as error:
-            said = f"has no {_STRUCTURE}" if self.path.exists() else f"cannot be read: {error.strerror or error}"
-            raise self.stop(f"{said}.") from None
+            root = etree.fromstring(text, parser)
+        except ArchiveError as error:
+            raise self.stop(error.problem) from None
         except etree.XMLSyntaxError as error:
             raise self.stop(f"{_STRUCTURE} is not XML: {error}.") from None
         if root.tag != f"{{{self.names['ssd']}}}SystemStructureDescription":

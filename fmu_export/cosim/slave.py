@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmu_export.cosim.description import Description, Value, Variable
+from liegeo.archives import Archive
 from liegeo.errors import InputError, LiegeoError
 
 Array = NDArray[Any]
@@ -104,10 +105,9 @@ class Folders:
 
     def unpacked(self, description: Description) -> Path:
         if description.file not in self._by_file:
-            from fmpy import extract
-
             target = self._root / f"{len(self._by_file)}"
-            extract(str(description.file), str(target))
+            with Archive(description.file, "FMU") as archive:
+                archive.extract(target)
             self._by_file[description.file] = target
         return self._by_file[description.file]
 

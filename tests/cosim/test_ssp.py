@@ -255,7 +255,7 @@ def test_parameter_of_nobody(archive):
 
 def test_no_archives(tmp_path):
     (tmp_path / "a.ssp").write_text("no zip")
-    with pytest.raises(ModelFileError, match="is no SSP archive: not a zip file"):
+    with pytest.raises(ModelFileError, match="is no SSP archive: File is not a zip file"):
         load_system(tmp_path / "a.ssp")
     with zipfile.ZipFile(tmp_path / "b.ssp", "w"):
         pass
