@@ -14,6 +14,7 @@ from liegeo.errors import InputError, SimulationError
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 DESCRIPTION = "modelDescription.xml"
+_LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 _WORDS = ("ok", "warning", "discard", "error", "fatal")
 #: Where all that units say can be read, for what a message leaves out.
 LOGGER = "liegeo.fmu"
@@ -166,5 +167,16 @@ class Instance:
         return OK
 
     def step(self, t: float, size: float) -> int:
-        """doStep; the status, whatever it is."""
+        """Take a step; return the status, whatever it is."""
         return self.status("doStep", t, size)
+
+    def discarded(self, t: float) -> tuple[float, bool]:
+        """Return how far a discarded step from t got, and whether the FMU ends the run there (FMI 2.0.4, 4.2.2)."""
+        from fmpy.fmi1 import FMICallException
+
+        reached, ends = t, False
+        with contextlib.suppress(FMICallException):
+            reached = max(t, float(self._fmu.getRealStatus(_LAST_SUCCESSFUL_TIME)))
+        with contextlib.suppress(FMICallException):
+            ends = bool(self._fmu.getBooleanStatus(_TERMINATED))
+        return reached, ends

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from fmu_export import arguments
 from fmu_export.arguments import Seconds
 from fmu_export.cosim.description import Variable, read_description
-from fmu_export.host import OK, WARNING, Instance, Unpacked, described
+from fmu_export.host import DISCARD, LOGGER, OK, WARNING, Instance, Unpacked, described
 from liegeo.archives import Archive
 from liegeo.errors import InputError, SimulationError
 from liegeo.model.checks import suggest
@@ -137,6 +138,8 @@ def run(
 
     Times are in seconds, other numbers in the unit of their variable; text may have a unit, "20 ms".
 
+    An FMU may end the run: then the last row is where it did, and the log `liegeo.fmu` has a warning.
+
     A step that fails, or an input that is not taken, ends it with a SimulationError, whose `result` is what there is so
     far.
     """
@@ -167,6 +170,14 @@ def run(
             status = unit.status("setReal", into, [signal(t) for signal in driven.values()]) if into else OK
             if status in (OK, WARNING):
                 status = unit.step(t, size)
+            reached, ends = unit.discarded(t) if status == DISCARD else (t, False)
+            if ends:
+                who = f"FMU '{unpacked.description.modelName}' ended the run at t = {reached:.9g} s"
+                logging.getLogger(LOGGER).warning("%s.%s", who, unit.said())
+                if reached > t:
+                    table[k + 1] = (reached, *unit.getReal(refs))
+                table = table[: k + 2 if reached > t else k + 1]
+                break
             if status not in (OK, WARNING):
                 raise SimulationError(
                     f"unit '{unpacked.description.modelName}': the step from {t:.6g} s failed.{unit.said()}",

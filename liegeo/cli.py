@@ -628,6 +628,7 @@ def fmu_info(unit: UnitFile, json: Json = False) -> None:
 @fmu.command("validate")
 def fmu_validate(
     units: Annotated[list[Path], typer.Argument(metavar="UNIT...", help="FMUs, liegeo's or not.")],
+    timeout: Annotated[str | None, typer.Option(help="How long one check may take. [300 s]")] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -640,7 +641,8 @@ def fmu_validate(
     import fmu_export
 
     out = _Output(quiet, json)
-    reports = [fmu_export.validate(unit) for unit in units]
+    limit = {} if timeout is None else {"timeout": _seconds("--timeout", timeout)}
+    reports = [fmu_export.validate(unit, **limit) for unit in units]
     out.show([dataclasses.asdict(report) for report in reports], *map(str, reports))
     if not all(report.ok for report in reports):
         if out.quiet and not json:
@@ -681,14 +683,15 @@ def fmu_run(
     variables = described.variables if described is not None else {}
     why = ""
     try:
-        table = fmu_export.run(
-            unit,
-            _seconds("--end", end),
-            interval=_seconds("--interval", interval),
-            values=_typed("--set", given, variables),
-            inputs=_typed("--input", drive, variables),
-            outputs=names or ("*",),
-        )
+        with _heard("liegeo.fmu"):
+            table = fmu_export.run(
+                unit,
+                _seconds("--end", end),
+                interval=_seconds("--interval", interval),
+                values=_typed("--set", given, variables),
+                inputs=_typed("--input", drive, variables),
+                outputs=names or ("*",),
+            )
     except SimulationError as error:
         if error.result is None:
             raise
@@ -732,7 +735,8 @@ def _heard(name: str) -> Iterator[None]:
                 said = record.getMessage().splitlines() or [""]
                 self.left -= 1
                 who = record.name.removeprefix(name).lstrip(".")
-                typer.echo(f"{who}: {said[0]}" if self.left >= 0 else "… and more warnings", err=True)
+                line = f"{who}: {said[0]}" if who else said[0]
+                typer.echo(line if self.left >= 0 else "… and more warnings", err=True)
 
     logger, handler = logging.getLogger(name), Lines()
     logger.addHandler(handler)

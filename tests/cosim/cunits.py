@@ -215,6 +215,7 @@ def build(name: str, folder: Path) -> Path:
     headers = Path(fmpy.__file__).parent / "c-code"
     assert COMPILER is not None
     options = ["-DNO_STATE"] if flags.get("canGetAndSetFMUstate") == "false" else []
+    options.append(f"-DUSED={sum(v.type == 'Real' for v in variables)}")
     subprocess.run(
         [COMPILER, "-O2", "-fPIC", "-shared", "-ffp-contract=off", f'-DMODEL="{source}.h"', *options, f"-I{headers}",
          f"-I{SOURCES}", str(SOURCES / "frame.c"), "-lm", "-o", str(library)],

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import cosim_fixtures
 import numpy as np
 import pytest
 
+import fmu_export
 from fmu_export.cosim import System, Unit
+from liegeo.errors import InputError
 
 built = cosim_fixtures.built
 
@@ -82,3 +86,80 @@ def test_a_ball_bounces_and_ends_the_run(built, options):
     np.testing.assert_allclose(found, times, rtol=0.0, atol=1e-9)
     assert result["ball.bounces"][-1] == len(times)
     assert result["ball.h"].min() >= -1e-12
+
+
+def test_a_slow_fmu(built):
+    result = System({"slow": Unit(built("slow"), {"pause": 3.0})}).simulate(0.1, 0.01)
+    np.testing.assert_allclose(result["slow.y"], result.t, rtol=0.0, atol=1e-12)
+    assert result.info.seconds > 0.03
+
+
+@pytest.mark.parametrize("name", ["endless", "crash"])
+def test_fmus_that_are_bad_only_where_they_are_treated_badly(built, name):
+    result = System({"fmu": Unit(built(name))}).simulate(0.1, 0.01)
+    np.testing.assert_allclose(result["fmu.y"], result.t, rtol=0.0, atol=1e-12)
+
+
+def test_one_fmu_on_its_own_may_end_the_run(built, caplog):
+    """At the end of a step and within one; the table ends there too."""
+    for interval, said in ((0.2, 51), (0.3, 35)):
+        table = fmu_export.run(built("stair"), 20.0, interval=interval)
+        assert len(table) == said
+        assert table["time"][-1] == pytest.approx(10.0, abs=1e-12)
+        assert "FMU 'stair' ended the run at t = 10 s." in caplog.text
+        assert table["level"][-1] == 11.0
+
+
+# ---- the validator
+
+
+def test_validation_survives_an_fmu_that_does_not_return(built):
+    """The call that hangs is a problem, and the checks after it are done all the same."""
+    report = fmu_export.validate(built("endless"), illegal=0.5)
+    assert report.problems == ["illegal calls: a step of NaN s did not return within 0.5 s."]
+    assert report.checks[-1] == "illegal calls"
+
+
+def test_validation_survives_an_fmu_that_crashes(built, tmp_path):
+    report = fmu_export.validate(built("crash"))
+    assert report.problems == ["illegal calls: a step of NaN s ended the process by SIGSEGV."]
+
+
+def test_validation_on_the_command_line(built):
+    command = [sys.executable, "-m", "liegeo.cli", "fmu", "validate", str(built("crash")), "--timeout", "60"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 1, run.stderr
+    assert "problem: illegal calls: a step of NaN s ended the process by SIGSEGV." in run.stdout
+
+
+def test_validation_stops_where_an_fmu_hangs_in_a_legal_call(built):
+    """It would hang in each check."""
+    report = fmu_export.validate(built("slow"), timeout=1e-3)
+    assert report.problems == ["dependencies did not return within 0.001 s."]
+    assert report.notes[0].startswith("not checked after that: rollback, reset, determinism, illegal calls: ")
+
+
+@pytest.mark.parametrize("name", ["ball", "stair", "feedthrough", "slow"])
+def test_validation_of_fmus_as_they_should_be(built, name):
+    report = fmu_export.validate(built(name))
+    assert report.ok, report
+    assert report.checks == ["description", "dependencies", "rollback", "reset", "determinism", "illegal calls"]
+
+
+@pytest.mark.parametrize("name", ["ball", "stair"])
+def test_validation_notes_a_legal_end(built, name, tmp_path):
+    """Steps so long that the FMU discards one."""
+    import zipfile
+
+    with zipfile.ZipFile(built(name)) as old, zipfile.ZipFile(tmp_path / "long.fmu", "w") as new:
+        for member in old.namelist():
+            new.writestr(member, old.read(member).replace(b'stepSize="0.01"', b'stepSize="3.5"'))
+    report = fmu_export.validate(tmp_path / "long.fmu")
+    assert report.ok, report
+    said = "discarded the step from 0 s at 0.451524 s" if name == "ball" else "ended the run from 7 s at 10 s"
+    assert report.notes == [f"the FMU {said}, and was driven up to there."]
+
+
+def test_limits_of_validation(built):
+    with pytest.raises(InputError, match=r"validate: timeout is 0\.0, expected a time > 0"):
+        fmu_export.validate(built("slow"), timeout=0.0)

@@ -15,13 +15,19 @@
 #define NR 16
 #endif
 #define NI 4
+/* How many of the reals have references. */
+#ifndef USED
+#define USED NR
+#endif
+
+enum { NEW, INITIALISING, STEPPING };
 
 typedef struct {
     double r[NR], rate[NR];
     int i[NI], b[NI];
     char s[2][64];
     double t, reached;
-    int terminated;
+    int terminated, mode;
     const fmi2CallbackFunctions *call;
     char name[64];
     int logging;
@@ -69,10 +75,22 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, fmi2Real tol, fm
     ((Unit *)c)->t = ((Unit *)c)->reached = t0;
     return fmi2OK;
 }
-fmi2Status fmi2EnterInitializationMode(fmi2Component c) { initialise(c); return fmi2OK; }
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) { initialise(c); return fmi2OK; }
+static fmi2Status next(Unit *u, int from, int to) {
+    if (u->mode != from) { say(u, fmi2Error, "logStatusError", "the call is not allowed now"); return fmi2Error; }
+    u->mode = to;
+    initialise(u);
+    return fmi2OK;
+}
+fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return next(c, NEW, INITIALISING); }
+fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return next(c, INITIALISING, STEPPING); }
 fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
-fmi2Status fmi2Reset(fmi2Component c) { start(c); return fmi2OK; }
+fmi2Status fmi2Reset(fmi2Component c) {
+    Unit *u = c, fresh = {.call = u->call, .logging = u->logging};
+    memcpy(fresh.name, u->name, sizeof fresh.name);
+    *u = fresh;
+    start(u);
+    return fmi2OK;
+}
 
 #define GET(Name, Type, field, limit)                                                                        \
     fmi2Status fmi2Get##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, Type value[]) {       \
@@ -93,7 +111,7 @@ fmi2Status fmi2Reset(fmi2Component c) { start(c); return fmi2OK; }
         }                                                                                                    \
         return fmi2OK;                                                                                       \
     }
-GET(Real, fmi2Real, r, NR)
+GET(Real, fmi2Real, r, USED)
 GET(Integer, fmi2Integer, i, NI)
 GET(Boolean, fmi2Boolean, b, NI)
 SET(Integer, fmi2Integer, i, NI)
@@ -102,7 +120,7 @@ SET(Boolean, fmi2Boolean, b, NI)
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[]) {
     Unit *u = c;
     for (size_t k = 0; k < n; k++) {
-        if (vr[k] >= NR) return fmi2Error;
+        if (vr[k] >= USED) return fmi2Error;
         if (!isfinite(value[k])) { say(u, fmi2Error, "logStatusError", "a real input is not finite"); return fmi2Error; }
         u->r[vr[k]] = value[k];
         /* FMI 2.0: a new value of an input resets its derivatives */
