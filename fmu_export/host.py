@@ -78,6 +78,11 @@ def _parsed(folder: Path, name: str) -> Any:
     return found
 
 
+def _function(variable: Any) -> str:
+    """Return what FMI calls the type in the names of its functions."""
+    return "Integer" if variable.type == "Enumeration" else str(variable.type)
+
+
 class Instance:
     """An instance of an unpacked unit: FMI's functions by their names, with statuses; `messages` is its log."""
 
@@ -153,8 +158,22 @@ class Instance:
             raise SimulationError(f"unit '{unit}' cannot be initialised: {error}{self.said()}", None) from None
 
     def write(self, name: str, value: Any) -> None:
+        """Set a variable; an enumeration is an Integer to FMI's functions."""
         variable = self.by_name[name]
-        getattr(self._fmu, f"set{variable.type}")([variable.valueReference], [value])
+        getattr(self._fmu, f"set{_function(variable)}")([variable.valueReference], [value])
+
+    def read(self, names: Iterable[str]) -> list[Any]:
+        """Return the values of variables of any type: all reals in one call, others one by one."""
+        variables = [self.by_name[name] for name in names]
+        reals = [v.valueReference for v in variables if v.type == "Real"]
+        numbers = iter(self._fmu.getReal(reals) if reals else ())
+        return [next(numbers) if v.type == "Real" else self._read_other(v) for v in variables]
+
+    def _read_other(self, variable: Any) -> Any:
+        (value,) = getattr(self._fmu, f"get{_function(variable)}")([variable.valueReference])
+        if variable.type == "String":
+            return (value or b"").decode("utf-8", "replace")
+        return bool(value) if variable.type == "Boolean" else int(value)
 
     def status(self, function: str, *arguments: Any) -> int:
         """The status that a function gives, whatever it is; a warning is as good as OK."""

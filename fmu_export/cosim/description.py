@@ -18,6 +18,15 @@ Value = float | int | bool | str
 # How FMI calls the functions that get and set them.
 TYPES = ("Real", "Integer", "Boolean", "String")
 
+# The whole numbers of FMI 2.0, which have 32 bits.
+_LEAST, _MOST = -(2**31), 2**31 - 1
+
+
+def check_whole(value: int) -> None:
+    """Refuse a whole number that an Integer of FMI 2.0 cannot be; in C it would be cut to 32 bits."""
+    if not _LEAST <= value <= _MOST:
+        raise InputError(f"is {value}, expected a whole number from {_LEAST} to {_MOST} (32 bits)")
+
 
 @dataclass(frozen=True)
 class Variable:

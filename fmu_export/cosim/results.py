@@ -151,8 +151,10 @@ class CosimResult:
         """Columns over time: names, or patterns with * and ?; one axis a kind of quantity."""
         from liegeo.results.plots import Curve, draw
 
-        chosen = matching("plot", names or ("*",), [name for name in self.names if name != "time"])
-        curves = [Curve(name, self._kind(name), self.units[name], self.t, self.table[name]) for name in chosen]
+        drawn = [name for name in self.names if name != "time" and self.dtype[name].kind != "U"]
+        chosen = matching("plot", names or ("*",), drawn)
+        columns = {name: self.table[name].astype(np.float64) for name in chosen}
+        curves = [Curve(name, self._kind(name), self.units[name], self.t, y) for name, y in columns.items()]
         return draw(curves, file=file, title=title)
 
     def _kind(self, name: str) -> str:

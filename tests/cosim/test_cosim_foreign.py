@@ -12,7 +12,9 @@ import pytest
 
 import fmu_export
 from fmu_export.cosim import System, Unit
-from liegeo.errors import InputError
+from fmu_export.cosim.master import Master
+from fmu_export.cosim.slave import UnitError
+from liegeo.errors import InputError, ModelError
 
 built = cosim_fixtures.built
 
@@ -108,6 +110,70 @@ def test_one_fmu_on_its_own_may_end_the_run(built, caplog):
         assert table["time"][-1] == pytest.approx(10.0, abs=1e-12)
         assert "FMU 'stair' ended the run at t = 10 s." in caplog.text
         assert table["level"][-1] == 11.0
+
+
+# ---- all types
+
+
+TYPED = {
+    "real_in": 0.1 + 0.2, "int_in": -2147483648, "choice_in": 2, "bool_in": True, "text_in": 'a "b", c;\nd é',
+}  # fmt: skip
+
+
+def test_values_of_all_types_come_back_as_they_are(built, tmp_path):
+    """Through two FMUs, into the table and into files: numbers, whole numbers, truth values, text."""
+    from liegeo.results import read_table
+
+    wires = [f"one.{kind}_out -> two.{kind}_in" for kind in ("real", "int", "choice", "bool", "text")]
+    outputs = ["two.*", "two.text_out", "one.text_in"]
+    system = System({"one": Unit(built("feedthrough"), TYPED), "two": Unit(built("feedthrough"))}, wires, outputs)
+    result = system.simulate(0.1, 0.01)
+    for name, value in TYPED.items():
+        column = result[f"two.{name.removesuffix('_in')}_out"]
+        assert column.tolist() == [value] * 11
+    kinds = {name: result.dtype[f"two.{name}_out"].kind for name in ("real", "int", "choice", "bool", "text")}
+    assert kinds == {"real": "f", "int": "i", "choice": "i", "bool": "b", "text": "U"}
+    for suffix in ("csv", "npz", "parquet"):
+        table = read_table(getattr(result, f"to_{suffix}")(tmp_path / f"a.{suffix}"))
+        assert table.dtype == result.dtype, suffix
+        assert table.tolist() == result.table.tolist(), suffix
+    # text is not drawn
+    with pytest.raises(InputError, match=r"plot: no column matches 'two\.text_out'"):
+        result.plot("two.text_out", file=tmp_path / "a.svg")
+    result.plot(file=tmp_path / "a.svg")
+
+
+def test_one_fmu_on_its_own_takes_all_types(built):
+    inputs = {**TYPED, "int_in": ([0.0, 0.05], [1, 7]), "bool_in": lambda t: t > 0.04}
+    table = fmu_export.run(built("feedthrough"), 0.1, interval=0.01, inputs=inputs, outputs=("*", "text_out"))
+    assert set(table["text_out"].tolist()) == {TYPED["text_in"]}
+    # inputs of the beginning of each step
+    assert table["int_out"].tolist() == [1] * 6 + [7] * 5
+    assert table["bool_out"].tolist() == [False] * 6 + [True] * 5
+    assert table["int_out"].dtype.kind == "i"
+    with pytest.raises(InputError, match=r"run: input 'int_in' has 2 times and 1 values, expected one value for each"):
+        fmu_export.run(built("feedthrough"), 0.1, inputs={"int_in": ([0.0, 0.05], [1])})
+
+
+@pytest.mark.parametrize("value", [4294967303, 2**31, -(2**31) - 1, 10**30])
+def test_whole_numbers_that_do_not_fit(built, tmp_path, value):
+    """FMI's integers have 32 bits: 4294967303 was 7 inside the FMU."""
+    said = rf"int_in'? is {value}, expected a whole number from -2147483648 to 2147483647 \(32 bits\)"
+    with pytest.raises(ModelError, match=rf"units\.a\.start\.{said}"):
+        System({"a": Unit(built("feedthrough"), {"int_in": value})})
+    plain = System({"a": Unit(built("feedthrough"))})
+    with pytest.raises(ModelError, match=said):
+        plain.simulate(0.1, set={"a.int_in": value})
+    for given in (
+        {"values": {"int_in": value}},
+        {"inputs": {"int_in": value}},
+        {"inputs": {"int_in": ([0.0], [value])}},
+    ):
+        with pytest.raises(InputError, match=said):
+            fmu_export.run(built("feedthrough"), 0.1, **given)
+    # whoever comes past all that
+    with Master(plain, plain.planned(0.1)).open() as master, pytest.raises(UnitError, match=f"FMU 'a': '{said}"):
+        master.ports[0].slave.set(plain.variable("a.int_in")[1], value)
 
 
 # ---- the validator
