@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import os
 import secrets
@@ -37,6 +38,8 @@ _OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 _OURS = "urn:liegeo:cosim"
 _FMU_TYPE = "application/x-fmu-sharedlibrary"
 _STRUCTURE = "SystemStructure.ssd"
+
+log = logging.getLogger("liegeo.cosim")
 
 
 # ---- writing
@@ -233,6 +236,8 @@ class _Found:
     starts: list[tuple[str, Any, Measure | None, int]] = field(default_factory=list)
     systems: set[str] = field(default_factory=set)
     kinds: dict[tuple[str, str], str] = field(default_factory=dict)
+    # connectors of systems
+    ports: set[tuple[str, str]] = field(default_factory=set)
 
 
 def read_ssp(path: str | os.PathLike[str]) -> System:
@@ -257,6 +262,10 @@ class _Reader:
 
     def say(self, line: int | None, message: str) -> None:
         self.problems.append(Problem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message)))
+
+    def warn(self, line: int | None, message: str) -> None:
+        """Log what other tools write and what changes nothing."""
+        log.warning("%s", Problem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message)))
 
     def stop(self, message: str) -> ModelFileError:
         return ModelFileError([Problem(self.path.name, 0, 0, "", message)])
@@ -328,6 +337,8 @@ class _Reader:
 
     def read_system(self, element: Any, prefix: str) -> None:
         self.found.systems.add(prefix)
+        for connector in self._all(element, "ssd:Connectors/ssd:Connector"):
+            self.found.ports.add((prefix.removesuffix("."), connector.get("name") or ""))
         for child in self._all(element, "ssd:Elements/*"):
             name = prefix + (child.get("name") or "")
             kind = child.tag.rsplit("}", 1)[-1]
@@ -488,6 +499,9 @@ class _Reader:
 
         mapping = self._one(binding, "ssd:ParameterMapping")
         entries: dict[str, list[tuple[str, Linear]]] = {}
+        if mapping is not None and not len(mapping) and not mapping.get("source"):
+            self.warn(mapping.sourceline, "a ParameterMapping has neither entries nor a source, and is not used")
+            mapping = None
         if mapping is not None:
             inline = self._one(mapping, "ssm:ParameterMapping")
             root = inline if inline is not None else self.other_file(mapping, "ParameterMapping")
@@ -500,6 +514,9 @@ class _Reader:
                     self.say(mapping.sourceline, f"the mapping of '{entry.source}' is not linear, which is not read")
                     continue
                 linear = self.linear(given, mapping.sourceline)
+                if entry.target and not entry.source:
+                    self.warn(mapping.sourceline, f"the mapping to '{entry.target}' has no source, and is not used")
+                    continue
                 if not entry.source or not entry.target:
                     self.say(
                         mapping.sourceline, f"a mapping goes from {entry.source!r} to {entry.target!r}, expected names"
@@ -532,10 +549,37 @@ class _Reader:
                 return from_base(name, _Base(base.to_dict()))
         return from_name(name)
 
+    def driven_by(self, name: str) -> list[tuple[str, Linear]]:
+        """Return the inputs of FMUs that a connector of a system leads to, and what happens to a value on the way."""
+        out: list[tuple[str, Linear]] = []
+        ends = [(tuple(name.rpartition(".")[::2]), Linear())]
+        # each wire once, however they are drawn
+        left = list(self.found.wires)
+        while ends:
+            end, so_far = ends.pop()
+            for wire in [wire for wire in left if wire.source == end]:
+                left.remove(wire)
+                linear = so_far if wire.linear is None else so_far.then(wire.linear)
+                if wire.target[0] in self.found.units:
+                    out.append((".".join(wire.target), linear))
+                else:
+                    ends.append((wire.target, linear))
+        return out
+
     def apply_starts(self) -> None:
         """Each to the unit with the longest name that fits; values with a unit are converted."""
-        for name, value, measure, line in self.found.starts:
+        starts = list(self.found.starts)
+        for name, value, measure, line in starts:
             fits = [unit for unit in self.found.units if name.startswith(f"{unit}.")]
+            if not fits and (reached := self.driven_by(name)):
+                starts += [
+                    (target, linear(value) if isinstance(value, float) else value, measure, line)
+                    for target, linear in reached
+                ]
+                continue
+            if not fits and tuple(name.rpartition(".")[::2]) in self.found.ports:
+                self.warn(line, f"the value of '{name}', a connector of a system that leads to no FMU, is not used")
+                continue
             if not fits:
                 self.say(line, f"there is no unit for the parameter '{name}'")
                 continue

@@ -790,7 +790,8 @@ def cosim(
     out, target = _Output(quiet, json), _table_file(to, system)
     if plot_ is not None:
         _target("--plot", plot_, _PICTURES)
-    made = load_system(system)
+    with _heard("liegeo.cosim"):
+        made = load_system(system)
     # names that lead nowhere are said now, not after the run
     matching("--column", names or (), list(made.recorded()))
     start = _typed("--set", given, made.variables)

@@ -246,6 +246,62 @@ def test_wrong_archives(archive, old, new, said):
         load_system(archive(text.replace(old, new), values_ssv=VALUES))
 
 
+OPEN = '<ssd:ParameterBinding source="resources/values.ssv"/>'
+GIVEN = (
+    OPEN
+    + """<ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="1.0" name="o"><ssv:Parameters>
+<ssv:Parameter name="NAME"><ssv:Real value="5"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet>
+</ssd:ParameterValues>MAPPING</ssd:ParameterBinding>"""
+)
+
+
+@pytest.mark.parametrize("name", ["spare", "inner.spare"])
+def test_values_of_connectors_that_lead_nowhere(archive, name, caplog):
+    """Other tools write a value for each connector of a system, connected or not."""
+    spare = '<ssd:Connector name="spare" kind="input"/>'
+    text = FOREIGN.replace(
+        '<ssd:Connectors><ssd:Connector name="in"', f'<ssd:Connectors>{spare}<ssd:Connector name="in"'
+    )
+    text = text.replace('<ssd:System name="top">', f'<ssd:System name="top"><ssd:Connectors>{spare}</ssd:Connectors>')
+    plain = load_system(archive(FOREIGN, values_ssv=VALUES))
+    given = GIVEN.replace("NAME", name).replace("MAPPING", "")
+    system = load_system(archive(text.replace(OPEN, given), values_ssv=VALUES))
+    assert system.starts == plain.starts
+    assert f"the value of '{name}', a connector of a system that leads to no FMU, is not used" in caplog.text
+
+
+def test_values_of_connectors_that_lead_to_an_input(archive):
+    """The value of an input that nobody else drives, through systems and transformations."""
+    text = FOREIGN.replace(
+        '<ssd:System name="top">',
+        """<ssd:System name="top"><ssd:Connectors>
+        <ssd:Connector name="free" kind="input"/></ssd:Connectors>""",
+    )
+    text = text.replace(
+        'endElement="source" endConnector="u"/>',
+        """endElement="source" endConnector="u">
+        <ssc:LinearTransformation factor="2" offset="1"/></ssd:Connection>""",
+    )
+    given = GIVEN.replace(OPEN, "").replace("NAME", "free").replace("MAPPING", "")
+    system = load_system(archive(text.replace(OPEN, given), values_ssv=VALUES))
+    assert system.starts["source"] == {"u": 11.0}
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        '<ssd:ParameterMapping source=""/>',
+        '<ssd:ParameterMapping><ssm:ParameterMapping version="1.0"><ssm:MappingEntry source="" target="T"/>'
+        '<ssm:MappingEntry source="source.k" target="source.k"/></ssm:ParameterMapping></ssd:ParameterMapping>',
+    ],
+)
+def test_mappings_without_a_source(archive, mapping, caplog):
+    given = GIVEN.replace("NAME", "source.k").replace("MAPPING", mapping)
+    system = load_system(archive(FOREIGN.replace(OPEN, given), values_ssv=VALUES))
+    assert system.starts["source"]["k"] == 5.0
+    assert "is not used" in caplog.text
+
+
 def test_parameter_of_nobody(archive):
     with pytest.raises(ModelFileError, match=r"there is no unit for the parameter 'elsewhere.u'"):
         load_system(archive(FOREIGN, values_ssv=VALUES.replace("source.u", "elsewhere.u")))
