@@ -33,7 +33,7 @@ from fmu_export import package, slave
 from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from fmu_export.variables import base_unit
-from liegeo.errors import AssemblyError, InputError, ModelError, SimulationError
+from liegeo.errors import AssemblyError, InputError, ModelError, ModelFileError, SimulationError
 from liegeo.io.mechanism import Variable as MechanismVariable
 
 HERE = Path(__file__).parent
@@ -1488,6 +1488,36 @@ def test_no_defaults(folder, pendulum):
             new.writestr(name, data.replace(b"CoSimulation", b"ModelExchange") if name.endswith(".xml") else data)
     with pytest.raises(InputError, match="is for model exchange only, expected co-simulation"):
         fmu_export.info(exchange)
+
+
+PIECES = """
+liegeo: 1
+name: beam
+parameters: {n: {value: 6}}
+materials: {steel: {E: 210 GPa, rho: 7850 kg/m^3, nu: 0.3}}
+sections: {strip: {kind: rectangle, width_y: 10 mm, height_z: 10 mm}}
+bodies:
+  rod: {kind: beam, length: 1 m, material: steel, section: strip, elements: 6, pieces: $(n),
+        modes: {interfaces: [0, 6], root: 0, count: 0}}
+joints: {hinge: {kind: revolute, parent: world, child: rod_1, axis: [0, 1, 0]}}
+experiment: {end: 1 s, output: 10 ms, method: rkmk-4, step: 1 ms}
+fmu: {outputs: {hinge.angle: , rod_3.position: , rod_4.position: , rod_5.position: , rod_6.position: }}
+"""
+
+
+def test_outputs_of_bodies_that_a_parameter_takes_away(folder):
+    """One message, which names the parameter: in Python, where an FMU is made, and in an FMU."""
+    (folder / "pieces.yaml").write_text(PIECES)
+    said = (
+        r"fmu\.outputs names 'rod_3\.position', 'rod_4\.position', 'rod_5\.position' and 1 more, which the model does "
+        r"not have with n = 2(\.0)?\.\n  Leave these outputs out"
+    )
+    with pytest.raises(ModelFileError, match=said) as caught:
+        fmu_export.build(folder / "pieces.yaml", folder / "two.fmu", set={"n": 2})
+    assert len(caught.value.problems) == 1
+    unit = fmu_export.build(folder / "pieces.yaml", folder / "pieces.fmu")
+    with pytest.raises(SimulationError, match=said):
+        fmu_export.run(unit, 0.1, values={"n": 2})
 
 
 def test_validation_finds_what_is_wrong(folder, pendulum):
