@@ -75,6 +75,18 @@ def _parsed(folder: Path, name: str) -> Any:
         raise InputError(
             f"'{name}' is for model exchange only, expected co-simulation; export it again as an FMU with a solver."
         )
+    identifier = found.coSimulation.modelIdentifier or ""
+    if not identifier.isprintable() or not identifier.strip(". ") or any(sign in identifier for sign in "/\\:"):
+        raise InputError(f"'{name}' is no FMU: its modelIdentifier is {identifier!r}, expected the name of a library.")
+    for key in ("modelName", "guid"):
+        if getattr(found, key) is None:
+            raise InputError(f"'{name}' is no FMU: its description has no {key}.")
+    for variable in found.modelVariables:
+        if not variable.name or not isinstance(variable.valueReference, int) or variable.valueReference < 0:
+            raise InputError(
+                f"'{name}' is no FMU: a variable has the name {variable.name!r} and the value reference "
+                f"{variable.valueReference!r}, expected a name and a number."
+            )
     return found
 
 
