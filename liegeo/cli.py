@@ -758,6 +758,7 @@ def cosim(
     extrapolation: Annotated[str | None, typer.Option(help="Of inputs within a step: hold or linear.")] = None,
     iterations: Annotated[int | None, typer.Option(help="How often a step is repeated, from saved states.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Choose steps so that the relative error is less.")] = None,
+    memory: Annotated[str | None, typer.Option(help="How long errors live in the system, for --tolerance.")] = None,
     given: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="UNIT.NAME=VALUE", help="A parameter or start value; repeatable."),
@@ -795,7 +796,13 @@ def cosim(
     # names that lead nowhere are said now, not after the run
     matching("--column", names or (), list(made.recorded()))
     start = _typed("--set", given, made.variables)
-    asked = {"algorithm": algorithm, "extrapolation": extrapolation, "iterations": iterations, "tolerance": tolerance}
+    asked = {
+        "algorithm": algorithm,
+        "extrapolation": extrapolation,
+        "iterations": iterations,
+        "tolerance": tolerance,
+        "memory": _seconds("--memory", memory),
+    }
     options = {key: value for key, value in asked.items() if value is not None}
     times = _seconds("--end", end), _seconds("--step", step)
     if save is not None:

@@ -86,7 +86,7 @@ class Master:
         # FMUs that ended the run in the step that is being taken, and the times that they reached
         self._ended: dict[int, float] = {}
         self.steps = self.rejected = self.calls = self.iterations = self._guesses = 0
-        self.residual = self.estimate = self.spent = 0.0
+        self.residual = self.estimate = self.lasting = self.spent = 0.0
         self.events: list[Event] = []
         self.message = ""
         self.recorder = Recorder(system, self.wiring)
@@ -459,9 +459,11 @@ class Master:
         return f"{', '.join(fixed)} cannot take steps of different size\nGive a smaller step." if fixed else ""
 
     def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
-        """A step and two halves: the time reached, and the error over what is allowed; the halves are kept.
+        """Take a step and two halves, which are kept; return the time reached and the error over what is allowed.
 
-        The tolerance is for the whole run, so a step may use as much of it as it has of the time.
+        An error of a step lives on: for ever, or for about the `memory` T of the system, as e^(−t/T).  Steps of size h
+        with errors ε h / T then add up to ε, so a step may use h / T of the tolerance; without a memory, T is the
+        length of the run.
         """
         assert self.plan.tolerance is not None
         fresh = bool(np.any(np.isnan(self.point.times_before)))
@@ -481,7 +483,8 @@ class Master:
         error = float(np.max(np.abs(self.point.y - whole) / size, initial=0.0)) / (2.0**order - 1.0)
         # an estimate that is no number is no small one
         self.estimate = error = error if math.isfinite(error) else math.inf
-        return reached, error / self.plan.tolerance * (self.plan.end - self.plan.start) / (reached - start)
+        lives = min(self.plan.memory or math.inf, self.plan.end - self.plan.start)
+        return reached, error / self.plan.tolerance * max(1.0, lives / (reached - start))
 
     def _accuracy(self) -> int:
         return 2 if self.linear or self.plan.iterations else 1
@@ -636,7 +639,9 @@ class Master:
                 h = reached - start
                 factor = _GROW if error == 0.0 else min(_GROW, max(_SHRINK, _SAFETY * error ** (-1.0 / order)))
                 if error <= 1.0:
-                    self.spent += self.estimate
+                    faded = math.exp(-h / self.plan.memory) if self.plan.memory else 1.0
+                    self.lasting = self.lasting * faded + self.estimate
+                    self.spent = max(self.spent, self.lasting)
                     shortened = cut or reached < wanted
                     return float(min(largest, max(least, h * factor, size if shortened else 0.0)))
                 self.rejected += 1
