@@ -215,6 +215,18 @@ class _Unpacked:
         self.path = Path(tempfile.mkdtemp(prefix="liegeo_ssp_"))
         self.close = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
+    def file(self, source: str) -> Path | None:
+        """Return the path of a member that a structure names; None if no member can have that name."""
+        inside = PurePosixPath(source)
+        try:
+            file = (self.path / inside).resolve()
+            file.is_file()
+        except (OSError, ValueError):
+            # too long, or with a zero byte
+            return None
+        outside = ":" in source or inside.is_absolute() or not file.is_relative_to(self.path.resolve())
+        return None if outside else file
+
 
 @dataclass
 class _Wire:
@@ -371,15 +383,15 @@ class _Reader:
         if kind != _FMU_TYPE or not source.lower().endswith(".fmu"):
             self.say(element.sourceline, f"'{name}' is '{source}' of type {kind}, expected an FMU")
             return
-        inside = PurePosixPath(source)
-        file = (self.held.path / inside).resolve()
-        if ":" in source or inside.is_absolute() or not file.is_relative_to(self.held.path.resolve()):
+        file = self.held.file(source)
+        if file is None:
             self.say(
-                element.sourceline, f"'{name}' is '{source}', which is not in the archive; put the FMU into resources"
+                element.sourceline,
+                f"'{name}' is '{source[:200]}', which is not in the archive; put the FMU into resources",
             )
             return
         if not file.is_file():
-            self.say(element.sourceline, f"'{name}' is '{source}', which the archive does not have")
+            self.say(element.sourceline, f"'{name}' is '{source[:200]}', which the archive does not have")
             return
         self.found.units[name] = Unit(file.relative_to(self.held.path.resolve()), {})
         for connector in self._all(element, "ssd:Connectors/ssd:Connector"):
@@ -483,9 +495,9 @@ class _Reader:
         if not source:
             self.say(element.sourceline, f"a binding has neither values nor a source, expected a {what}")
             return None
-        file = (self.held.path / source).resolve()
-        if not file.is_relative_to(self.held.path.resolve()) or not file.is_file():
-            self.say(element.sourceline, f"'{source}' is not in the archive, expected a {what}")
+        file = self.held.file(source)
+        if file is None or not file.is_file():
+            self.say(element.sourceline, f"'{source[:200]}' is not in the archive, expected a {what}")
             return None
         try:
             return etree.parse(str(file), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()

@@ -290,3 +290,11 @@ def test_what_is_wrong_with_the_system_is_told(archive):
         ModelFileError, match=r"SystemStructure\.ssd:\d+:1: connections\.0 .* names 'source\.q', which is no"
     ):
         load_system(archive(FOREIGN.replace('startConnector="y"', 'startConnector="q"'), values_ssv=VALUES))
+
+
+@pytest.mark.parametrize("name", ["a" * 3000, "../" * 2000 + "a", "a/" * 3000])
+def test_names_that_no_file_can_have(archive, name):
+    """Found by the fuzzer: an OSError of the system."""
+    for old in ("resources/values.ssv", "resources/lag_deg.fmu"):
+        with pytest.raises(ModelFileError, match="in the archive|archive does not have|expected an FMU"):
+            load_system(archive(FOREIGN.replace(f'"{old}"', f'"{name}.fmu"'), values_ssv=VALUES))

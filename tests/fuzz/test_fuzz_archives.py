@@ -10,7 +10,6 @@ import io
 import os
 import random
 import re
-import resource
 import signal
 import struct
 import tempfile
@@ -26,6 +25,8 @@ import fmu_export
 from fmu_export.cosim import System, Unit, load_system
 from fmu_export.cosim.description import read_description
 from liegeo.errors import LiegeoError
+
+resource = pytest.importorskip("resource", reason="memory is measured as POSIX has it")
 
 SEEDS = int(os.environ.get("LIEGEO_FUZZ_ARCHIVES", "150"))
 # A case takes milliseconds; this long on any machine is a hang.
