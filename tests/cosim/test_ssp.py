@@ -296,5 +296,5 @@ def test_what_is_wrong_with_the_system_is_told(archive):
 def test_names_that_no_file_can_have(archive, name):
     """Found by the fuzzer: an OSError of the system."""
     for old in ("resources/values.ssv", "resources/lag_deg.fmu"):
-        with pytest.raises(ModelFileError, match="in the archive|archive does not have|expected an FMU"):
+        with pytest.raises(ModelFileError, match=r"in the archive|archive does not have|expected an FMU"):
             load_system(archive(FOREIGN.replace(f'"{old}"', f'"{name}.fmu"'), values_ssv=VALUES))
