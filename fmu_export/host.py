@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
+from liegeo.archives import unpacked
 from liegeo.errors import InputError, SimulationError
 
 OK, WARNING, DISCARD, ERROR, FATAL = range(5)
+DESCRIPTION = "modelDescription.xml"
+_LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 _WORDS = ("ok", "warning", "discard", "error", "fatal")
 #: Where all that units say can be read, for what a message leaves out.
 LOGGER = "liegeo.fmu"
@@ -26,24 +27,72 @@ class Unpacked:
         self.file = Path(file)
 
     def __enter__(self) -> Self:
-        import fmpy
-
-        if not self.file.is_file():
-            raise InputError(f"unit: '{self.file}' is not a file.")
-        try:
-            self.description = fmpy.read_model_description(str(self.file), validate=False)
-        except Exception as error:
-            raise InputError(f"unit: '{self.file}' cannot be read as an FMU: {error}") from None
-        if self.description.fmiVersion != "2.0" or self.description.coSimulation is None:
-            raise InputError(
-                f"unit: '{self.file}' is FMI {self.description.fmiVersion}, expected FMI 2.0 for co-simulation."
-            )
-        self.folder = Path(tempfile.mkdtemp(prefix="liegeo_fmu_"))
-        fmpy.extract(str(self.file), str(self.folder))
+        # what is no FMU for co-simulation is refused before it is unpacked
+        self.description = described(self.file)
+        with contextlib.ExitStack() as stack:
+            self.folder = stack.enter_context(unpacked(self.file, "FMU"))
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._stack.close()
+
+
+class Found(Unpacked):
+    """The files of a unit in a folder that somebody else unpacked, and removes."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.folder = folder
+
+    def __enter__(self) -> Self:
+        self.description = _parsed(self.folder, self.folder.name)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+def described(file: str | os.PathLike[str]) -> Any:
+    """Return fmpy's description of an FMU; no other member of the archive is unpacked."""
+    with unpacked(file, "FMU", [DESCRIPTION]) as folder:
+        return _parsed(folder, Path(file).name)
+
+
+def _parsed(folder: Path, name: str) -> Any:
+    from fmpy import read_model_description
+
+    try:
+        found = read_model_description(folder, validate=False)
+    except Exception as error:  # no XML, a wrong attribute: fmpy raises what it meets
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise InputError(f"'{name}' is no FMU: {lines[0].rstrip('.')}.") from None
+    if found.fmiVersion != "2.0":
+        raise InputError(
+            f"'{name}' is of FMI {found.fmiVersion}, expected 2.0; export it again as a co-simulation FMU of FMI 2.0."
+        )
+    if found.coSimulation is None:
+        raise InputError(
+            f"'{name}' is for model exchange only, expected co-simulation; export it again as an FMU with a solver."
+        )
+    identifier = found.coSimulation.modelIdentifier or ""
+    if not identifier.isprintable() or not identifier.strip(". ") or any(sign in identifier for sign in "/\\:"):
+        raise InputError(f"'{name}' is no FMU: its modelIdentifier is {identifier!r}, expected the name of a library.")
+    for key in ("modelName", "guid"):
+        if getattr(found, key) is None:
+            raise InputError(f"'{name}' is no FMU: its description has no {key}.")
+    for variable in found.modelVariables:
+        if not variable.name or not isinstance(variable.valueReference, int) or variable.valueReference < 0:
+            raise InputError(
+                f"'{name}' is no FMU: a variable has the name {variable.name!r} and the value reference "
+                f"{variable.valueReference!r}, expected a name and a number."
+            )
+    return found
+
+
+def _function(variable: Any) -> str:
+    """Return what FMI calls the type in the names of its functions."""
+    return "Integer" if variable.type == "Enumeration" else str(variable.type)
 
 
 class Instance:
@@ -121,8 +170,22 @@ class Instance:
             raise SimulationError(f"unit '{unit}' cannot be initialised: {error}{self.said()}", None) from None
 
     def write(self, name: str, value: Any) -> None:
+        """Set a variable; an enumeration is an Integer to FMI's functions."""
         variable = self.by_name[name]
-        getattr(self._fmu, f"set{variable.type}")([variable.valueReference], [value])
+        getattr(self._fmu, f"set{_function(variable)}")([variable.valueReference], [value])
+
+    def read(self, names: Iterable[str]) -> list[Any]:
+        """Return the values of variables of any type: all reals in one call, others one by one."""
+        variables = [self.by_name[name] for name in names]
+        reals = [v.valueReference for v in variables if v.type == "Real"]
+        numbers = iter(self._fmu.getReal(reals) if reals else ())
+        return [next(numbers) if v.type == "Real" else self._read_other(v) for v in variables]
+
+    def _read_other(self, variable: Any) -> Any:
+        (value,) = getattr(self._fmu, f"get{_function(variable)}")([variable.valueReference])
+        if variable.type == "String":
+            return (value or b"").decode("utf-8", "replace")
+        return bool(value) if variable.type == "Boolean" else int(value)
 
     def status(self, function: str, *arguments: Any) -> int:
         """The status that a function gives, whatever it is; a warning is as good as OK."""
@@ -135,5 +198,16 @@ class Instance:
         return OK
 
     def step(self, t: float, size: float) -> int:
-        """doStep; the status, whatever it is."""
+        """Take a step; return the status, whatever it is."""
         return self.status("doStep", t, size)
+
+    def discarded(self, t: float) -> tuple[float, bool]:
+        """Return how far a discarded step from t got, and whether the FMU ends the run there (FMI 2.0.4, 4.2.2)."""
+        from fmpy.fmi1 import FMICallException
+
+        reached, ends = t, False
+        with contextlib.suppress(FMICallException):
+            reached = max(t, float(self._fmu.getRealStatus(_LAST_SUCCESSFUL_TIME)))
+        with contextlib.suppress(FMICallException):
+            ends = bool(self._fmu.getBooleanStatus(_TERMINATED))
+        return reached, ends

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import json
+import logging
 import math
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,12 +18,16 @@ from numpy.typing import NDArray
 from fmu_export import arguments
 from fmu_export.arguments import Seconds
 from fmu_export.cosim.description import Variable, read_description
-from fmu_export.host import OK, WARNING, Instance, Unpacked
+from fmu_export.host import DISCARD, LOGGER, OK, WARNING, Instance, Unpacked, described
+from liegeo.archives import Archive
 from liegeo.errors import InputError, SimulationError
 from liegeo.model.checks import suggest
 from liegeo.results.names import matches
+from liegeo.results.tables import make_table
 
 Array = NDArray[Any]
+
+_NEEDS = "resources/requirements.txt"
 
 
 @dataclass(frozen=True)
@@ -67,24 +72,25 @@ class UnitInfo:
 
 def info(file: str | os.PathLike[str]) -> UnitInfo:
     """What is in a unit; any FMI 2.0 unit for co-simulation, ours or not."""
-    with Unpacked(file) as unpacked:
-        described = unpacked.description
-        experiment = described.defaultExperiment
-        needs = unpacked.folder / "resources" / "requirements.txt"
-        platforms = sorted(path.name for path in (unpacked.folder / "binaries").glob("*") if path.is_dir())
+    found = described(file)
+    with Archive(file, "FMU") as archive:
+        experiment = found.defaultExperiment
+        needs = archive.read(_NEEDS).decode("utf-8", "replace") if _NEEDS in archive.names else ""
+        split = [name.split("/") for name in archive.names]
+        platforms = sorted({parts[1] for parts in split if parts[0] == "binaries" and len(parts) > 2})
         listed: dict[str, list[tuple[str, str, Any, str]]] = {"input": [], "output": [], "parameter": []}
-        for variable in described.modelVariables:
+        for variable in found.modelVariables:
             if variable.causality in listed:
                 listed[variable.causality].append(
                     (variable.name, variable.unit or "", variable.start, variable.description or "")
                 )
-        unit = described.coSimulation
+        unit = found.coSimulation
         return UnitInfo(
-            described.modelName,
+            found.modelName,
             unit.modelIdentifier,
-            described.guid,
-            described.description or "",
-            described.generationTool or "",
+            found.guid,
+            found.description or "",
+            found.generationTool or "",
             _float(experiment, "startTime") or 0.0,
             _float(experiment, "stopTime"),
             _float(experiment, "stepSize"),
@@ -99,7 +105,7 @@ def info(file: str | os.PathLike[str]) -> UnitInfo:
                 )
             },
             tuple(platforms),
-            tuple(needs.read_text("utf-8").split()) if needs.is_file() else (),
+            tuple(needs.split()),
             Path(file).stat().st_size,
             listed,
         )
@@ -107,7 +113,10 @@ def info(file: str | os.PathLike[str]) -> UnitInfo:
 
 def _float(experiment: Any, name: str) -> float | None:
     value = getattr(experiment, name, None)
-    return None if value is None else float(value)
+    try:
+        return None if value is None else float(value)
+    except ValueError:
+        raise InputError(f"the FMU's {name} is '{value}', expected a number.") from None
 
 
 def run(
@@ -126,10 +135,12 @@ def run(
       they do not fit.
     - `values`: parameters and start values, by name.
     - `inputs`: by name a number, a pair (times, values) with straight lines between, or a function of t; each is
-      evaluated where a communication step begins.
-    - `outputs`: names or wildcards.
+      evaluated where a communication step begins.  Inputs that are no real numbers are held between times.
+    - `outputs`: names or wildcards.  Columns have the types of their variables; text is recorded where it is named.
 
     Times are in seconds, other numbers in the unit of their variable; text may have a unit, "20 ms".
+
+    An FMU may end the run: then the last row is where it did, and the log `liegeo.fmu` has a warning.
 
     A step that fails, or an input that is not taken, ends it with a SimulationError, whose `result` is what there is so
     far.
@@ -152,23 +163,37 @@ def run(
         unit.initialise(begin, end, first)
         # the last step is shorter where they do not end together; round-off is no step
         n = max(1, math.ceil((end - begin) / step - 1e-6)) if end > begin else 0
-        into, refs = unit.references(driven), unit.references(shown)
-        table = np.zeros(n + 1, dtype=[("time", np.float64), *((name, np.float64) for name in shown)])
-        table[0] = (begin, *unit.getReal(refs))
+        reals = [name for name in driven if variables[name].type == "Real"]
+        others = [name for name in driven if name not in reals]
+        into = unit.references(reals)
+        rows = [(begin, *unit.read(shown))]
         for k in range(n):
             t = begin + k * step
             size = min(step, end - t) if k == n - 1 else step
-            status = unit.status("setReal", into, [signal(t) for signal in driven.values()]) if into else OK
+            status = unit.status("setReal", into, [driven[name](t) for name in reals]) if into else OK
+            for name in others:
+                unit.write(name, driven[name](t))
             if status in (OK, WARNING):
                 status = unit.step(t, size)
+            reached, ends = unit.discarded(t) if status == DISCARD else (t, False)
+            if ends:
+                who = f"FMU '{unpacked.description.modelName}' ended the run at t = {reached:.9g} s"
+                logging.getLogger(LOGGER).warning("%s.%s", who, unit.said())
+                rows += [(reached, *unit.read(shown))] if reached > t else []
+                break
             if status not in (OK, WARNING):
                 raise SimulationError(
                     f"unit '{unpacked.description.modelName}': the step from {t:.6g} s failed.{unit.said()}",
-                    table[: k + 1],
+                    _table(shown, rows),
                 )
-            table[k + 1] = (t + size, *unit.getReal(refs))
+            rows.append((t + size, *unit.read(shown)))
         unit.terminate()
-        return table
+        return _table(shown, rows)
+
+
+def _table(shown: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Array:
+    columns = {name: np.array(values) for name, values in zip(("time", *shown), zip(*rows, strict=True), strict=True)}
+    return make_table({name: x.astype(np.int32) if x.dtype.kind == "i" else x for name, x in columns.items()})
 
 
 def _chosen(name: str, given: Seconds | None, usual: float | None) -> float:
@@ -179,10 +204,13 @@ def _chosen(name: str, given: Seconds | None, usual: float | None) -> float:
 
 
 def _shown(unit: Instance, patterns: Sequence[str]) -> list[str]:
-    known = [v.name for v in unit.description.modelVariables if v.causality == "output" and v.type == "Real"]
+    """Return the names of outputs; text where its full name is given, or a pattern that matches nothing else."""
+    outputs = [v for v in unit.description.modelVariables if v.causality == "output"]
+    known = [v.name for v in outputs]
+    numbers, texts = ([v.name for v in outputs if (v.type == "String") == text] for text in (False, True))
     found: dict[str, None] = {}
     for pattern in patterns:
-        hits = [pattern] if pattern in known else matches(pattern, known)
+        hits = [pattern] if pattern in known else matches(pattern, numbers) or matches(pattern, texts)
         if not hits and known:
             raise InputError(f"run: '{pattern}' is no output of the unit.{suggest(pattern, known)}")
         found.update(dict.fromkeys(hits))
@@ -197,8 +225,12 @@ def _known(unit: Instance, name: str, causalities: Sequence[str]) -> None:
 
 def _signal(unit: Instance, name: str, given: Any, variables: Mapping[str, Variable]) -> Any:
     _known(unit, name, ("input",))
+    variable, who = variables[name], f"run: input '{name}'"
     if callable(given):
-        return lambda t: float(given(t))
+        return lambda t: float(given(t)) if variable.type == "Real" else arguments.value(who, variable, given(t))
+    if isinstance(given, tuple) and len(given) == 2 and variable.type != "Real":
+        when, held = _held(who, variable, *given)
+        return lambda t: held[max(0, bisect.bisect_right(when, t) - 1)]
     if isinstance(given, tuple) and len(given) == 2:
         try:
             times, numbers = (np.asarray(part, dtype=np.float64) for part in given)
@@ -214,12 +246,25 @@ def _signal(unit: Instance, name: str, given: Any, variables: Mapping[str, Varia
             before, after = times[falls[0] : falls[0] + 2]
             raise InputError(f"run: input '{name}' has the time {after:g} s after {before:g} s, expected rising times.")
         return lambda t: float(np.interp(t, times, numbers))
-    value = arguments.value(f"run: input '{name}'", variables[name], given)
+    value = arguments.value(who, variable, given)
     return lambda t: value
+
+
+def _held(who: str, variable: Variable, times: Any, values: Any) -> tuple[list[float], list[Any]]:
+    """Return times and values of an input that is no real number, and is held from each time to the next."""
+    try:
+        when, given = [float(t) for t in times], list(values)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{who} has times or values that are none: {error}.") from None
+    if len(when) != len(given) or not when or not all(map(math.isfinite, when)) or sorted(when) != when:
+        raise InputError(
+            f"{who} has {len(when)} times and {len(given)} values, expected one value for each rising time."
+        )
+    return when, [arguments.value(who, variable, value) for value in given]
 
 
 def variables_of(file: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """The variables of a unit of ours, as its resources have them."""
-    with zipfile.ZipFile(file) as archive:
+    with Archive(file, "FMU") as archive:
         found: list[dict[str, Any]] = json.loads(archive.read("resources/unit.json"))["variables"]
     return found

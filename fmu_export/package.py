@@ -22,7 +22,6 @@ import re
 import shutil
 import tempfile
 import uuid
-import zipfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -47,6 +46,7 @@ from fmu_export.variables import (
     with_starts,
 )
 from liegeo._version import __version__
+from liegeo.archives import write_zip
 from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
 from liegeo.io import load
@@ -59,7 +59,6 @@ from liegeo.simulation import usual_method
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
 _GUARD = Path(__file__).parent / "guard"
-_TIME = (1980, 1, 1, 0, 0, 0)
 # The oldest Python that liegeo runs on, as pyproject.toml has it.
 _PYTHON = (3, 11)
 
@@ -384,17 +383,8 @@ def _next_minor(version: str) -> str:
 
 
 def _write(path: Path, content: Mapping[str, bytes]) -> None:
-    """Whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    """Write the file of an FMU, whole or not at all."""
     try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name in sorted(content):
-                entry = zipfile.ZipInfo(name, _TIME)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
-                archive.writestr(entry, content[name])
-        temporary.replace(path)
+        write_zip(path, content)
     except OSError as error:
         raise InputError(f"build: '{path}' cannot be written: {error.strerror or error}.") from None
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import os
 import secrets
 import shutil
 import tempfile
 import weakref
-import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -29,6 +29,7 @@ from typing import Any
 from fmu_export.cosim.description import Description, read_description
 from fmu_export.cosim.quantities import Linear, Measure, conversion, from_base, from_name
 from fmu_export.cosim.system import Connection, Crossing, Experiment, System, SystemIssuesError, Unit
+from liegeo.archives import Archive, ArchiveError
 from liegeo.errors import InputError, ModelFileError, Problem
 from liegeo.io.problems import ended
 
@@ -37,6 +38,8 @@ _OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 _OURS = "urn:liegeo:cosim"
 _FMU_TYPE = "application/x-fmu-sharedlibrary"
 _STRUCTURE = "SystemStructure.ssd"
+
+log = logging.getLogger("liegeo.cosim")
 
 
 # ---- writing
@@ -210,7 +213,19 @@ class _Unpacked:
 
     def __init__(self) -> None:
         self.path = Path(tempfile.mkdtemp(prefix="liegeo_ssp_"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        self.close = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def file(self, source: str) -> Path | None:
+        """Return the path of a member that a structure names; None if no member can have that name."""
+        inside = PurePosixPath(source)
+        try:
+            file = (self.path / inside).resolve()
+            file.is_file()
+        except (OSError, ValueError):
+            # too long, or with a zero byte
+            return None
+        outside = ":" in source or inside.is_absolute() or not file.is_relative_to(self.path.resolve())
+        return None if outside else file
 
 
 @dataclass
@@ -233,11 +248,18 @@ class _Found:
     starts: list[tuple[str, Any, Measure | None, int]] = field(default_factory=list)
     systems: set[str] = field(default_factory=set)
     kinds: dict[tuple[str, str], str] = field(default_factory=dict)
+    # connectors of systems
+    ports: set[tuple[str, str]] = field(default_factory=set)
 
 
 def read_ssp(path: str | os.PathLike[str]) -> System:
     """The system in an archive.  Systems inside it are flattened: a unit is called `inner.name`."""
-    return _Reader(Path(path)).system()
+    reader = _Reader(Path(path))
+    try:
+        return reader.system()
+    except BaseException:
+        reader.held.close()
+        raise
 
 
 class _Reader:
@@ -252,6 +274,10 @@ class _Reader:
 
     def say(self, line: int | None, message: str) -> None:
         self.problems.append(Problem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message)))
+
+    def warn(self, line: int | None, message: str) -> None:
+        """Log what other tools write and what changes nothing."""
+        log.warning("%s", Problem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message)))
 
     def stop(self, message: str) -> ModelFileError:
         return ModelFileError([Problem(self.path.name, 0, 0, "", message)])
@@ -301,15 +327,14 @@ class _Reader:
         from lxml import etree
 
         try:
-            with zipfile.ZipFile(self.path) as archive:
-                archive.extractall(self.held.path)
+            with Archive(self.path, "SSP archive") as archive:
+                # read first, so that what is no SSP archive is not unpacked
+                text = archive.read(_STRUCTURE)
+                archive.extract(self.held.path)
             parser = etree.XMLParser(resolve_entities=False, no_network=True)
-            root = etree.parse(str(self.held.path / _STRUCTURE), parser).getroot()
-        except zipfile.BadZipFile:
-            raise self.stop("is no SSP archive: not a zip file.") from None
-        except OSError as error:
-            said = f"has no {_STRUCTURE}" if self.path.exists() else f"cannot be read: {error.strerror or error}"
-            raise self.stop(f"{said}.") from None
+            root = etree.fromstring(text, parser)
+        except ArchiveError as error:
+            raise self.stop(error.problem) from None
         except etree.XMLSyntaxError as error:
             raise self.stop(f"{_STRUCTURE} is not XML: {error}.") from None
         if root.tag != f"{{{self.names['ssd']}}}SystemStructureDescription":
@@ -324,6 +349,8 @@ class _Reader:
 
     def read_system(self, element: Any, prefix: str) -> None:
         self.found.systems.add(prefix)
+        for connector in self._all(element, "ssd:Connectors/ssd:Connector"):
+            self.found.ports.add((prefix.removesuffix("."), connector.get("name") or ""))
         for child in self._all(element, "ssd:Elements/*"):
             name = prefix + (child.get("name") or "")
             kind = child.tag.rsplit("}", 1)[-1]
@@ -356,15 +383,15 @@ class _Reader:
         if kind != _FMU_TYPE or not source.lower().endswith(".fmu"):
             self.say(element.sourceline, f"'{name}' is '{source}' of type {kind}, expected an FMU")
             return
-        inside = PurePosixPath(source)
-        file = (self.held.path / inside).resolve()
-        if ":" in source or inside.is_absolute() or not file.is_relative_to(self.held.path.resolve()):
+        file = self.held.file(source)
+        if file is None:
             self.say(
-                element.sourceline, f"'{name}' is '{source}', which is not in the archive; put the FMU into resources"
+                element.sourceline,
+                f"'{name}' is '{source[:200]}', which is not in the archive; put the FMU into resources",
             )
             return
         if not file.is_file():
-            self.say(element.sourceline, f"'{name}' is '{source}', which the archive does not have")
+            self.say(element.sourceline, f"'{name}' is '{source[:200]}', which the archive does not have")
             return
         self.found.units[name] = Unit(file.relative_to(self.held.path.resolve()), {})
         for connector in self._all(element, "ssd:Connectors/ssd:Connector"):
@@ -468,9 +495,9 @@ class _Reader:
         if not source:
             self.say(element.sourceline, f"a binding has neither values nor a source, expected a {what}")
             return None
-        file = (self.held.path / source).resolve()
-        if not file.is_relative_to(self.held.path.resolve()) or not file.is_file():
-            self.say(element.sourceline, f"'{source}' is not in the archive, expected a {what}")
+        file = self.held.file(source)
+        if file is None or not file.is_file():
+            self.say(element.sourceline, f"'{source[:200]}' is not in the archive, expected a {what}")
             return None
         try:
             return etree.parse(str(file), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()
@@ -484,6 +511,9 @@ class _Reader:
 
         mapping = self._one(binding, "ssd:ParameterMapping")
         entries: dict[str, list[tuple[str, Linear]]] = {}
+        if mapping is not None and not len(mapping) and not mapping.get("source"):
+            self.warn(mapping.sourceline, "a ParameterMapping has neither entries nor a source, and is not used")
+            mapping = None
         if mapping is not None:
             inline = self._one(mapping, "ssm:ParameterMapping")
             root = inline if inline is not None else self.other_file(mapping, "ParameterMapping")
@@ -496,6 +526,9 @@ class _Reader:
                     self.say(mapping.sourceline, f"the mapping of '{entry.source}' is not linear, which is not read")
                     continue
                 linear = self.linear(given, mapping.sourceline)
+                if entry.target and not entry.source:
+                    self.warn(mapping.sourceline, f"the mapping to '{entry.target}' has no source, and is not used")
+                    continue
                 if not entry.source or not entry.target:
                     self.say(
                         mapping.sourceline, f"a mapping goes from {entry.source!r} to {entry.target!r}, expected names"
@@ -528,10 +561,37 @@ class _Reader:
                 return from_base(name, _Base(base.to_dict()))
         return from_name(name)
 
+    def driven_by(self, name: str) -> list[tuple[str, Linear]]:
+        """Return the inputs of FMUs that a connector of a system leads to, and what happens to a value on the way."""
+        out: list[tuple[str, Linear]] = []
+        ends = [(tuple(name.rpartition(".")[::2]), Linear())]
+        # each wire once, however they are drawn
+        left = list(self.found.wires)
+        while ends:
+            end, so_far = ends.pop()
+            for wire in [wire for wire in left if wire.source == end]:
+                left.remove(wire)
+                linear = so_far if wire.linear is None else so_far.then(wire.linear)
+                if wire.target[0] in self.found.units:
+                    out.append((".".join(wire.target), linear))
+                else:
+                    ends.append((wire.target, linear))
+        return out
+
     def apply_starts(self) -> None:
         """Each to the unit with the longest name that fits; values with a unit are converted."""
-        for name, value, measure, line in self.found.starts:
+        starts = list(self.found.starts)
+        for name, value, measure, line in starts:
             fits = [unit for unit in self.found.units if name.startswith(f"{unit}.")]
+            if not fits and (reached := self.driven_by(name)):
+                starts += [
+                    (target, linear(value) if isinstance(value, float) else value, measure, line)
+                    for target, linear in reached
+                ]
+                continue
+            if not fits and tuple(name.rpartition(".")[::2]) in self.found.ports:
+                self.warn(line, f"the value of '{name}', a connector of a system that leads to no FMU, is not used")
+                continue
             if not fits:
                 self.say(line, f"there is no unit for the parameter '{name}'")
                 continue

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import json
 import math
 import os
-from collections.abc import Callable
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 
-from fmu_export.host import OK, WARNING, Instance, Unpacked
-from liegeo.errors import LiegeoError
+from fmu_export.arguments import Seconds, seconds
+from fmu_export.host import DISCARD, OK, WARNING, Found, Instance, Unpacked
+from liegeo.errors import InputError
 
 # Communication steps in a check, and before the middle of it.
 _STEPS, _HALF = 12, 5
@@ -42,53 +52,165 @@ class Report:
         return "\n".join(lines)
 
 
-def validate(file: str | os.PathLike[str]) -> Report:
-    """Check a unit; any FMI 2.0 unit for co-simulation, ours or not.
+def validate(
+    file: str | os.PathLike[str], *, timeout: Seconds = 300.0, isolated: bool = True, illegal: Seconds = 10.0
+) -> Report:
+    """Check an FMU; any FMI 2.0 FMU for co-simulation, ours or not.
 
     Driven checks: the description's dependencies of outputs on inputs, by changing each input at a communication point,
     and in the same way directional derivatives; derivatives of outputs, by short steps; rollback, within the instance
     and through bytes; reset; that two instances do the same and do not disturb each other; that illegal steps and an
-    unknown reference are refused.  Of the last, units of pythonfmu alone damage the process: check them in one of its
-    own, as the command line does.
+    unknown reference are refused.
+
+    They run in a process of their own: an FMU that crashes, or does not return, is a problem in the report.  `timeout`
+    is how long a check may take, `illegal` how long an FMU may take to refuse an illegal call.  Without `isolated` all
+    is done in this process, which is faster, for FMUs that can be trusted with it.
     """
     from fmpy.validation import validate_fmu
 
+    limits: dict[str, float] = {}
+    for key, given in (("timeout", timeout), ("illegal", illegal)):
+        limit = seconds(f"validate: {key}", given)
+        if limit is None or not limit > 0.0:
+            raise InputError(f"validate: {key} is {limit}, expected a time > 0.")
+        limits[key] = limit
     with Unpacked(file) as unpacked:
         report = Report(unpacked.description.modelName)
         report.checks.append("description")
-        report.problems += [str(problem) for problem in validate_fmu(str(file))]
-        checks: list[tuple[str, Callable[[_Driver, Report], None]]] = [
-            ("dependencies", _check_dependencies),
-            ("directional derivatives", _check_directional),
-            ("derivatives of outputs", _check_rates),
-            ("rollback", _check_rollback),
-            ("serialisation", _check_serialisation),
-            ("reset", _check_reset),
-            ("determinism", _check_determinism),
-            ("illegal calls", _check_illegal),
-        ]
+        report.problems += [str(problem) for problem in validate_fmu(str(unpacked.folder))]
         flags = unpacked.description.coSimulation
         able = {"dependencies": True, "rollback": flags.canGetAndSetFMUstate}
         able["serialisation"] = able["rollback"] and flags.canSerializeFMUstate
         able["directional derivatives"] = flags.providesDirectionalDerivative
         able["derivatives of outputs"] = able["rollback"] and (flags.maxOutputDerivativeOrder or 0) > 0
-        for name, check in checks:
-            if not able.get(name, True):
-                continue
-            report.checks.append(name)
-            try:
-                with Instance(unpacked) as instance:
-                    check(_Driver(instance, unpacked), report)
-            except (LiegeoError, Exception) as error:
-                report.problems.append(f"{name}: {error}")
+        names = [name for name in _checks() if able.get(name, True)]
+        report.checks += dict.fromkeys(name.partition(":")[0] for name in names)
+        if isolated:
+            _drive_elsewhere(unpacked.folder, names, report, **limits)
+        else:
+            for name in names:
+                _drive_here(name, unpacked, report, lambda limit: None)
     return report
+
+
+def _checks() -> dict[str, Callable[[_Driver, Report], None]]:
+    """Return the driven checks by name; what stands behind a colon is one of several of a kind."""
+    return {
+        "dependencies": _check_dependencies,
+        "directional derivatives": _check_directional,
+        "derivatives of outputs": _check_rates,
+        "rollback": _check_rollback,
+        "serialisation": _check_serialisation,
+        "reset": _check_reset,
+        "determinism": _check_determinism,
+        **{f"illegal calls: {words}": functools.partial(_check_illegal, words) for words in _ILLEGAL},
+    }
+
+
+def _drive_here(name: str, unpacked: Unpacked, report: Report, beat: Callable[[bool], None]) -> None:
+    """Do one check.  `beat` is called where an illegal call begins (True) and ends (False)."""
+    try:
+        with Instance(unpacked) as instance:
+            driver = _Driver(instance, unpacked, beat)
+            _checks()[name](driver, report)
+            if driver.stopped and driver.stopped not in report.notes:
+                report.notes.append(driver.stopped)
+    except Exception as error:
+        report.problems.append(f"{name}: {error}")
+
+
+# ---- in a process of their own
+
+_CHILD = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from fmu_export.validation import serve; serve()"
+
+
+def serve() -> None:
+    """Do checks in a process that `validate` has started; a line of JSON tells what begins, and what was found."""
+    folder, *names = sys.argv[2:]
+    # FMUs print where they like
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def tell(**what: Any) -> None:
+        out.write(json.dumps(what) + "\n")
+        out.flush()
+
+    with Found(Path(folder)) as unpacked:
+        for name in names:
+            report = Report("")
+            tell(begin=name)
+            _drive_here(name, unpacked, report, lambda illegal: tell(illegal=illegal))
+            tell(problems=report.problems, notes=report.notes)
+    # libraries that are unloaded, and Pythons that end, have ways of their own to crash
+    os._exit(0)
+
+
+def _drive_elsewhere(folder: Path, names: Sequence[str], report: Report, timeout: float, illegal: float) -> None:
+    """Do checks in another process, and in a new one after each that it does not survive."""
+    left = list(names)
+    while left:
+        began, why, hangs = _one_process(folder, left, report, timeout, illegal)
+        if not why:
+            return
+        report.problems.append(f"{began or left[0]} {why}.")
+        left = left[left.index(began or left[0]) + 1 :]
+        if left and (not began or (hangs and not began.startswith("illegal calls"))):
+            report.notes.append(f"not checked after that: {', '.join(left)}.")
+            return
+
+
+def _one_process(
+    folder: Path, names: Sequence[str], report: Report, timeout: float, illegal: float
+) -> tuple[str, str, bool]:
+    """Return the check that the process did not survive, why, and whether it was too slow; "" for why if it did."""
+    command = [sys.executable, "-c", _CHILD, json.dumps(sys.path), str(folder), *names]
+    lines: queue.Queue[str] = queue.Queue()
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        threading.Thread(target=_forward, args=(child.stdout, lines), daemon=True).start()
+        began, limit, left = "", timeout, len(names)
+        try:
+            while line := lines.get(timeout=limit):
+                told = json.loads(line)
+                began = told.get("begin", began)
+                limit = illegal if told.get("illegal") else timeout
+                if "problems" in told:
+                    report.problems += told["problems"]
+                    report.notes += [note for note in told["notes"] if note not in report.notes]
+                    left -= 1
+            # nothing more will be told, so it is ending
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(timeout)
+        except queue.Empty:
+            return began, f"did not return within {limit:g} s", True
+        finally:
+            child.kill()
+            child.wait()
+        return began, f"ended the process {_ending(child.returncode)}" if left else "", False
+
+
+def _forward(source: IO[str], lines: queue.Queue[str]) -> None:
+    for line in source:
+        lines.put(line)
+    lines.put("")
+
+
+def _ending(code: int) -> str:
+    """Return how a process ended, by its exit code."""
+    try:
+        return f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    except ValueError:
+        return f"by signal {-code}"
 
 
 class _Driver:
     """An instance and what is needed to drive it about."""
 
-    def __init__(self, unit: Instance, unpacked: Unpacked) -> None:
-        self.unit, self.unpacked = unit, unpacked
+    def __init__(self, unit: Instance, unpacked: Unpacked, beat: Callable[[bool], None] = lambda illegal: None) -> None:
+        self.unit, self.unpacked, self.beat = unit, unpacked, beat
+        # why no more steps are taken, if the FMU has discarded one
+        self.stopped = ""
         variables = unit.description.modelVariables
         self.inputs = [v for v in variables if v.causality == "input" and v.type == "Real"]
         self.outputs = [v for v in variables if v.causality == "output" and v.type == "Real"]
@@ -102,21 +224,37 @@ class _Driver:
 
     def begin(self) -> None:
         self.unit.initialise(self.start, self.stop)
-        self.t = self.start
+        self.back(self.start)
+
+    def back(self, t: float, stopped: str = "") -> None:
+        """Go on from the time of a state that was restored, in which the FMU may have discarded a step."""
+        self.t, self.stopped = t, stopped
 
     def values(self) -> list[float]:
         found: list[float] = self.unit.getReal([v.valueReference for v in self.outputs])
         return found
 
     def drive(self, steps: int, first: int = 0) -> list[list[float]]:
-        """Steps under inputs that wander a little; the outputs after each."""
-        table = []
+        """Take steps under inputs that wander a little; return the outputs after each.
+
+        FMUs may discard a step, and end the run by it: then no more steps are taken until it is begun anew.
+        """
+        table: list[list[float]] = []
         for k in range(first, first + steps):
+            if self.stopped:
+                break
             for j, variable in enumerate(self.inputs):
                 value = float(variable.start or 0.0)
                 change = 1e-3 * max(1.0, abs(value)) * math.sin(1.0 + 0.7 * k + j)
                 self.unit.setReal([variable.valueReference], [value + change])
             status = self.unit.step(self.t, self.size)
+            if status == DISCARD:
+                reached, ends = self.unit.discarded(self.t)
+                did = "ended the run" if ends else "discarded the step"
+                self.stopped = f"the FMU {did} from {self.t:g} s at {reached:g} s, and was driven up to there."
+                self.t = reached
+                table.append(self.values())
+                break
             if status not in (OK, WARNING):
                 raise RuntimeError(f"doStep from {self.t:g} s gives status {status}.{self.unit.said()}")
             self.t += self.size
@@ -232,11 +370,11 @@ def _check_rates(driver: _Driver, report: Report) -> None:
 def _check_rollback(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(_HALF)
-    t, state = driver.t, driver.unit.getFMUstate()
+    here, state = (driver.t, driver.stopped), driver.unit.getFMUstate()
     first = driver.drive(_STEPS - _HALF, first=_HALF)
     for _ in range(2):
         driver.unit.setFMUstate(state)
-        driver.t = t
+        driver.back(*here)
         if not _same(driver.drive(_STEPS - _HALF, first=_HALF), first):
             report.problems.append("rollback: the same steps from a restored state give other outputs.")
     driver.unit.freeFMUstate(state)
@@ -245,7 +383,7 @@ def _check_rollback(driver: _Driver, report: Report) -> None:
 def _check_serialisation(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(_HALF)
-    t, state = driver.t, driver.unit.getFMUstate()
+    here, state = (driver.t, driver.stopped), driver.unit.getFMUstate()
     data = driver.unit.serializeFMUstate(state)
     first = driver.drive(_STEPS - _HALF, first=_HALF)
     driver.unit.freeFMUstate(state)
@@ -254,7 +392,7 @@ def _check_serialisation(driver: _Driver, report: Report) -> None:
         restored = other.deSerializeFMUstate(data)
         other.setFMUstate(restored)
         other.freeFMUstate(restored)
-        fresh.t = t
+        fresh.back(*here)
         if not _same(fresh.drive(_STEPS - _HALF, first=_HALF), first):
             report.problems.append("serialisation: a new instance with the bytes of a state gives other outputs.")
 
@@ -281,20 +419,33 @@ def _check_determinism(driver: _Driver, report: Report) -> None:
         report.problems.append("determinism: two instances give different outputs.")
 
 
-def _check_illegal(driver: _Driver, report: Report) -> None:
-    unknown = 1 + max(v.valueReference for v in driver.unit.description.modelVariables)
-    for words, function, arguments in (
-        ("a step of 0 s", "doStep", lambda t: (t, 0.0)),
-        ("a step backwards", "doStep", lambda t: (t, -driver.size)),
-        ("a step of NaN s", "doStep", lambda t: (t, math.nan)),
-        ("getReal of an unknown reference", "getReal", lambda t: ([unknown],)),
-        ("initialising once more", "enterInitializationMode", lambda t: ()),
-    ):
-        driver.begin()
-        before = driver.drive(2)[-1]
-        if driver.unit.status(function, *arguments(driver.t)) in (OK, WARNING):
-            report.problems.append(f"illegal calls: {words} is answered as if nothing were wrong.")
-        readable = driver.unit.status("getReal", [v.valueReference for v in driver.outputs]) == OK
-        if readable and not _same(driver.values(), before):
-            report.problems.append(f"illegal calls: outputs changed by {words}.")
-        driver.unit.reset()
+def _unknown(driver: _Driver) -> tuple[list[int]]:
+    return ([1 + max((v.valueReference for v in driver.unit.description.modelVariables), default=0)],)
+
+
+# What no host may do: the function, and its arguments.
+_ILLEGAL: dict[str, tuple[str, Callable[[_Driver], tuple[Any, ...]]]] = {
+    "a step of 0 s": ("doStep", lambda driver: (driver.t, 0.0)),
+    "a step backwards": ("doStep", lambda driver: (driver.t, -driver.size)),
+    "a step of NaN s": ("doStep", lambda driver: (driver.t, math.nan)),
+    "getReal of an unknown reference": ("getReal", _unknown),
+    "initialising once more": ("enterInitializationMode", lambda driver: ()),
+}
+
+
+def _check_illegal(words: str, driver: _Driver, report: Report) -> None:
+    function, arguments = _ILLEGAL[words]
+    driver.begin()
+    rows = driver.drive(2)
+    if driver.stopped:
+        # after a discarded step other calls are illegal too
+        return
+    given = arguments(driver)
+    driver.beat(True)
+    status = driver.unit.status(function, *given)
+    driver.beat(False)
+    if status in (OK, WARNING):
+        report.problems.append(f"illegal calls: {words} is answered as if nothing were wrong.")
+    readable = driver.unit.status("getReal", [v.valueReference for v in driver.outputs]) == OK
+    if readable and not _same(driver.values(), rows[-1]):
+        report.problems.append(f"illegal calls: outputs changed by {words}.")

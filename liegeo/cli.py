@@ -635,6 +635,7 @@ def fmu_info(unit: UnitFile, json: Json = False) -> None:
 @fmu.command("validate")
 def fmu_validate(
     units: Annotated[list[Path], typer.Argument(metavar="UNIT...", help="FMUs, liegeo's or not.")],
+    timeout: Annotated[str | None, typer.Option(help="How long one check may take. [300 s]")] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -647,7 +648,8 @@ def fmu_validate(
     import fmu_export
 
     out = _Output(quiet, json)
-    reports = [fmu_export.validate(unit) for unit in units]
+    limit: dict[str, Any] = {} if timeout is None else {"timeout": _seconds("--timeout", timeout)}
+    reports = [fmu_export.validate(unit, **limit) for unit in units]
     out.show([dataclasses.asdict(report) for report in reports], *map(str, reports))
     if not all(report.ok for report in reports):
         if out.quiet and not json:
@@ -688,14 +690,15 @@ def fmu_run(
     variables = described.variables if described is not None else {}
     why = ""
     try:
-        table = fmu_export.run(
-            unit,
-            _seconds("--end", end),
-            interval=_seconds("--interval", interval),
-            values=_typed("--set", given, variables),
-            inputs=_typed("--input", drive, variables),
-            outputs=names or ("*",),
-        )
+        with _heard("liegeo.fmu"):
+            table = fmu_export.run(
+                unit,
+                _seconds("--end", end),
+                interval=_seconds("--interval", interval),
+                values=_typed("--set", given, variables),
+                inputs=_typed("--input", drive, variables),
+                outputs=names or ("*",),
+            )
     except SimulationError as error:
         if error.result is None:
             raise
@@ -739,7 +742,8 @@ def _heard(name: str) -> Iterator[None]:
                 said = record.getMessage().splitlines() or [""]
                 self.left -= 1
                 who = record.name.removeprefix(name).lstrip(".")
-                typer.echo(f"{who}: {said[0]}" if self.left >= 0 else "… and more warnings", err=True)
+                line = f"{who}: {said[0]}" if who else said[0]
+                typer.echo(line if self.left >= 0 else "… and more warnings", err=True)
 
     logger, handler = logging.getLogger(name), Lines()
     logger.addHandler(handler)
@@ -761,6 +765,7 @@ def cosim(
     extrapolation: Annotated[str | None, typer.Option(help="Of inputs within a step: hold or linear.")] = None,
     iterations: Annotated[int | None, typer.Option(help="How often a step is repeated, from saved states.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="Choose steps so that the relative error is less.")] = None,
+    memory: Annotated[str | None, typer.Option(help="How long errors live in the system, for --tolerance.")] = None,
     given: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="UNIT.NAME=VALUE", help="A parameter or start value; repeatable."),
@@ -793,11 +798,18 @@ def cosim(
     out, target = _Output(quiet, json), _table_file(to, system)
     if plot_ is not None:
         _target("--plot", plot_, _PICTURES)
-    made = load_system(system)
+    with _heard("liegeo.cosim"):
+        made = load_system(system)
     # names that lead nowhere are said now, not after the run
     matching("--column", names or (), list(made.recorded()))
     start = _typed("--set", given, made.variables)
-    asked = {"algorithm": algorithm, "extrapolation": extrapolation, "iterations": iterations, "tolerance": tolerance}
+    asked = {
+        "algorithm": algorithm,
+        "extrapolation": extrapolation,
+        "iterations": iterations,
+        "tolerance": tolerance,
+        "memory": _seconds("--memory", memory),
+    }
     options: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     times = _seconds("--end", end), _seconds("--step", step)
     if save is not None:

@@ -11,11 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from fmu_export.cosim.quantities import Measure, from_base, from_name
+from fmu_export.host import described
 from liegeo.errors import InputError
 
 Value = float | int | bool | str
 # How FMI calls the functions that get and set them.
 TYPES = ("Real", "Integer", "Boolean", "String")
+
+# The whole numbers of FMI 2.0, which have 32 bits.
+_LEAST, _MOST = -(2**31), 2**31 - 1
+
+
+def check_whole(value: int) -> None:
+    """Refuse a whole number that an Integer of FMI 2.0 cannot be; in C it would be cut to 32 bits."""
+    if not _LEAST <= value <= _MOST:
+        raise InputError(f"is {value}, expected a whole number from {_LEAST} to {_MOST} (32 bits)")
 
 
 @dataclass(frozen=True)
@@ -73,22 +83,15 @@ def read_description(file: str | os.PathLike[str]) -> Description:
 @functools.lru_cache(maxsize=64)
 def _read(path: Path, modified: int, size: int) -> Description:
     """`modified` and `size` are there for the cache: another file of that name is read anew."""
-    from fmpy import read_model_description
-
+    found = described(path)
     try:
-        # What fmpy's validation refuses, many tools write and many masters run.
-        found = read_model_description(str(path), validate=False)
-    except Exception as error:  # bad zip, no description, bad XML, a wrong attribute: fmpy raises what it meets
-        raise InputError(f"'{path.name}' is no FMU: {_line(error)}") from None
-    if found.fmiVersion != "2.0":
-        raise InputError(
-            f"'{path.name}' is of FMI {found.fmiVersion}, expected 2.0; "
-            "export it again as a co-simulation unit of FMI 2.0"
-        )
-    if found.coSimulation is None:
-        raise InputError(
-            f"'{path.name}' is for model exchange only, expected co-simulation; export it again as a unit with a solver"
-        )
+        return _description(path, found)
+    except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        # numbers that are none, and the like, which fmpy lets pass
+        raise InputError(f"'{path.name}' is no FMU: {error}.") from None
+
+
+def _description(path: Path, found: Any) -> Description:
     measures = {unit.name: from_base(unit.name, unit.baseUnit) for unit in found.unitDefinitions}
     variables = {v.name: _variable(v, measures) for v in found.modelVariables if v.causality != "independent"}
     flags = found.coSimulation
@@ -111,11 +114,6 @@ def _read(path: Path, modified: int, size: int) -> Description:
         start=_finite(experiment, "startTime"),
         stop=_positive(experiment, "stopTime"),
     )
-
-
-def _line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _positive(experiment: Any, key: str) -> float | None:

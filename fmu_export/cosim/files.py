@@ -135,7 +135,7 @@ _TOP = ("cosim", "name", "description", "units", "connections", "outputs", "expe
 _UNIT = ("fmu", "start", "every")
 _CONNECTION = ("from", "to", "factor", "offset")
 _EVENT = ("when", "crosses", "direction", "stop")
-_TIMES = ("start", "end", "step", "min_step", "max_step")
+_TIMES = ("start", "end", "step", "memory", "min_step", "max_step")
 _EXPERIMENT = (*_TIMES, "algorithm", "order", "extrapolation", "iterations", "feedthrough", "tolerance", "events")
 
 

@@ -83,8 +83,10 @@ class Master:
         self._ahead: Array | None = None
         self._saved: dict[int, Any] = {}
         self._stepped: list[int] = []
+        # FMUs that ended the run in the step that is being taken, and the times that they reached
+        self._ended: dict[int, float] = {}
         self.steps = self.rejected = self.calls = self.iterations = self._guesses = 0
-        self.residual = self.estimate = self.spent = 0.0
+        self.residual = self.estimate = self.lasting = self.spent = 0.0
         self.events: list[Event] = []
         self.message = ""
         self.recorder = Recorder(system, self.wiring)
@@ -153,7 +155,8 @@ class Master:
                     self._evaluate(k)
         if groups:
             for k in here:
-                self.ports[k].write(self._into(k), point.discrete)
+                if k not in self._ended:
+                    self.ports[k].write(self._into(k), point.discrete)
 
     def _extrapolated(self, slopes: Array) -> Array | None:
         """What outputs of units that wait for the end of a longer step have gained since their own time."""
@@ -166,7 +169,9 @@ class Master:
         return self.wiring.into(k, y if self._ahead is None else y + self._ahead)
 
     def _evaluate(self, k: int) -> None:
-        self.ports[k].write(self._into(k), self.point.discrete)
+        # an FMU that ended the run may be read, but takes no values any more (FMI 2.0.4, 4.2.4)
+        if k not in self._ended:
+            self.ports[k].write(self._into(k), self.point.discrete)
         self.ports[k].read(self.point.y, self.point.discrete)
 
     def _close(self, group: Group, members: list[int], where: str) -> None:
@@ -216,6 +221,11 @@ class Master:
         return np.where(known, held, u0), np.zeros_like(u0)
 
     def _advance(self, k: int, t1: float, u: Array, rate: Array, final: bool) -> None:
+        if k in self._ended:
+            # it did not go back, and stands at t1 already, unless another FMU cut the step shorter still
+            if self._ended[k] == t1:
+                return
+            raise _StuckError(f"FMU '{self.wiring.names[k]}' ended the run and went further than t = {t1:.9g} s.")
         port = self.ports[k]
         t0 = float(self.point.times[k])
         h = self._exact(t1 - t0, self.every[k])
@@ -228,8 +238,18 @@ class Master:
         self._stepped.append(k)
         self.calls += 1
         reached = port.slave.step(t0, h, final)
-        if reached is not None:
-            raise _DiscardedError(k, reached, port.slave.wants_to_end())
+        if reached is None:
+            return
+        ends = port.slave.wants_to_end()
+        if ends and reached >= t1 - self._least(t1):
+            # the whole step was taken, and the run ends with it
+            self._ended[k] = t1
+            return
+        raise _DiscardedError(k, reached, ends)
+
+    def _least(self, t: float) -> float:
+        """Return the length below which a step that ends at t is none."""
+        return max(SMALLEST * self.step, 4.0 * math.ulp(abs(t)))
 
     def _exact(self, h: float, every: int) -> float:
         """Without the round-off of times, so that units of fixed step see one step size."""
@@ -257,7 +277,8 @@ class Master:
                     end = wiring.into(k, y if target is None else np.where(new[wiring.owner], y, target))
                     fresh = new[wiring.owner[wiring.index[k]]] if target is None else np.ones(len(end), dtype=bool)
                     straight = point.u0[k] + point.rate[k] * (t1 - float(point.times[k]))
-                    self.ports[k].write(np.where(fresh, end, straight), discrete)
+                    if k not in self._ended:
+                        self.ports[k].write(np.where(fresh, end, straight), discrete)
                 self.ports[k].read(y, discrete)
                 new[k] = True
                 if target is None:
@@ -314,6 +335,7 @@ class Master:
         # what happened after it has not
         self.events = [event for event in self.events if event.time <= self.t]
         self.message = ""
+        self._ended.clear()
         for port, state in zip(self.ports, states, strict=True):
             port.slave.restore(state)
 
@@ -321,11 +343,15 @@ class Master:
         for port, state in zip(self.ports, kept[1], strict=True):
             port.slave.free(state)
 
-    def _return(self, saved: Point) -> None:
+    def _return(self, saved: Point | None, stays: int | None = None) -> None:
+        """Take all FMUs that have stepped back to the start of the step, except one that stays."""
         for k in dict.fromkeys(self._stepped):
-            self.ports[k].slave.restore(self._saved[k])
+            if k != stays and saved is not None and self.can_return[k]:
+                self.ports[k].slave.restore(self._saved[k])
+                self._ended.pop(k, None)
         self._stepped = []
-        self.point = saved.copy()
+        if saved is not None:
+            self.point = saved.copy()
 
     # ---- a step that reaches as far as units let it
 
@@ -337,20 +363,39 @@ class Master:
         ticks = (t1 - self.plan.start) / self.step
         whole = round(ticks) if abs(ticks - round(ticks)) < 1e-6 else None
         return [
-            k for k in self.order if self.every[k] == 1 or last or (whole is not None and whole % self.every[k] == 0)
+            k
+            for k in self.order
+            if self.every[k] == 1 or last or k in self._ended or (whole is not None and whole % self.every[k] == 0)
         ]
 
     def _reach(self, t1: float) -> float:
-        """Step towards t1: the time that was reached, earlier where a unit discards the step."""
+        """Step towards t1; return the time that was reached, earlier where an FMU discards the step.
+
+        An FMU ends the run by a discarded step with the status Terminated (FMI 2.0.4, 4.2.2).  The time up to which it
+        got becomes the end of the step; there, it may take the shorter step, or discard it once more and end the run
+        with it.  Both are the end.
+        """
         start, wanted = self.t, t1
         saved = self._keep()
+        ending: tuple[int, float] | None = None
         while True:
             try:
                 self._macro(t1, self._due(t1), saved)
-                self._guesses = 0 if t1 == wanted else self._guesses
-                return t1
             except _DiscardedError as discarded:
+                if discarded.ends:
+                    ending = discarded.unit, discarded.reached
                 t1 = self._shorter(start, t1, saved, discarded)
+                continue
+            self._guesses = 0 if t1 == wanted else self._guesses
+            for k in self._ended or ([ending[0]] if ending is not None and ending[1] == t1 else []):
+                self._end(k, t1)
+            return t1
+
+    def _end(self, k: int, t: float, more: str = "") -> None:
+        """Note that an FMU ended the run."""
+        name, said = self.wiring.names[k], self.ports[k].slave.heard(1)
+        self.message = f"ended by FMU '{name}' at t = {t:.9g} s" + more.partition("\n")[0] + (said and f".{said}")
+        self.events.append(Event(t, "end", name))
 
     def _shorter(self, start: float, t1: float, saved: Point | None, discarded: _DiscardedError) -> float:
         """Back to the start of the step; where the next attempt ends."""
@@ -358,31 +403,30 @@ class Master:
         step = f"from t = {start:.9g} s to {t1:.9g} s"
         said = f"unit '{name}' discarded the step {step} and reached {discarded.reached:.9g} s"
         self.rejected += 1
-        moved = [k for k in dict.fromkeys(self._stepped) if not self.can_return[k]]
-        if moved or saved is None:
-            who = ", ".join(self.wiring.names[k] for k in moved)
-            why = f"{who} cannot go back to an earlier state" if moved else "rollback is off, so no states were kept"
-            raise _StuckError(f"{said}, but {why}.\n  Give a smaller step, or instants that steps must end at.")
-        if self.every[discarded.unit] > 1:
-            raise _StuckError(
-                f"{said}, but communicates at each {self.every[discarded.unit]} steps, and others have gone further.\n"
-                "  Let it communicate at every step: leave 'every' out."
-            )
-        fixed = [n for n, found in self.system.descriptions.items() if not found.variable_steps]
-        if fixed:
-            raise _StuckError(
-                f"{said}, but {', '.join(fixed)} cannot take steps of different size.\n  Give a smaller step."
-            )
-        self._return(saved)
+        least = self._least(t1)
         gone = discarded.reached - start
-        least = max(SMALLEST * self.step, 4.0 * math.ulp(abs(t1)))
+        hindrance = self._hindrance(saved, discarded) if gone > least or not discarded.ends else ""
+        if hindrance and discarded.ends:
+            self._end(discarded.unit, discarded.reached, f"; results end at t = {start:.9g} s, because {hindrance}")
+            raise _EndedError
+        if hindrance:
+            why, _, advice = hindrance.partition("\n")
+            raise _StuckError(f"{said}, but {why}.\n  {advice}")
+        if discarded.ends and gone <= least:
+            self._return(saved)
+            self._end(discarded.unit, start)
+            raise _EndedError
         if discarded.ends:
-            said = self.ports[discarded.unit].slave.heard(1)
-            self.message = f"ended by unit '{name}' at t = {discarded.reached:.9g} s" + (said and f".{said}")
-            self.events.append(Event(discarded.reached, "end", name))
-            if gone <= least:
-                raise _EndedError
+            # it takes the shorter step, so that inputs over it are what they are in any step; or it stays where it is
+            k = discarded.unit
+            self._guesses += 1
+            able = self.can_return[k] and self.ports[k].slave.description.variable_steps
+            stays = saved is None or not able or self._guesses > _MOST_GUESSES
+            self._return(saved, k if stays else None)
+            if stays:
+                self._ended[k] = discarded.reached
             return discarded.reached
+        self._return(saved)
         if gone > least and t1 - discarded.reached > least:
             self.events.append(Event(discarded.reached, "discard", name))
             return discarded.reached
@@ -393,23 +437,44 @@ class Master:
             raise _StuckError(f"{said}; shorter steps did not help.{heard}\n  Look at what its inputs are then.")
         return start + half
 
-    def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
-        """A step and two halves: the time reached, and the error over what is allowed; the halves are kept.
+    def _hindrance(self, saved: Point | None, discarded: _DiscardedError) -> str:
+        """Return why a discarded step cannot be taken again with another size, and what to do; "" if it can."""
+        k = discarded.unit
+        moved = [i for i in dict.fromkeys(self._stepped) if saved is None or not self.can_return[i]]
+        fixed = [n for n, found in self.system.descriptions.items() if not found.variable_steps]
+        if discarded.ends:
+            # an FMU that ended the run need not go back: the others come to where it stands
+            moved = [i for i in moved if i != k]
+            fixed = [n for n in fixed if n != self.wiring.names[k]]
+        if moved:
+            who = ", ".join(self.wiring.names[i] for i in moved)
+            why = f"{who} cannot go back to an earlier state"
+            why = why if saved is not None else "rollback is off, so no states were kept"
+            return f"{why}\nGive a smaller step, or instants that steps must end at."
+        if self.every[k] > 1 and not discarded.ends:
+            return (
+                f"communicates at each {self.every[k]} steps, and others have gone further\n"
+                "Let it communicate at every step: leave 'every' out."
+            )
+        return f"{', '.join(fixed)} cannot take steps of different size\nGive a smaller step." if fixed else ""
 
-        The tolerance is for the whole run, so a step may use as much of it as it has of the time.
+    def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
+        """Take a step and two halves, which are kept; return the time reached and the error over what is allowed.
+
+        An error of a step lives on: for ever, or for about the `memory` T of the system, as e^(−t/T).  Steps of size h
+        with errors ε h / T then add up to ε, so a step may use h / T of the tolerance; without a memory, T is the
+        length of the run.
         """
         assert self.plan.tolerance is not None
         fresh = bool(np.any(np.isnan(self.point.times_before)))
         reached = self._reach(t1)
         whole = self.point.y.copy()
-        if self.message:
-            return reached, 0.0
         # the halves end where the whole was discarded, and meet nothing there
-        met = [event for event in self.events if event.time == reached]
+        met = [event for event in self.events if event.time == reached and event.kind != "end"]
         self._return_aside(kept)
         start = self.t
         middle = start + 0.5 * (reached - start)
-        if self._reach(middle) < middle or self._reach(reached) < reached:
+        if self._reach(middle) < middle or self.message or self._reach(reached) < reached:
             # a unit that discards half a step and not the whole: what is reached counts, and no estimate
             return self.t, 1.0
         self.events += met
@@ -418,7 +483,8 @@ class Master:
         error = float(np.max(np.abs(self.point.y - whole) / size, initial=0.0)) / (2.0**order - 1.0)
         # an estimate that is no number is no small one
         self.estimate = error = error if math.isfinite(error) else math.inf
-        return reached, error / self.plan.tolerance * (self.plan.end - self.plan.start) / (reached - start)
+        lives = min(self.plan.memory or math.inf, self.plan.end - self.plan.start)
+        return reached, error / self.plan.tolerance * max(1.0, lives / (reached - start))
 
     def _accuracy(self) -> int:
         return 2 if self.linear or self.plan.iterations else 1
@@ -511,6 +577,7 @@ class Master:
         instants = sorted({when for when in plan.instants if plan.start < when < plan.end})
         size = self.step
         before = self._heights()
+        last = self.t
         try:
             while plan.end - self.t > max(SMALLEST * self.step, 4.0 * math.ulp(abs(plan.end))):
                 wanted = self.t + size if plan.tolerance else self._grid()
@@ -540,11 +607,14 @@ class Master:
                 if self.events and self.events[-1].time == self.t:
                     self.point.forget()
                     self._latch()
-                yield self.t
+                last = self.t
+                yield last
                 if self.message:
                     return
         except _EndedError:
-            return
+            if self.t > last:
+                self.steps += 1
+                yield self.t
 
     def _grid(self) -> float:
         """The next multiple of the step."""
@@ -569,7 +639,9 @@ class Master:
                 h = reached - start
                 factor = _GROW if error == 0.0 else min(_GROW, max(_SHRINK, _SAFETY * error ** (-1.0 / order)))
                 if error <= 1.0:
-                    self.spent += self.estimate
+                    faded = math.exp(-h / self.plan.memory) if self.plan.memory else 1.0
+                    self.lasting = self.lasting * faded + self.estimate
+                    self.spent = max(self.spent, self.lasting)
                     shortened = cut or reached < wanted
                     return float(min(largest, max(least, h * factor, size if shortened else 0.0)))
                 self.rejected += 1

@@ -34,7 +34,8 @@ class CosimInfo:
     """How a run went: macro steps taken and rejected, calls of doStep, seconds, and why it ended early, if it did.
 
     `iterations` is how often steps were repeated in all, `residual` the largest relative change that the last
-    repetition of a step still made, `error` the sum of the relative errors that Richardson's estimate found.
+    repetition of a step still made, `error` the sum of the relative errors that Richardson's estimate found; with a
+    `memory` the largest sum at any time, in which errors fade.
     """
 
     algorithm: str
@@ -151,8 +152,10 @@ class CosimResult:
         """Columns over time: names, or patterns with * and ?; one axis a kind of quantity."""
         from liegeo.results.plots import Curve, draw
 
-        chosen = matching("plot", names or ("*",), [name for name in self.names if name != "time"])
-        curves = [Curve(name, self._kind(name), self.units[name], self.t, self.table[name]) for name in chosen]
+        drawn = [name for name in self.names if name != "time" and self.dtype[name].kind != "U"]
+        chosen = matching("plot", names or ("*",), drawn)
+        columns = {name: self.table[name].astype(np.float64) for name in chosen}
+        curves = [Curve(name, self._kind(name), self.units[name], self.t, y) for name, y in columns.items()]
         return draw(curves, file=file, title=title)
 
     def _kind(self, name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -155,7 +156,9 @@ class Ports:
 
 
 class Recorder:
-    """Rows of a result: outputs from y, other reals of a unit in one call, and one by one what is not real."""
+    """Rows of a result: outputs from y, other reals of an FMU in one call, and one by one what is not real."""
+
+    _texts: list[tuple[int, Variable, str, list[str]]]
 
     def __init__(self, system: System, wiring: Wiring) -> None:
         columns = system.recorded()
@@ -166,7 +169,9 @@ class Recorder:
         known = [(i, wiring.place[unit, v.name]) for i, unit, v in numbered if (unit, v.name) in wiring.place]
         self._from_y = tuple(np.array([pair[k] for pair in known], dtype=np.int64) for k in (0, 1))
         self._reals: list[tuple[int, Reals, NDArray[np.int64]]] = []
-        self._others = [(wiring.number[unit], v, i) for i, unit, v in numbered if v.type != "Real"]
+        others = [(wiring.number[unit], v, i) for i, unit, v in numbered if v.type != "Real"]
+        self._others = [entry for entry in others if entry[1].type != "String"]
+        self._texts = [(k, v, self.names[i], []) for k, v, i in others if v.type == "String"]
         for k, name in enumerate(wiring.names):
             mine = [(i, v) for i, unit, v in numbered if unit == name and v.type == "Real"]
             more = [(i, v) for i, v in mine if (name, v.name) not in wiring.place]
@@ -183,10 +188,18 @@ class Recorder:
             row[where] = reals.values
         for k, variable, i in self._others:
             row[i] = float(ports[k].slave.get(variable))
+        for k, variable, _, texts in self._texts:
+            texts.append(str(ports[k].slave.get(variable)))
         self._rows.append(row)
 
     def table(self) -> NDArray[np.void]:
         from liegeo.results.tables import make_table
 
         rows = np.array(self._rows).reshape(-1, len(self.names))
-        return make_table(dict(zip(self.names, rows.T, strict=True)))
+        columns: dict[str, Any] = dict(zip(self.names, rows.T, strict=True))
+        for _, variable, i in self._others:
+            # whole numbers of FMI have 32 bits, so that float64 holds them
+            columns[self.names[i]] = columns[self.names[i]].astype(np.int32 if variable.type == "Integer" else np.bool_)
+        for _, _, name, texts in self._texts:
+            columns[name] = np.array(texts, dtype=np.str_)
+        return make_table(columns)

@@ -18,7 +18,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.cosim.description import Description, Value, Variable
+from fmu_export.cosim.description import Description, Value, Variable, check_whole
+from liegeo.archives import Archive
 from liegeo.errors import InputError, LiegeoError
 
 Array = NDArray[Any]
@@ -104,10 +105,9 @@ class Folders:
 
     def unpacked(self, description: Description) -> Path:
         if description.file not in self._by_file:
-            from fmpy import extract
-
             target = self._root / f"{len(self._by_file)}"
-            extract(str(description.file), str(target))
+            with Archive(description.file, "FMU") as archive:
+                archive.extract(target)
             self._by_file[description.file] = target
         return self._by_file[description.file]
 
@@ -267,7 +267,12 @@ class Slave:
         elif variable.type == "Real":
             buffer = (ctypes.c_double * 1)(float(value))
         else:
-            buffer = (ctypes.c_int * 1)(int(value))
+            whole = int(value)
+            try:
+                check_whole(whole)
+            except InputError as error:
+                raise UnitError(f"FMU '{self.name}': '{variable.name}' {error}.") from None
+            buffer = (ctypes.c_int * 1)(whole)
         status = self._fmu._functions[f"fmi2Set{variable.type}"](self._component, reference, 1, buffer)
         self._check(status, f"fmi2Set{variable.type} of '{variable.name}' to {value!r}")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmu_export.cosim.description import Description, Value, Variable, read_description
+from fmu_export.cosim.description import Description, Value, Variable, check_whole, read_description
 from fmu_export.cosim.quantities import Linear, conversion, in_measure
 from liegeo.errors import InputError, ModelError
 from liegeo.io import units
@@ -84,6 +84,7 @@ class Experiment:
     iterations: int = 0
     feedthrough: bool = True
     tolerance: float | None = None
+    memory: float | None = None
     min_step: float | None = None
     max_step: float | None = None
     instants: tuple[float, ...] = ()
@@ -91,7 +92,7 @@ class Experiment:
 
     def issues(self, prefix: Place = ("experiment",)) -> Iterator[Issue]:
         """What is wrong with it, whatever the system."""
-        for key in ("start", "end", "step", "tolerance", "min_step", "max_step"):
+        for key in ("start", "end", "step", "tolerance", "memory", "min_step", "max_step"):
             value = getattr(self, key)
             if value is not None and not math.isfinite(value):
                 yield (*prefix, key), f"is {value}, expected a finite number"
@@ -320,9 +321,10 @@ class System:
                 yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}"
 
     def recorded(self, patterns: Sequence[str] | None = None) -> dict[str, tuple[str, Variable]]:
-        """The columns of results, in the order of units: a pattern takes outputs, a full name anything but text.
+        """Return the columns of results, in the order of FMUs: a pattern takes outputs, a full name anything.
 
-        A pattern that matches no output takes inputs, parameters and local variables.
+        A pattern that matches no output takes inputs, parameters and local variables.  Text is recorded where its full
+        name is given, or a pattern that matches nothing else.
         """
         from liegeo.results.names import matches
 
@@ -331,12 +333,16 @@ class System:
             f"{unit}.{name}": (unit, v)
             for unit, found in self.descriptions.items()
             for name, v in found.variables.items()
-            if v.type != "String"
         }
-        outputs = [name for name, (_, v) in every.items() if v.causality == "output"]
+        numbers = [name for name, (_, v) in every.items() if v.type != "String"]
+        outputs = [name for name in numbers if every[name][1].causality == "output"]
+        texts = [name for name, (_, v) in every.items() if v.type == "String"]
         wanted: set[str] = set()
         for pattern in asked:
-            wanted.update([pattern] if pattern in every else matches(pattern, outputs) or matches(pattern, every))
+            if pattern in every:
+                wanted.add(pattern)
+            else:
+                wanted.update(matches(pattern, outputs) or matches(pattern, numbers) or matches(pattern, texts))
         return {name: entry for name, entry in every.items() if name in wanted}
 
     def _check_experiment(self, experiment: Experiment, prefix: Place = ("experiment",)) -> Iterator[Issue]:
@@ -509,6 +515,7 @@ def value_of(variable: Variable, value: Any) -> Value:
         if isinstance(value, bool) or not isinstance(value, int):
             said = f" or one of {', '.join(items)}" if items else ""
             raise InputError(f"is {value!r}, expected a whole number{said}")
+        check_whole(value)
         return value
     return _real(variable, value)
 

@@ -130,6 +130,13 @@ SYSTEM void *LoadLibraryExW(const wchar_t *file, void *reserved, uint32_t flags)
 SYSTEM int GetModuleHandleExW(uint32_t flags, const wchar_t *address, void **module);
 SYSTEM uint32_t GetModuleFileNameW(void *module, wchar_t *into, uint32_t n);
 SYSTEM void *GetProcAddress(void *module, const char *name);
+SYSTEM int MultiByteToWideChar(uint32_t page, uint32_t flags, const char *from, int n, wchar_t *into, int most);
+SYSTEM void *CreateFileW(const wchar_t *file, uint32_t access, uint32_t share, void *security, uint32_t how,
+                         uint32_t flags, void *model);
+SYSTEM int ReadFile(void *file, void *into, uint32_t n, uint32_t *got, void *overlapped);
+SYSTEM int CloseHandle(void *handle);
+enum { UTF8 = 65001, SHARED = 7, EXISTING = 3 };
+#define GENERIC_READ 0x80000000u
 enum { ZEROED = 8, WITH_ITS_FOLDER = 8, OF_ADDRESS = 4, NOT_COUNTED = 2, LONGEST = 2048 };
 
 /* the compiler calls them */
@@ -165,6 +172,24 @@ static void drop(void *memory)
     if (memory)
         HeapFree(GetProcessHeap(), 0, memory);
 }
+
+/* The first bytes of a file, fewer than n; how many, 0 if there is no such file. */
+static size_t beginning(const char *file, char *into, size_t n)
+{
+    uint32_t got = 0;
+    wchar_t *wide = grab(LONGEST * sizeof *wide);
+    void *none = (void *)(intptr_t)-1, *opened = none;
+    if (wide && MultiByteToWideChar(UTF8, 0, file, -1, wide, LONGEST))
+        opened = CreateFileW(wide, GENERIC_READ, SHARED, NULL, EXISTING, 0, NULL);
+    drop(wide);
+    if (opened == none)
+        return 0;
+    if (!ReadFile(opened, into, (uint32_t)n - 1, &got, NULL))
+        got = 0;
+    CloseHandle(opened);
+    into[got] = 0;
+    return got;
+}
 #else
 static void *grab(size_t n)
 {
@@ -175,6 +200,18 @@ static void drop(void *memory)
 {
     free(memory);
 }
+
+/* The first bytes of a file, fewer than n; how many, 0 if there is no such file. */
+static size_t beginning(const char *file, char *into, size_t n)
+{
+    FILE *opened = fopen(file, "rb");
+    if (!opened)
+        return 0;
+    size_t got = fread(into, 1, n - 1, opened);
+    fclose(opened);
+    into[got] = 0;
+    return got;
+}
 #endif
 
 static char *copied(const char *text)
@@ -184,6 +221,17 @@ static char *copied(const char *text)
     for (size_t k = 0; copy && k < n; k++)
         copy[k] = text[k];
     return copy;
+}
+
+/* Three texts in a row, or NULL. */
+static char *joined(const char *a, const char *b, const char *c)
+{
+    char *all = grab(length(a) + length(b) + length(c) + 1), *into = all;
+    const char *const parts[] = {a, b, c};
+    for (int k = 0; all && k < 3; k++)
+        for (const char *from = parts[k]; *from; from++)
+            *into++ = *from;
+    return all;
 }
 
 /* Whether it is UTF-8 as Python reads it: pythonfmu's library does not survive what Python refuses. */
@@ -637,7 +685,7 @@ static char *path_of(String location)
     const char *from = location;
     int uri = 1;
     for (const char *scheme = "file:"; uri && *scheme; scheme++, from++)
-        uri = (*from | 32) == (*scheme | 32);
+        uri = *from == *scheme || (*from | 32) == *scheme;
     if (!uri)
         return path;
     if (from[0] == '/' && from[1] == '/')
@@ -654,6 +702,42 @@ static char *path_of(String location)
     }
     *into = 0;
     return path;
+}
+
+/* Whether a location is a URI that names no file: http://…; a letter and a colon are a drive. */
+static int is_elsewhere(String location)
+{
+    size_t n = 0;
+    while ((location[n] >= 'a' && location[n] <= 'z') || (location[n] >= 'A' && location[n] <= 'Z') ||
+           (n && ((location[n] >= '0' && location[n] <= '9') || location[n] == '+' || location[n] == '-' ||
+                  location[n] == '.')))
+        n++;
+    if (n < 2 || location[n] != ':' || location[n + 1] != '/' || location[n + 2] != '/')
+        return 0;
+    const char *file = "file";
+    for (size_t k = 0; k < 4 && n == 4; k++)
+        if ((location[k] | 32) != file[k])
+            return 1;
+    return n != 4;
+}
+
+/* Whether the folder has the script that pythonfmu's library runs, and does not survive without. */
+static int has_script(const char *folder)
+{
+    char name[256], start[2];
+    char *file = *folder ? joined(folder, "/slavemodule.txt", "") : NULL;
+    size_t n = file ? beginning(file, name, sizeof name) : 0;
+    drop(file);
+    for (size_t k = 0; k < n; k++)
+        if (name[k] == '\n' || name[k] == '\r')
+            name[k] = 0;
+    if (!n || !name[0])
+        return 0;
+    char *script = joined(folder, "/", name), *whole = script ? joined(script, ".py", "") : NULL;
+    n = whole ? beginning(whole, start, sizeof start) : 0;
+    drop(script);
+    drop(whole);
+    return n > 0;
 }
 
 static void free_unit(Unit *unit)
@@ -694,6 +778,14 @@ EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGU
         return failed(unit, "fmi2Instantiate: fmuResourceLocation is NULL, expected the URI of the resources.", NULL);
     if (!is_text(path))
         return failed(unit, "fmi2Instantiate: the path of the resources is not UTF-8.", path);
+    if (is_elsewhere(fmuResourceLocation) || !has_script(path)) {
+        char *why = joined("fmi2Instantiate: fmuResourceLocation is '", fmuResourceLocation,
+                           "', expected the file: URI of the unpacked folder 'resources' of this FMU, with "
+                           "slavemodule.txt and the script that it names.");
+        failed(unit, why, path);
+        drop(why);
+        return NULL;
+    }
     lock();
     String wrong = load();
     unlock();

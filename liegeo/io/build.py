@@ -456,6 +456,7 @@ class _Builder:
         if given.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", given.name):
             self.report(("fmu", "name"), f"is {show(given.name)}, expected letters, digits and _, as a name in C")
         found: dict[str, dict[str, Variable]] = {}
+        gone: list[str] = []
         for what, names in known.items():
             found[what] = {}
             for name, options in getattr(given, what).items():
@@ -467,10 +468,22 @@ class _Builder:
                     and not any(fnmatch.fnmatchcase(k, name) for k in names)
                     and not _is_output(model, what, name)
                 ):
-                    self.report(where, f"is none of the model's {what}.{suggest_some(name, names)}")
+                    if what == "outputs" and self.override:
+                        gone.append(name)
+                    else:
+                        self.report(where, f"is none of the model's {what}.{suggest_some(name, names)}")
                 made = self.attempt(where, _variable, options, what)
                 if made is not None:
                     found[what][name] = made
+        if gone:
+            # one message, because one value may take a dozen bodies away
+            more = f" and {len(gone) - 3} more" if len(gone) > 3 else ""
+            changed = ", ".join(f"{name} = {show(value)}" for name, value in self.override.items())
+            self.report(
+                ("fmu", "outputs"),
+                f"names {', '.join(map(repr, gone[:3]))}{more}, which the model does not have with {changed}.\n"
+                "  Leave these outputs out, or give values with which the model has them.",
+            )
         return Interface(given.name, given.description, **found, extrapolation=given.extrapolation)
 
 

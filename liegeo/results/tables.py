@@ -1,7 +1,9 @@
 """Tables of named columns in files: CSV, NumPy's npz, Parquet.  A file appears whole or not at all.
 
-A table is a structured array of float64, as fmpy has it: the first column is `time`.  CSV has a row of names, and
-numbers that read back exactly; npz has an array a column, and whatever else is given; Parquet has units too.
+A table is a structured array, as fmpy has it: the first column is `time`, and others are float64 too, or whole numbers,
+truth values and text, which FMUs may have.  CSV has a row of names, and numbers that read back exactly: whole numbers
+without a point, True and False, text in quotes.  npz has an array for each column, and whatever else is given; Parquet
+has units too.
 """
 
 from __future__ import annotations
@@ -29,12 +31,21 @@ SUFFIXES = (".csv", ".npz", ".parquet")
 
 
 def make_table(columns: Mapping[str, Array]) -> Array:
-    """A structured array of float64 from columns of one length."""
+    """Return a structured array of columns of one length; each keeps its type, see `_kind`."""
     n = len(next(iter(columns.values())))
-    table = np.empty(n, dtype=[(name, np.float64) for name in columns])
+    table = np.empty(n, dtype=[(name, _kind(np.asarray(values))) for name, values in columns.items()])
     for name, values in columns.items():
         table[name] = values
     return table
+
+
+def _kind(values: Array) -> Any:
+    """Return the type of a column: float64, int32 (FMI's whole numbers), bool, or text as long as the longest."""
+    if values.dtype == np.int32 or values.dtype.kind in "bU":
+        return values.dtype
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
+        return f"U{max(map(len, values), default=1) or 1}"
+    return np.float64
 
 
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
@@ -82,9 +93,13 @@ def write_csv(path: str | os.PathLike[str], table: Array, units: Mapping[str, st
     def write(file: BinaryIO) -> None:
         file.write((",".join(_headings(names, units or {})) + "\n").encode())
         for row in table.tolist():
-            file.write((",".join(map(repr, row)) + "\n").encode())
+            file.write((",".join(map(_cell, row)) + "\n").encode())
 
     return write_whole(path, write)
+
+
+def _cell(value: Any) -> str:
+    return '"' + value.replace('"', '""') + '"' if isinstance(value, str) else repr(value)
 
 
 def _headings(names: Sequence[str], units: Mapping[str, str]) -> list[str]:
@@ -113,7 +128,11 @@ def write_parquet(path: str | os.PathLike[str], table: Array, meta: Mapping[str,
     """Columns with their units, from `meta`, in the metadata of their fields."""
     pa, parquet = _pyarrow("to_parquet")
     names = table.dtype.names or ()
-    fields = [pa.field(name, pa.float64(), nullable=False, metadata={"unit": meta["units"][name]}) for name in names]
+    kinds = {"f": pa.float64(), "i": pa.int32(), "b": pa.bool_(), "U": pa.string()}
+    fields = [
+        pa.field(name, kinds[table.dtype[name].kind], nullable=False, metadata={"unit": meta["units"][name]})
+        for name in names
+    ]
     schema = pa.schema(fields, metadata={"liegeo": json.dumps(meta, ensure_ascii=False)})
     columns = [pa.array(np.ascontiguousarray(table[name])) for name in names]
     made = pa.Table.from_arrays(columns, schema=schema)
@@ -186,11 +205,49 @@ def suffix_of(who: str, path: Path) -> str:
 def _read_csv(path: Path) -> Array:
     with path.open(encoding="utf-8", newline="") as file:
         names = [name for name, _ in _read_headings(file.readline())]
-        rows = [tuple(map(float, line.split(","))) for line in file if line.strip()]
+        text = file.read()
+    rows = _rows(text) if '"' in text else [line.split(",") for line in text.splitlines() if line.strip()]
     for k, row in enumerate(rows):
         if len(row) != len(names):
             raise InputError(f"read_table: {path}, row {k + 1} has {len(row)} numbers, expected {len(names)}.")
-    return np.array(rows, dtype=[(name, np.float64) for name in names])
+    columns = zip(*rows, strict=True) if rows else [()] * len(names)
+    return make_table({name: _read_column(name, cells) for name, cells in zip(names, columns, strict=True)})
+
+
+# A cell, in quotes or not, and what ends it.
+_CELL = re.compile(r'("(?:[^"]|"")*"|[^",\r\n]*)(,|\r?\n|\Z)')
+
+
+def _rows(text: str) -> list[list[str]]:
+    """Return the cells of each row, also where text in quotes has commas and new lines."""
+    out: list[list[str]] = []
+    place, row = 0, []
+    while place < len(text):
+        found = _CELL.match(text, place)
+        if found is None:
+            raise ValueError(f"a quote that does not end, in row {len(out) + 1}")
+        place = found.end()
+        row.append(found[1])
+        if found[2] != ",":
+            out += [row] if row != [""] else []
+            row = []
+    return out
+
+
+def _read_column(name: str, cells: Sequence[str]) -> Array:
+    """Return a column as `_cell` wrote it; that of time is of floats, however it is written."""
+    first = cells[0] if cells else ""
+    if first.startswith('"'):
+        if not all(cell.startswith('"') for cell in cells):
+            raise ValueError(f"column '{name}' has cells with and without quotes")
+        return np.array([cell[1:-1].replace('""', '"') for cell in cells])
+    if first in ("True", "False") and set(cells) <= {"True", "False"}:
+        return np.array([cell == "True" for cell in cells])
+    if name != "time" and all(re.fullmatch(r"[+-]?[0-9]{1,10}", cell) for cell in cells) and cells:
+        whole = np.array([int(cell) for cell in cells])
+        if whole.min() >= -(2**31) and whole.max() < 2**31:
+            return whole.astype(np.int32)
+    return np.array([float(cell) for cell in cells])
 
 
 def _read_headings(line: str) -> list[tuple[str, str]]:

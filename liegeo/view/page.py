@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import functools
-import gzip
 import html
 import json
 import os
@@ -20,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from liegeo.archives import gzipped
 from liegeo.assembly import assemble
 from liegeo.errors import InputError
 from liegeo.model.model import Model, State
@@ -129,7 +129,7 @@ def _read(path: str) -> str:
 
 
 def _packed(content: bytes) -> str:
-    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
+    return base64.b64encode(gzipped(content)).decode()
 
 
 def _runs(what: Any, state: State | None) -> dict[str, Result]:

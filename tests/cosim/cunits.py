@@ -95,6 +95,20 @@ _SINK = [
     Var("flag2", "o", type="Boolean", needs=["flag"]), Var("text", "i", type="String", start="nothing"),
     Var("plus", "p", start=0.0),
 ]  # fmt: skip
+_BALL = [
+    Var("h", "o", "m", 1.0), Var("v", "o", "m/s", 0.0), Var("g", "p", "m/s2", 9.81), Var("e", "p", "", 0.7),
+    Var("slow", "p", "m/s", 1.0), Var("bounces", "o"), Var("count", "o", type="Integer"),
+]  # fmt: skip
+_STAIR = [Var("last", "p", "s", 10.0), Var("level", "o"), Var("counter", "o", type="Integer")]
+_FEEDTHROUGH = [
+    Var("real_in", "i", start=0.0), Var("real_out", "o", needs=["real_in"]), Var("fixed", "p", start=1.0),
+    Var("tunable", "p", start=0.0),
+    Var("int_in", "i", type="Integer", start=0), Var("int_out", "o", type="Integer", needs=["int_in"]),
+    Var("choice_in", "i", type="Integer", start=1), Var("choice_out", "o", type="Integer", needs=["choice_in"]),
+    Var("bool_in", "i", type="Boolean", start="false"), Var("bool_out", "o", type="Boolean", needs=["bool_in"]),
+    Var("text_in", "i", type="String", start="Set me!"), Var("text_out", "o", type="String", needs=["text_in"]),
+]  # fmt: skip
+_SLOW = [Var("pause", "p", "", 2.0), Var("y", "o", "s")]
 
 # By the name of the FMU: source, variables, and what its flags are besides the usual ones.
 UNITS: dict[str, tuple[str, list[Var], dict[str, str]]] = {
@@ -119,9 +133,20 @@ UNITS: dict[str, tuple[str, list[Var], dict[str, str]]] = {
     "clock": ("clock", _CLOCK, {}),
     "clock_stateless": ("clock", _CLOCK, {"canGetAndSetFMUstate": "false"}),
     "sink": ("sink", _SINK, {}),
+    # these behave as the reference FMUs of the standard do, and worse
+    "ball": ("ball", _BALL, {}),
+    "stair": ("stair", _STAIR, {}),
+    "stair_stateless": ("stair", _STAIR, {"canGetAndSetFMUstate": "false"}),
+    "stair_fixed": ("stair", _STAIR, {"canHandleVariableCommunicationStepSize": "false"}),
+    "feedthrough": ("feedthrough", _FEEDTHROUGH, {}),
+    "slow": ("slow", _SLOW, {}),
+    "endless": ("endless", [Var("y", "o", "s")], {}),
+    "crash": ("crash", [Var("when", "p", "s", 1e9), Var("y", "o", "s")], {}),
 }
 _REFERENCES = {"sink": {"sum": 0, "n": 0, "n2": 1, "flag": 0, "flag2": 1, "text": 0, "plus": 1},
-               "clock": {"ticks": 0, "high": 0, "word": 0}}  # fmt: skip
+               "clock": {"ticks": 0, "high": 0, "word": 0}, "ball": {"count": 0}, "stair": {"counter": 0},
+               "feedthrough": {"int_in": 0, "int_out": 1, "choice_in": 2, "choice_out": 3, "bool_in": 0, "bool_out": 1,
+                               "text_in": 0, "text_out": 1}}  # fmt: skip
 
 
 def description(name: str, source: str, variables: Sequence[Var], flags: dict[str, str]) -> str:
@@ -157,15 +182,17 @@ def description(name: str, source: str, variables: Sequence[Var], flags: dict[st
         causality = {"p": "parameter", "i": "input", "o": "output"}[v.kind]
         variability = "fixed" if v.kind == "p" else "continuous" if v.type == "Real" else "discrete"
         more = f' start="{v.start}"' if v.start is not None else ""
+        initial = ' initial="exact"' if v.kind == "o" and v.start is not None else ""
         more += f" unit={quoteattr(v.unit)}" if v.unit else ""
         more += f' nominal="{v.nominal}"' if v.nominal else ""
         lines.append(
             f'    <ScalarVariable name="{v.name}" valueReference="{references.get(v.name, k)}" '
-            f'causality="{causality}" variability="{variability}"><{v.type}{more}/></ScalarVariable>'
+            f'causality="{causality}" variability="{variability}"{initial}><{v.type}{more}/></ScalarVariable>'
         )
     lines.append("  </ModelVariables>\n  <ModelStructure>")
-    unknowns = [f'<Unknown index="{places[v.name]}" {_dependencies(v, places)}/>' for v in variables if v.kind == "o"]
     for tag in ("Outputs", "InitialUnknowns"):
+        listed = [v for v in variables if v.kind == "o" and (tag == "Outputs" or v.start is None)]
+        unknowns = [f'<Unknown index="{places[v.name]}" {_dependencies(v, places)}/>' for v in listed]
         lines.append(f"    <{tag}>{''.join(unknowns)}</{tag}>" if unknowns else "")
     lines.append("  </ModelStructure>\n</fmiModelDescription>")
     return "\n".join(lines)
@@ -188,6 +215,7 @@ def build(name: str, folder: Path) -> Path:
     headers = Path(fmpy.__file__).parent / "c-code"
     assert COMPILER is not None
     options = ["-DNO_STATE"] if flags.get("canGetAndSetFMUstate") == "false" else []
+    options.append(f"-DUSED={sum(v.type == 'Real' for v in variables)}")
     subprocess.run(
         [COMPILER, "-O2", "-fPIC", "-shared", "-ffp-contract=off", f'-DMODEL="{source}.h"', *options, f"-I{headers}",
          f"-I{SOURCES}", str(SOURCES / "frame.c"), "-lm", "-o", str(library)],

@@ -44,6 +44,7 @@ def loop(folder, liegeo):
         (("--extrapolation", "linear", "--step", "10 ms"), {"extrapolation": "linear", "step": 0.01}),
         (("--iterations", "2", "--end", "500 ms"), {"iterations": 2, "end": 0.5}),
         (("--tolerance", "1e-2"), {"tolerance": 1e-2}),
+        (("--tolerance", "1e-2", "--memory", "100 ms"), {"tolerance": 1e-2, "memory": 0.1}),
         (("--set", "control.r=0.3 m", "--set", "plant.x0=20 cm"), {"set": {"control.r": 300.0, "plant.x0": 0.2}}),
         (("--set", "control.r=300"), {"set": {"control.r": 300.0}}),
     ],
@@ -98,7 +99,7 @@ def test_warnings_of_units_are_shown(liegeo, folder):
     folder("cosim: 1\nunits: {c: {fmu: clock.fmu, start: {last: 0.42}}}\nexperiment: {step: 0.1}\n", "clock")
     code, out, err = liegeo("cosim", "system.yaml")
     assert (code, err) == (0, "c: [logStatusDiscard] that was the last tick\n")
-    assert "ended by unit 'c' at t = 0.42 s. It said: that was the last tick." in out
+    assert "ended by FMU 'c' at t = 0.42 s. It said: that was the last tick." in out
     # not all of them
     code, _, err = liegeo("cosim", "system.yaml", "--set", "c.stuck=0.33", "--step", "100 ms")
     assert code == 3

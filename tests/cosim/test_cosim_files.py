@@ -234,7 +234,7 @@ EXCHANGE = """<fmiModelDescription fmiVersion="2.0" modelName="odd" guid="x">
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (FMI3, "'odd.fmu' is of FMI 3.0, expected 2.0; export it again as a co-simulation unit of FMI 2.0"),
+        (FMI3, "'odd.fmu' is of FMI 3.0, expected 2.0; export it again as a co-simulation FMU of FMI 2.0"),
         (EXCHANGE, "'odd.fmu' is for model exchange only, expected co-simulation"),
         ("<a/>", "'odd.fmu' is no FMU: "),
     ],

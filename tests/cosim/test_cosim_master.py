@@ -238,6 +238,28 @@ def test_richardson_meets_its_tolerance(loop, options, tolerance):
     assert error > tolerance / 200
 
 
+@pytest.mark.parametrize("options", [{"extrapolation": "linear"}, {"iterations": 2}])
+def test_errors_that_the_system_forgets(loop, options):
+    """A damped loop for 40 s: e^(−3/4 t), so that errors live for 4/3 s.  Without that, the tolerance is not used.
+
+    The largest error of position and speed, relative to 1 + their size, is within a factor of ten below the tolerance.
+    """
+    tolerance = 1e-2
+
+    def run(**more):
+        found = loop.simulate(40.0, 0.01, tolerance=tolerance, **options, **more)
+        exact = np.array([closed(t) for t in found.t])
+        values = np.stack([found["plant.x"], found["plant.v"]], axis=1)
+        return np.max(np.abs(values - exact) / (1.0 + np.abs(exact))) / tolerance, found.info
+
+    careful, long = run()
+    told, short = run(memory=4.0 / 3.0)
+    assert careful < 0.1
+    assert 0.1 < told < 1.0
+    assert short.steps < 0.4 * long.steps
+    assert short.error <= tolerance * 1.5
+
+
 def test_estimate_is_the_error_of_a_step(loop):
     """One step of 0.02 from rest: the estimate against the closed form."""
     found = loop.simulate(0.02, 0.02, tolerance=1.0)
@@ -412,7 +434,7 @@ def test_unit_that_is_stuck_is_named(system):
 def test_unit_may_end_the_run(system):
     found = system({"clock": ("clock", {"last": 0.42})}).simulate(1.0, 0.1)
     assert found.t[-1] == pytest.approx(0.42)
-    assert found.info.message == "ended by unit 'clock' at t = 0.42 s. It said: that was the last tick."
+    assert found.info.message == "ended by FMU 'clock' at t = 0.42 s. It said: that was the last tick."
     assert not found.info.finished
     # where a step ends anyhow, and with steps of variable size
     assert system({"clock": ("clock", {"last": 0.4})}).simulate(1.0, 0.1).t[-1] == pytest.approx(0.4)

@@ -9,6 +9,7 @@ from pathlib import Path
 import cosim_fixtures
 import numpy as np
 import pytest
+from ssp_texts import FOREIGN, VALUES
 
 from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit, load_system, save_system
 from liegeo.errors import InputError, ModelFileError
@@ -93,64 +94,6 @@ def test_nothing_is_left_where_writing_fails(system, tmp_path, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         save_system(system, tmp_path / "x.ssp")
     assert list(tmp_path.iterdir()) == []
-
-
-HEAD = """<?xml version="1.0" encoding="UTF-8"?>
-<ssd:SystemStructureDescription version="1.0" name="foreign"
- xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon"
- xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
- xmlns:ssm="http://ssp-standard.org/SSP1/SystemStructureParameterMapping"
- xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues">"""
-
-# Two systems in each other, connections through their connectors and drawn from either side, parameters everywhere.
-FOREIGN = (
-    HEAD
-    + """
-<ssd:System name="top">
-  <ssd:ParameterBindings>
-    <ssd:ParameterBinding source="resources/values.ssv"/>
-  </ssd:ParameterBindings>
-  <ssd:Elements>
-    <ssd:Component name="source" source="resources/lag_deg.fmu">
-      <ssd:Connectors><ssd:Connector name="u" kind="input"/><ssd:Connector name="y" kind="output"/></ssd:Connectors>
-    </ssd:Component>
-    <ssd:System name="inner">
-      <ssd:Connectors><ssd:Connector name="in" kind="input"/></ssd:Connectors>
-      <ssd:Elements>
-        <ssd:Component name="sink" source="resources/lag_rad.fmu" type="application/x-fmu-sharedlibrary">
-          <ssd:Connectors><ssd:Connector name="u" kind="input"/></ssd:Connectors>
-          <ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues>
-            <ssv:ParameterSet version="1.0" name="p"><ssv:Parameters>
-              <ssv:Parameter name="time_constant"><ssv:Real value="250" unit="ms"/></ssv:Parameter>
-            </ssv:Parameters></ssv:ParameterSet></ssd:ParameterValues>
-            <ssd:ParameterMapping><ssm:ParameterMapping version="1.0">
-              <ssm:MappingEntry source="time_constant" target="T">
-                <ssc:LinearTransformation factor="2"/>
-              </ssm:MappingEntry>
-            </ssm:ParameterMapping></ssd:ParameterMapping>
-          </ssd:ParameterBinding></ssd:ParameterBindings>
-        </ssd:Component>
-      </ssd:Elements>
-      <ssd:Connections>
-        <ssd:Connection startElement="sink" startConnector="u" endConnector="in"/>
-      </ssd:Connections>
-    </ssd:System>
-  </ssd:Elements>
-  <ssd:Connections>
-    <ssd:Connection startElement="source" startConnector="y" endElement="inner" endConnector="in">
-      <ssc:LinearTransformation factor="3"/>
-    </ssd:Connection>
-    <ssd:Connection startConnector="free" endElement="source" endConnector="u"/>
-  </ssd:Connections>
-</ssd:System>
-<ssd:DefaultExperiment stopTime="2.5"/>
-</ssd:SystemStructureDescription>"""
-)
-VALUES = """<ssv:ParameterSet version="1.0" name="v" xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues"
- xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon"><ssv:Parameters>
- <ssv:Parameter name="source.u"><ssv:Real value="1" unit="turn_of_wheel"/></ssv:Parameter></ssv:Parameters>
- <ssv:Units><ssc:Unit name="turn_of_wheel"><ssc:BaseUnit rad="1" factor="6.283185307179586"/></ssc:Unit></ssv:Units>
-</ssv:ParameterSet>"""
 
 
 @pytest.fixture
@@ -246,6 +189,62 @@ def test_wrong_archives(archive, old, new, said):
         load_system(archive(text.replace(old, new), values_ssv=VALUES))
 
 
+OPEN = '<ssd:ParameterBinding source="resources/values.ssv"/>'
+GIVEN = (
+    OPEN
+    + """<ssd:ParameterBinding><ssd:ParameterValues><ssv:ParameterSet version="1.0" name="o"><ssv:Parameters>
+<ssv:Parameter name="NAME"><ssv:Real value="5"/></ssv:Parameter></ssv:Parameters></ssv:ParameterSet>
+</ssd:ParameterValues>MAPPING</ssd:ParameterBinding>"""
+)
+
+
+@pytest.mark.parametrize("name", ["spare", "inner.spare"])
+def test_values_of_connectors_that_lead_nowhere(archive, name, caplog):
+    """Other tools write a value for each connector of a system, connected or not."""
+    spare = '<ssd:Connector name="spare" kind="input"/>'
+    text = FOREIGN.replace(
+        '<ssd:Connectors><ssd:Connector name="in"', f'<ssd:Connectors>{spare}<ssd:Connector name="in"'
+    )
+    text = text.replace('<ssd:System name="top">', f'<ssd:System name="top"><ssd:Connectors>{spare}</ssd:Connectors>')
+    plain = load_system(archive(FOREIGN, values_ssv=VALUES))
+    given = GIVEN.replace("NAME", name).replace("MAPPING", "")
+    system = load_system(archive(text.replace(OPEN, given), values_ssv=VALUES))
+    assert system.starts == plain.starts
+    assert f"the value of '{name}', a connector of a system that leads to no FMU, is not used" in caplog.text
+
+
+def test_values_of_connectors_that_lead_to_an_input(archive):
+    """The value of an input that nobody else drives, through systems and transformations."""
+    text = FOREIGN.replace(
+        '<ssd:System name="top">',
+        """<ssd:System name="top"><ssd:Connectors>
+        <ssd:Connector name="free" kind="input"/></ssd:Connectors>""",
+    )
+    text = text.replace(
+        'endElement="source" endConnector="u"/>',
+        """endElement="source" endConnector="u">
+        <ssc:LinearTransformation factor="2" offset="1"/></ssd:Connection>""",
+    )
+    given = GIVEN.replace(OPEN, "").replace("NAME", "free").replace("MAPPING", "")
+    system = load_system(archive(text.replace(OPEN, given), values_ssv=VALUES))
+    assert system.starts["source"] == {"u": 11.0}
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        '<ssd:ParameterMapping source=""/>',
+        '<ssd:ParameterMapping><ssm:ParameterMapping version="1.0"><ssm:MappingEntry source="" target="T"/>'
+        '<ssm:MappingEntry source="source.k" target="source.k"/></ssm:ParameterMapping></ssd:ParameterMapping>',
+    ],
+)
+def test_mappings_without_a_source(archive, mapping, caplog):
+    given = GIVEN.replace("NAME", "source.k").replace("MAPPING", mapping)
+    system = load_system(archive(FOREIGN.replace(OPEN, given), values_ssv=VALUES))
+    assert system.starts["source"]["k"] == 5.0
+    assert "is not used" in caplog.text
+
+
 def test_parameter_of_nobody(archive):
     with pytest.raises(ModelFileError, match=r"there is no unit for the parameter 'elsewhere.u'"):
         load_system(archive(FOREIGN, values_ssv=VALUES.replace("source.u", "elsewhere.u")))
@@ -255,7 +254,7 @@ def test_parameter_of_nobody(archive):
 
 def test_no_archives(tmp_path):
     (tmp_path / "a.ssp").write_text("no zip")
-    with pytest.raises(ModelFileError, match="is no SSP archive: not a zip file"):
+    with pytest.raises(ModelFileError, match="is no SSP archive: File is not a zip file"):
         load_system(tmp_path / "a.ssp")
     with zipfile.ZipFile(tmp_path / "b.ssp", "w"):
         pass
@@ -291,3 +290,11 @@ def test_what_is_wrong_with_the_system_is_told(archive):
         ModelFileError, match=r"SystemStructure\.ssd:\d+:1: connections\.0 .* names 'source\.q', which is no"
     ):
         load_system(archive(FOREIGN.replace('startConnector="y"', 'startConnector="q"'), values_ssv=VALUES))
+
+
+@pytest.mark.parametrize("name", ["a" * 3000, "../" * 2000 + "a", "a/" * 3000])
+def test_names_that_no_file_can_have(archive, name):
+    """Found by the fuzzer: an OSError of the system."""
+    for old in ("resources/values.ssv", "resources/lag_deg.fmu"):
+        with pytest.raises(ModelFileError, match=r"in the archive|archive does not have|expected an FMU"):
+            load_system(archive(FOREIGN.replace(f'"{old}"', f'"{name}.fmu"'), values_ssv=VALUES))

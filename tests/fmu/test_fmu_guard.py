@@ -142,6 +142,79 @@ def test_without_the_library_of_pythonfmu(tmp_path):
     assert len(fmu_export.run(unit, 0.1)) == 11
 
 
+_LOCATIONS = """
+import ctypes, sys
+from fmpy import fmi2
+from fmu_export.host import Unpacked
+
+def note(environment, name, status, category, message):
+    messages.append((status, message.decode()))
+
+messages = []
+with Unpacked(sys.argv[1]) as unpacked:
+    described = unpacked.description
+    fmu = fmi2.FMU2Slave(guid=described.guid, unzipDirectory=str(unpacked.folder), instanceName="x",
+                         modelIdentifier=described.coSimulation.modelIdentifier)
+    callbacks = fmi2.fmi2CallbackFunctions()
+    callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(note)
+    resources = unpacked.folder / "resources"
+    name = (resources / "slavemodule.txt").read_text()
+
+    def instance(location):
+        messages.clear()
+        return fmu.fmi2Instantiate(b"x", fmi2.fmi2CoSimulation, described.guid.encode(), location,
+                                   ctypes.byref(callbacks), 0, 0)
+
+    def refused(location):
+        assert not instance(location), location
+        (message,) = messages
+        assert message[0] == 3 and message[1].startswith("fmi2Instantiate: fmuResourceLocation is "), message
+
+    for location in (None, b"", b"file:", b"file://", b"file:///", b"/nowhere", b"file:///nowhere/resources", b".",
+                     b"http://localhost/resources", b"fileX" + str(resources).encode(), b"file:///%", b"urn:x", b"C:",
+                     (unpacked.folder / "modelDescription.xml").as_uri().encode(), unpacked.folder.as_uri().encode(),
+                     b"ftp:/" + resources.as_uri()[7:].encode(), b"x" * 100_000):
+        refused(location)
+    for text in ("", "other", "\\n", "../" * 300):
+        (resources / "slavemodule.txt").write_text(text)
+        refused(resources.as_uri().encode())
+    (resources / "slavemodule.txt").write_text(name)
+    for location in (resources.as_uri(), "FILE://localhost" + resources.as_uri()[7:], str(resources)):
+        component = instance(location.encode())
+        assert component, messages
+        fmu.fmi2FreeInstance(component)
+print("all refused")
+"""
+
+
+def test_resources_that_are_not_there(tmp_path):
+    """pythonfmu's library takes the host with it when it does not find its script."""
+    unit = mechanism_unit(tmp_path, "x")
+    command = [sys.executable, "-c", _LOCATIONS, str(unit)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (run.returncode, run.stdout) == (0, "all refused\n"), run.stderr
+
+
+def test_without_ziglang(tmp_path, monkeypatch):
+    """One sentence, before anything is compiled."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools/build"))
+    import guard
+
+    monkeypatch.setattr(guard.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(SystemExit) as stopped:
+        guard.compile_guard(tmp_path)
+    assert re.fullmatch(r"liegeo cannot be built: [^\n]*ziglang[^\n]*pip install 'ziglang>=0.13'", stopped.value.code)
+
+
+def test_a_source_that_does_not_compile(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools/build"))
+    import guard
+
+    monkeypatch.setattr(guard.sys, "executable", shutil.which("false"))
+    with pytest.raises(SystemExit, match=r"zig did not compile fmu_export/guard/guard\.c for linux64/guard\.so"):
+        guard.compile_guard(tmp_path)
+
+
 def test_a_library_that_is_none(tmp_path):
     """Told, and the working directory is what it was."""
     unit, here = mechanism_unit(tmp_path, "x"), Path.cwd()

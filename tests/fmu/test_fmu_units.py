@@ -33,7 +33,7 @@ from fmu_export import package, slave
 from fmu_export.host import DISCARD, ERROR, OK, WARNING, Instance, Unpacked
 from fmu_export.inspection import variables_of
 from fmu_export.variables import base_unit
-from liegeo.errors import AssemblyError, InputError, ModelError, SimulationError
+from liegeo.errors import AssemblyError, InputError, ModelError, ModelFileError, SimulationError
 from liegeo.io.mechanism import Variable as MechanismVariable
 
 HERE = Path(__file__).parent
@@ -1450,10 +1450,10 @@ def test_wrong_arguments(folder, pendulum):
     said = fmu_export.run(pendulum, "100 ms", interval="10 ms", **options)
     plain = {"values": {"length": 0.5}, "inputs": {"motor.input": np.float32(2.0)}}
     np.testing.assert_array_equal(said, fmu_export.run(pendulum, 0.1, interval=0.01, **plain))
-    with pytest.raises(InputError, match="is not a file"):
+    with pytest.raises(InputError, match=r"'no\.fmu' cannot be read: No such file"):
         fmu_export.info(folder / "no.fmu")
     (folder / "rubbish.fmu").write_bytes(b"rubbish")
-    with pytest.raises(InputError, match="cannot be read as an FMU"):
+    with pytest.raises(InputError, match=r"'rubbish\.fmu' is no FMU: File is not a zip file"):
         fmu_export.info(folder / "rubbish.fmu")
 
 
@@ -1486,8 +1486,38 @@ def test_no_defaults(folder, pendulum):
         for name in old.namelist():
             data = old.read(name)
             new.writestr(name, data.replace(b"CoSimulation", b"ModelExchange") if name.endswith(".xml") else data)
-    with pytest.raises(InputError, match=r"expected FMI 2\.0 for co-simulation"):
+    with pytest.raises(InputError, match="is for model exchange only, expected co-simulation"):
         fmu_export.info(exchange)
+
+
+PIECES = """
+liegeo: 1
+name: beam
+parameters: {n: {value: 6}}
+materials: {steel: {E: 210 GPa, rho: 7850 kg/m^3, nu: 0.3}}
+sections: {strip: {kind: rectangle, width_y: 10 mm, height_z: 10 mm}}
+bodies:
+  rod: {kind: beam, length: 1 m, material: steel, section: strip, elements: 6, pieces: $(n),
+        modes: {interfaces: [0, 6], root: 0, count: 0}}
+joints: {hinge: {kind: revolute, parent: world, child: rod_1, axis: [0, 1, 0]}}
+experiment: {end: 1 s, output: 10 ms, method: rkmk-4, step: 1 ms}
+fmu: {outputs: {hinge.angle: , rod_3.position: , rod_4.position: , rod_5.position: , rod_6.position: }}
+"""
+
+
+def test_outputs_of_bodies_that_a_parameter_takes_away(folder):
+    """One message, which names the parameter: in Python, where an FMU is made, and in an FMU."""
+    (folder / "pieces.yaml").write_text(PIECES)
+    said = (
+        r"fmu\.outputs names 'rod_3\.position', 'rod_4\.position', 'rod_5\.position' and 1 more, which the model does "
+        r"not have with n = 2(\.0)?\.\n  Leave these outputs out"
+    )
+    with pytest.raises(ModelFileError, match=said) as caught:
+        fmu_export.build(folder / "pieces.yaml", folder / "two.fmu", set={"n": 2})
+    assert len(caught.value.problems) == 1
+    unit = fmu_export.build(folder / "pieces.yaml", folder / "pieces.fmu")
+    with pytest.raises(SimulationError, match=said):
+        fmu_export.run(unit, 0.1, values={"n": 2})
 
 
 def test_validation_finds_what_is_wrong(folder, pendulum):
@@ -1516,7 +1546,7 @@ def test_validation_finds_wrong_derivatives(folder, monkeypatch):
     for name in ("along_inputs", "along_motion"):
         honest = getattr(slave, name)
         monkeypatch.setattr(slave, name, lambda *given, honest=honest: 1.1 * honest(*given))
-    problems = fmu_export.validate(unit).problems
+    problems = fmu_export.validate(unit, isolated=False).problems
     for words in ("directional derivatives: hinge.acceleration by motor.input is ", "that of hinge.angle is "):
         assert any(words in text for text in problems), problems
 

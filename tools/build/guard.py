@@ -7,6 +7,7 @@ Hatch runs it when liegeo is installed or packed (pyproject.toml).  By hand, wit
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -40,13 +41,19 @@ TARGETS = {
 
 
 def compile_guard(root: Path) -> None:
-    """Both libraries, beside the source.  The same source gives the same bytes."""
+    """Compile both libraries, beside the source.  The same source gives the same bytes."""
+    if importlib.util.find_spec("ziglang") is None:
+        sys.exit(
+            "liegeo cannot be built: the Python package ziglang, which compiles the library of FMUs for Linux and "
+            f"Windows, is not installed for {sys.executable}; install it with: pip install 'ziglang>=0.13'"
+        )
     with tempfile.TemporaryDirectory(prefix="liegeo_guard_") as folder:
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
         for name, options in TARGETS.items():
             made, wanted = Path(folder) / Path(name).name, root / "fmu_export" / "guard" / name
             command = [sys.executable, "-m", "ziglang", "cc", *COMMON, SOURCE, "-o", str(made), *options]
-            subprocess.run(command, cwd=root, env=environment, check=True)
+            if subprocess.run(command, cwd=root, env=environment).returncode:
+                sys.exit(f"liegeo cannot be built: zig did not compile {SOURCE} for {name}; its messages are above.")
             wanted.parent.mkdir(exist_ok=True)
             temporary = wanted.with_suffix(f".{os.getpid()}.tmp")
             temporary.write_bytes(made.read_bytes())

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
 import io
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
@@ -17,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from liegeo.archives import ArchiveError, gunzip
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 
@@ -68,9 +67,9 @@ def content(path: Path) -> bytes:
     if path.suffix.lower() != ".gz":
         return data
     try:
-        return gzip.decompress(data)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ModelError(f"{path}: is not a whole gzip file: {error}.") from None
+        return gunzip(data, path.name)
+    except ArchiveError as error:
+        raise ModelError(f"{path}: {error.problem}") from None
 
 
 def text(path: Path, whole: bool = True, encoding: str = "utf-8") -> str:

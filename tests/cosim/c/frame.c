@@ -2,7 +2,8 @@
 
    A model has NR reals r[], which are all its variables, hidden states too, and defines start (values before
    initialisation), initialise (states from parameters), outputs (from states and inputs) and advance (one
-   communication step; inputs change at the rates rate[]).  ints, bools and one string are there for all. */
+   communication step; inputs change at the rates rate[]).  ints, bools and strings are there for all.  With ANY_STEP,
+   advance is also called for steps that are not positive. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,19 @@
 #define NR 16
 #endif
 #define NI 4
+/* How many of the reals have references. */
+#ifndef USED
+#define USED NR
+#endif
+
+enum { NEW, INITIALISING, STEPPING };
 
 typedef struct {
     double r[NR], rate[NR];
     int i[NI], b[NI];
-    char s[64];
+    char s[2][64];
     double t, reached;
-    int terminated;
+    int terminated, mode;
     const fmi2CallbackFunctions *call;
     char name[64];
     int logging;
@@ -68,10 +75,22 @@ fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, fmi2Real tol, fm
     ((Unit *)c)->t = ((Unit *)c)->reached = t0;
     return fmi2OK;
 }
-fmi2Status fmi2EnterInitializationMode(fmi2Component c) { initialise(c); return fmi2OK; }
-fmi2Status fmi2ExitInitializationMode(fmi2Component c) { initialise(c); return fmi2OK; }
+static fmi2Status next(Unit *u, int from, int to) {
+    if (u->mode != from) { say(u, fmi2Error, "logStatusError", "the call is not allowed now"); return fmi2Error; }
+    u->mode = to;
+    initialise(u);
+    return fmi2OK;
+}
+fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return next(c, NEW, INITIALISING); }
+fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return next(c, INITIALISING, STEPPING); }
 fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
-fmi2Status fmi2Reset(fmi2Component c) { start(c); return fmi2OK; }
+fmi2Status fmi2Reset(fmi2Component c) {
+    Unit *u = c, fresh = {.call = u->call, .logging = u->logging};
+    memcpy(fresh.name, u->name, sizeof fresh.name);
+    *u = fresh;
+    start(u);
+    return fmi2OK;
+}
 
 #define GET(Name, Type, field, limit)                                                                        \
     fmi2Status fmi2Get##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, Type value[]) {       \
@@ -92,7 +111,7 @@ fmi2Status fmi2Reset(fmi2Component c) { start(c); return fmi2OK; }
         }                                                                                                    \
         return fmi2OK;                                                                                       \
     }
-GET(Real, fmi2Real, r, NR)
+GET(Real, fmi2Real, r, USED)
 GET(Integer, fmi2Integer, i, NI)
 GET(Boolean, fmi2Boolean, b, NI)
 SET(Integer, fmi2Integer, i, NI)
@@ -101,7 +120,7 @@ SET(Boolean, fmi2Boolean, b, NI)
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[]) {
     Unit *u = c;
     for (size_t k = 0; k < n; k++) {
-        if (vr[k] >= NR) return fmi2Error;
+        if (vr[k] >= USED) return fmi2Error;
         if (!isfinite(value[k])) { say(u, fmi2Error, "logStatusError", "a real input is not finite"); return fmi2Error; }
         u->r[vr[k]] = value[k];
         /* FMI 2.0: a new value of an input resets its derivatives */
@@ -110,14 +129,18 @@ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n,
     return fmi2OK;
 }
 fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2String value[]) {
-    (void)vr;
     outputs(c);
-    for (size_t k = 0; k < n; k++) value[k] = ((Unit *)c)->s;
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] >= 2) return fmi2Error;
+        value[k] = ((Unit *)c)->s[vr[k]];
+    }
     return fmi2OK;
 }
 fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2String value[]) {
-    (void)vr;
-    for (size_t k = 0; k < n; k++) snprintf(((Unit *)c)->s, 64, "%s", value[k]);
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] >= 2) return fmi2Error;
+        snprintf(((Unit *)c)->s[vr[k]], 64, "%s", value[k]);
+    }
     return fmi2OK;
 }
 
@@ -171,7 +194,9 @@ fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_ro
     fmi2Status status;
     (void)no_rollback;
     if (fabs(t - u->t) > 1e-9 * (1.0 + fabs(t))) { say(u, fmi2Error, "logStatusError", "the step does not begin where the last one ended"); return fmi2Error; }
+#ifndef ANY_STEP
     if (!(h > 0.0)) { say(u, fmi2Error, "logStatusError", "the step is not positive"); return fmi2Error; }
+#endif
     u->t = t;
     u->reached = t + h;
     status = advance(u, h);

@@ -11,6 +11,11 @@ SYSTEM int FreeLibrary(void *library);
 SYSTEM void *GetProcAddress(void *library, const char *name);
 SYSTEM wchar_t *GetCommandLineW(void);
 SYSTEM void ExitProcess(uint32_t code);
+SYSTEM int CreateDirectoryW(const wchar_t *folder, void *security);
+SYSTEM void *CreateFileW(const wchar_t *file, uint32_t access, uint32_t share, void *security, uint32_t how,
+                         uint32_t flags, void *model);
+SYSTEM int WriteFile(void *file, const void *from, uint32_t n, uint32_t *done, void *overlapped);
+SYSTEM int CloseHandle(void *handle);
 
 int _fltused = 0;
 static int said;
@@ -19,6 +24,14 @@ static void logger(void *environment, const char *name, int status, const char *
 {
     (void)environment, (void)name, (void)category, (void)message;
     said += status == 3;
+}
+
+static void write_file(const wchar_t *name, const char *text, uint32_t n)
+{
+    uint32_t done;
+    void *file = CreateFileW(name, 0x40000000u, 0, NULL, 2, 0, NULL);
+    WriteFile(file, text, n, &done, NULL);
+    CloseHandle(file);
 }
 
 #define CALL(type, name) ((type(*)())GetProcAddress(library, #name))
@@ -40,6 +53,17 @@ static int drive(const wchar_t *file)
         CALL(void *, fmi2Instantiate)("x", 1, "", location, NULL, 0, 0) ||
         CALL(void *, fmi2Instantiate)("x", 1, "", NULL, &callbacks, 0, 0) || said != 2)
         return 3;
+    /* resources that are not there, elsewhere, or without their script */
+    if (CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0) || said != 3 ||
+        CALL(void *, fmi2Instantiate)("x", 1, "", "", &callbacks, 0, 0) || said != 4 ||
+        CALL(void *, fmi2Instantiate)("x", 1, "", "http://some.where/resources", &callbacks, 0, 0) || said != 5)
+        return 11;
+    CreateDirectoryW(L"C:\\some folder", NULL);
+    CreateDirectoryW(L"C:\\some folder\\resources", NULL);
+    write_file(L"C:\\some folder\\resources\\slavemodule.txt", "script\r\n", 8);
+    if (CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0) || said != 6)
+        return 12;
+    write_file(L"C:\\some folder\\resources\\script.py", "pass", 4);
     void *unit = CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0);
     if (!unit)
         return 4;
