@@ -57,7 +57,7 @@ def assemble(
     for _ in range(_ITERATIONS):
         if closer.size(lacking) <= CLOSED:
             break
-        J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv))) * weights
+        J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv), start.t)) * weights
         if not (np.isfinite(J).all() and np.isfinite(lacking).all()):
             raise AssemblyError(
                 f"the loops of '{model.tree.name}' cannot be measured near this state: its numbers are too large."

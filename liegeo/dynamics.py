@@ -2,7 +2,10 @@
 
 Vectors in the algebra (speeds, accelerations, forces) and inputs may be given in full or by name.  In a loop, the
 kernels behind these functions can be called without checks: `kernels.articulated.forward_dynamics(model.ints,
-model.floats, q, v, u, workspace, out)`, with `workspace = model.workspace()` and `u = model.drive("tau", tau, inputs)`.
+model.floats, q, v, u, workspace, out)`, with `workspace = model.workspace()` and
+`u = model.drive("tau", tau, inputs, state.t)`.
+
+Prescribed motions that `inputs` do not name follow their laws at the time of the state, as they do in `simulate`.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ def forward_dynamics(
         return _composite(model, state, tau, inputs)
     if method != "articulated":
         raise InputError(f"method is {method!r}, expected one of articulated, direct, composite.")
-    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs))
+    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
     _accelerate(model, q, v, u, work, out)
     return out
 
@@ -72,7 +75,7 @@ def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = No
 
     Of the tree: what loops would carry is not subtracted.
     """
-    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs))
+    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs, state.t))
     inverse.inverse_dynamics(model.ints, model.floats, q, v, acceleration, work, out)
     return out
 
@@ -109,7 +112,7 @@ def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None
 
 def _forces_in_motion(model: Model, state: State, tau: Any, inputs: Any) -> tuple[Array, Array]:
     """The generalised forces that the motion under `tau` takes beside inputs and loops; a workspace with all forces."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
     _accelerate(model, q, v, u, work, a)
     given, forces = np.concatenate([a, u[model.nv :]]), np.empty_like(a)
     if model.rows:
@@ -130,7 +133,7 @@ class ConstraintValues(NamedTuple):
 
 def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
-    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs))
+    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs, state.t))
     _check_real(model, work)
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
@@ -144,11 +147,9 @@ def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = N
 
 def constraint_jacobian(model: Model, state: State) -> Array:
     """J, one row a constraint's row: J v is the rate of the residuals, but for what moves by itself."""
-    at_rest = constraint_values(model, State(state.q, np.zeros(model.nv))).acceleration
-    columns = [
-        constraint_values(model, State(state.q, np.zeros(model.nv)), a=e).acceleration - at_rest
-        for e in np.eye(model.nv)
-    ]
+    rest = State(state.q, np.zeros(model.nv), state.t)
+    at_rest = constraint_values(model, rest).acceleration
+    columns = [constraint_values(model, rest, a=e).acceleration - at_rest for e in np.eye(model.nv)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(model.rows), 0))
 
 
@@ -158,7 +159,7 @@ def loop_forces(model: Model, state: State, tau: Any = None, inputs: Any = None)
     Of one between frames the wrench (moment, force) on its child or `b`, at that frame and in its axes; of others one
     generalised force a row, such as the torque that a Motion takes.
     """
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
     _accelerate(model, q, v, u, work, a)
     return _loop_forces(model, work, _smallest_multipliers(model, work)) if model.rows else {}
 
@@ -188,7 +189,7 @@ def _smallest_multipliers(model: Model, work: Array) -> Array:
 
 def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
     """Rows of the constraints that the others hold already, here; which ones of several that say the same is chance."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None, state.t))
     if not model.rows:
         return ()
     _accelerate(model, q, v, u, work, a)
@@ -237,8 +238,8 @@ def _derivatives(model: Model, state: State, last: Array, inputs: Any, function:
         return Derivatives(empty, empty, empty)
     steps = 1j * _STEP * np.eye(model.nv)
     moved = model.group.retract(state.q.astype(complex), steps)
-    by_q = [function(model, State(x, state.v), last, inputs).imag / _STEP for x in moved]
-    by_v = [function(model, State(state.q, state.v + e), last, inputs).imag / _STEP for e in steps]
+    by_q = [function(model, State(x, state.v, state.t), last, inputs).imag / _STEP for x in moved]
+    by_v = [function(model, State(state.q, state.v + e, state.t), last, inputs).imag / _STEP for e in steps]
     by_last = [function(model, state, last + e, inputs).imag / _STEP for e in steps]
     return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, CubicSpline, PPoly
+from scipy.interpolate import BSpline, PPoly
 
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
@@ -33,6 +33,7 @@ from liegeo.kernels import articulated, loops, motion
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
+from liegeo.model.laws import is_sampled, read_law, read_samples
 from liegeo.model.model import Model, State
 
 Array = NDArray[np.float64]
@@ -156,47 +157,27 @@ class Drive:
             tables += [(place.start + k, _table(value.x, columns[:, :, k])) for k in range(n)]
         elif callable(value):
             self._functions.append((place, name, value, _takes_state(who, value)))
-        elif isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
-            times, values = _samples(who, value, n)
+        elif is_sampled(value):
+            times, values = read_samples(who, value, n)
             slopes = np.diff(values, axis=0) / np.diff(times)[:, np.newaxis]
             tables += [(place.start + k, _table(times, np.stack([slopes[:, k], values[:-1, k]]))) for k in range(n)]
         else:
             constants[place] = self.model._values("inputs", name, value, place)
 
-    def _prescribe(self, loop: Motion, law: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
-        """Value, rate and acceleration of a Motion."""
-        place = self._place(loop.name)
-        who = f"inputs['{loop.name}']"
-        total = place.stop - place.start
-        joint = next(joint for joint in self.model.tree.all_joints if joint.name == loop.joint)
-        group = joint.group()
-        n = 1 if loop.coordinate is not None or group is None else group.dim
-        value = slice(place.start, place.stop - 2 * n)
-        if law is None:
-            law = 0.0 if total == 3 else np.zeros(n) if total == 3 * n else group.identity() if group else 0.0
-        if isinstance(law, tuple) and len(law) == 2 and np.ndim(law[0]) == 1:
-            times, values = _samples(who, law, n)
-            law = CubicSpline(times, values)
-        if isinstance(law, BSpline):
-            law = PPoly.from_spline(law)
-        if callable(law) and not isinstance(law, PPoly):
-            self._functions.append((place, loop.name, lambda t: _three(who, law(t), total, n), False))
-        elif not isinstance(law, PPoly):
-            constants[value] = self.model._values("inputs", loop.name, law, value)
-        elif total != 3 * n:
-            raise InputError(
-                f"{who} is a spline, but the coordinates of joint '{loop.joint}' are an element of a group.\n"
-                "  Give a function of t that returns position, speeds and accelerations."
-            )
-        else:
+    def _prescribe(self, loop: Motion, given: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
+        """Add value, rate and acceleration of a Motion."""
+        law, place = read_law(self.model, loop, given), self._place(loop.name)
+        if isinstance(law.content, PPoly):
             for order in range(3):
-                piece = law.derivative(order) if order else law
+                piece = law.content.derivative(order) if order else law.content
                 columns = np.reshape(piece.c, (*piece.c.shape[:2], -1))
-                if columns.shape[2] != n:
-                    raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
-                for k in range(n):
+                for k in range(law.n):
                     x, c = (piece.x, columns[:, :, k]) if not order else _at_rest_outside(piece.x, columns[:, :, k])
-                    tables.append((place.start + n * order + k, _table(x, c)))
+                    tables.append((place.start + law.n * order + k, _table(x, c)))
+        elif isinstance(law.content, np.ndarray):
+            constants[place] = law.content
+        else:
+            self._functions.append((place, loop.name, law.content, False))
 
     def _place(self, name: str) -> slice:
         """Where in u a name stands."""
@@ -262,33 +243,6 @@ def _takes_state(who: str, function: Callable[..., Any]) -> bool:
     if n not in (0, 1, 2):
         raise InputError(f"{who} is a function of {n} arguments, expected (t) or (t, state).")
     return n == 2
-
-
-def _samples(who: str, value: Any, n: int) -> tuple[Array, Array]:
-    times, values = np.asarray(value[0], dtype=np.float64), np.asarray(value[1], dtype=np.float64)
-    values = values.reshape(len(values), -1) if values.ndim else values
-    if values.shape != (len(times), n) or len(times) < 2:
-        raise InputError(
-            f"{who} has {len(times)} times and values of shape {np.shape(value[1])}, "
-            f"expected at least 2 times and values of shape ({len(times)}, {n})."
-        )
-    if not np.isfinite(times).all() or not np.isfinite(values).all() or not (np.diff(times) > 0).all():
-        raise InputError(f"{who}: times must rise strictly, and times and values must be finite.")
-    return times, values
-
-
-def _three(who: str, given: Any, total: int, n: int) -> Array:
-    """Value, rate and acceleration as one vector."""
-    try:
-        position, speed, acceleration = (np.ravel(np.asarray(part, dtype=np.float64)) for part in given)
-    except (TypeError, ValueError):
-        raise InputError(f"{who} returned {given!r}, expected value, rate and acceleration.") from None
-    if (position.size, speed.size, acceleration.size) != (total - 2 * n, n, n):
-        raise InputError(
-            f"{who} returned {position.size}, {speed.size} and {acceleration.size} numbers, "
-            f"expected {total - 2 * n}, {n} and {n}."
-        )
-    return np.concatenate([position, speed, acceleration])
 
 
 def _at_rest_outside(x: Array, c: Array) -> tuple[Array, Array]:
