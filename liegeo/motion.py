@@ -10,6 +10,9 @@ element ("motor") for its inputs.  Each may be
 
 or all together one function of (t, state) that returns a mapping of names to values.
 
+Where inputs jump, steps end: tables show where they do, and a function says so by an attribute `breaks`, a list of
+times, as those of model files with `pieces` have it.  At such a time a function returns the value after the jump.
+
 A Motion in the tree's `loops` has value, rate and acceleration as its inputs, and takes under its name, or as its own
 `law`, a number (it stays there), samples (a cubic spline through them), a spline (whose derivatives are taken), or a
 function of (t) that returns all three.
@@ -29,6 +32,7 @@ from scipy.interpolate import BSpline, PPoly
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
+from liegeo.integrate.problems import Breaks
 from liegeo.kernels import articulated, loops, motion
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
@@ -61,6 +65,9 @@ CONSTRAINED = DYNAMICS._replace(
 
 _ENDINGS = (".torque", ".force", ".input")
 
+# More kinks than these, as of measured samples, are not worth a step each; what is less than this share is no jump.
+_MOST_KINKS, _SMALL = 64, 1e-9
+
 # Arrays that are known by their address: steps use about a dozen.
 _VIEWS = 64
 
@@ -82,6 +89,7 @@ class Drive:
         self._whole: Callable[..., Any] | None = None
         constants = np.zeros(model.nv + model.nu)
         tables: list[tuple[int, Array]] = []
+        self._declared: list[float] = _declared("inputs", inputs)
         given = {} if callable(inputs) else dict(_as_mapping(inputs))
         if callable(inputs):
             self._whole = inputs
@@ -98,7 +106,17 @@ class Drive:
         ints, floats = self._pack(tables)
         work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
-        self.system = System(model.group, dynamics, ints, floats, work, self._explain, constrained)
+        breaks = Breaks(self._find_breaks(tables), len(model.floats))
+        self.system = System(model.group, dynamics, ints, floats, work, self._explain, constrained, breaks)
+
+    def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
+        """Return the times at which inputs jump, as functions declare it and tables show, and few enough kinks."""
+        jumps, kinks = set(self._declared), set()
+        for _, table in tables:
+            found = _breaks_of(table)
+            jumps |= found[0]
+            kinks |= found[1]
+        return tuple(sorted(jumps | kinks if len(kinks) <= _MOST_KINKS else jumps))
 
     @property
     def functions(self) -> list[str]:
@@ -129,14 +147,16 @@ class Drive:
         model = self.model
         if not tables and self._callback is None and not self.constants.any():
             return model.ints, model.floats
-        floats, rows = [model.floats, self.constants], []
-        size = len(model.floats) + len(self.constants)
+        floats, rows = [model.floats, np.array([-np.inf, np.inf]), self.constants], []
+        size = len(model.floats) + 2 + len(self.constants)
         for place, table in tables:
             rows += [place, size, *_shape(table)]
             floats.append(table[2:])
             size += len(table) - 2
         address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0 if self._callback is not None else 0
-        ints = np.concatenate([model.ints, np.array([address, len(model.floats), len(tables), *rows], dtype=np.int64)])
+        ints = np.concatenate(
+            [model.ints, np.array([address, len(model.floats) + 2, len(tables), *rows], dtype=np.int64)]
+        )
         ints[at.DRIVE] = len(model.ints)
         packed = np.concatenate(floats)
         # as those of a model are: another type would have the kernels compiled again
@@ -156,6 +176,7 @@ class Drive:
                 raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
             tables += [(place.start + k, _table(value.x, columns[:, :, k])) for k in range(n)]
         elif callable(value):
+            self._declared += _declared(who, value)
             self._functions.append((place, name, value, _takes_state(who, value)))
         elif is_sampled(value):
             times, values = read_samples(who, value, n)
@@ -177,6 +198,7 @@ class Drive:
         elif isinstance(law.content, np.ndarray):
             constants[place] = law.content
         else:
+            self._declared += _declared(f"inputs['{loop.name}']", given)
             self._functions.append((place, loop.name, law.content, False))
 
     def _place(self, name: str) -> slice:
@@ -223,6 +245,33 @@ class Drive:
                 self._views.clear()
             self._views[address, n] = np.ctypeslib.as_array(pointer, shape=(n,))
         return self._views[address, n]
+
+
+def _declared(who: str, function: Any) -> list[float]:
+    """Return the times at which a function says that it jumps: its attribute `breaks`, if it has one."""
+    given = getattr(function, "breaks", ()) if callable(function) else ()
+    try:
+        times = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        times = np.array(np.nan)
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise InputError(f"{who}: its attribute `breaks` is {given!r}, expected a list of finite times.")
+    return [float(t) for t in times]
+
+
+def _breaks_of(table: Array) -> tuple[set[float], set[float]]:
+    """Return the times at which a table jumps, and those at which its slope does; before and after it is constant."""
+    pieces, order = _shape(table)
+    x, c = table[2 : 3 + pieces], table[3 + pieces :].reshape(pieces, order)
+    polynomials = [np.poly1d(row) for row in c]
+    ends = np.array(
+        [[p(0.0), p(h), p.deriv()(0.0), p.deriv()(h)] for p, h in zip(polynomials, np.diff(x), strict=True)]
+    )
+    value, slope = np.abs(ends[:, :2]).max(initial=0.0), np.abs(ends[:, 2:]).max(initial=0.0)
+    jumps = x[1:-1][np.abs(ends[1:, 0] - ends[:-1, 1]) > _SMALL * value]
+    left, right = np.append(0.0, ends[:, 3]), np.append(ends[:, 2], 0.0)
+    kinks = x[np.abs(right - left) > _SMALL * slope]
+    return set(jumps.tolist()), set(kinks.tolist())
 
 
 def _as_mapping(inputs: Any) -> Mapping[str, Any]:

@@ -167,6 +167,30 @@ class _Samples:
         return np.concatenate(self.t), np.concatenate(self.y)
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """n equal steps from start to end."""
+
+    start: float
+    end: float
+    step: float
+    n: int
+
+    @classmethod
+    def of(cls, start: float, end: float, longest: float) -> Self:
+        whole = end - start
+        n = max(1, int(np.ceil(whole / longest * (1.0 - 1e-12))))
+        # the step itself if it fits but for round-off: an FMU that makes the same steps then has the same bits
+        return cls(start, end, float(longest) if abs(n * longest - whole) <= 1e-13 * whole else whole / n, n)
+
+    def times(self, done: int, n: int) -> Array:
+        """Return the ends of the n steps behind those that are done, and where the first of them begins."""
+        t = self.start + self.step * np.arange(done, done + n + 1, dtype=np.float64)
+        if done + n == self.n:
+            t[-1] = self.end
+        return t
+
+
 def _steps(t: Array, times: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """By time: the index of the end of a step that is there but for round-off, or comes next; whether it comes next."""
     k = np.minimum(np.maximum(np.searchsorted(t, times), 1), len(t) - 1)
@@ -215,7 +239,9 @@ class _Run:
         )
         self.tolerances = {"rtol": float(rtol), "atol": float(atol), "max_step": float(max_step)}
         self.method = self._choose(method, step)
-        self.step = self._step(step)
+        self.pieces = self._pieces(step)
+        # the piece that goes on, of steps of fixed size
+        self.piece = 0
         self.samples = _Samples(self._times(output), every)
         self.rejected = 0
         self.found: list[list[tuple[float, Array]]] = [[] for _ in events]
@@ -228,7 +254,7 @@ class _Run:
                 self.samples.t, self.samples.y = [np.zeros(0)], [np.zeros((0, self.problem.group.element_shape[0]))]
             self.samples.taken = first
         if isinstance(self.method, AdaptiveMethod):
-            self.stepper: AdaptiveStepper | Stepper = AdaptiveStepper(self.problem, self.method, **self.tolerances)
+            self.stepper: AdaptiveStepper | Stepper = self._adaptive(self.method)
         else:
             self.stepper = Stepper(self.problem, self.method)
         self.last = self._point()
@@ -257,9 +283,7 @@ class _Run:
 
     def _is_stiff(self) -> bool:
         """Whether the implicit method gets on for less than the explicit one."""
-        implicit, explicit = (
-            AdaptiveStepper(self.problem, method, **self.tolerances) for method in (AdaptiveAlpha, DormandPrince54)
-        )
+        implicit, explicit = (self._adaptive(method) for method in (AdaptiveAlpha, DormandPrince54))
         n = _TRIAL
         while True:
             # the same stretch of time with both, but no more than four times the cost for the explicit one
@@ -275,23 +299,34 @@ class _Run:
                 return other > spent
             n *= 2
 
-    def _step(self, step: float | None) -> float:
-        """The step of a method of fixed step, made a divisor of the whole time."""
+    def _adaptive(self, method: AdaptiveMethod) -> AdaptiveStepper:
+        stepper = AdaptiveStepper(self.problem, method, **self.tolerances)
+        stepper.renew = self._renewed if self.model.rows else None
+        return stepper
+
+    def _renewed(self, t: float, y: Array) -> Array:
+        """Return the state behind a jump of what is prescribed."""
+        nq = self.model.nq
+        state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
+        return np.concatenate([state.q, state.v])
+
+    def _pieces(self, step: float | None) -> list[_Piece]:
+        """Steps of a method of fixed step: equal ones from each jump of the inputs to the next; none for others."""
         if isinstance(self.method, AdaptiveMethod):
             if step is not None:
                 raise InputError(
                     f"simulate: step is {step!r}, but {self.method.name} chooses its own.\n"
                     "  Give rtol and atol, or max_step, or a method of fixed step."
                 )
-            return 0.0
+            return []
         if step is None:
             raise InputError(f"simulate: {self.method.name} is a method of fixed step; give step=… in seconds.")
-        n, whole = self.n_steps(step), self.end - self.start
-        # the step itself if it fits but for round-off: a unit that makes the same steps then has the same bits
-        return float(step) if abs(n * step - whole) <= 1e-13 * whole else whole / n
-
-    def n_steps(self, step: float) -> int:
-        return max(1, int(np.ceil((self.end - self.start) / step * (1.0 - 1e-12))))
+        out, here = [], self.start
+        while here < self.end or not out:
+            end = min(self.end, self.drive.system.breaks.piece(here)[1])
+            out.append(_Piece.of(here, end, step))
+            here = end
+        return out
 
     def _times(self, output: Any) -> Array | None:
         if isinstance(output, str):
@@ -368,11 +403,11 @@ class _Run:
             self.rejected += piece.rejected
             whole = join([self.last, piece])
         else:
-            before = self.stepper.done
-            left = self.n_steps(self.step) - before
-            ends, status = self.stepper.record(self.step, min(n, left))
-            more, failed = not status and self.stepper.done < before + left, status != 0
-            now = self._time(self.stepper.done)
+            piece, before = self.pieces[self.piece], self.stepper.done
+            ends, status = self.stepper.record(piece.step, min(n, piece.n - before))
+            over = self.stepper.done == piece.n
+            more, failed = not status and not (over and self.piece == len(self.pieces) - 1), status != 0
+            now = float(piece.times(self.stepper.done, 0)[0])
             whole, lost = self._fixed_piece(before, ends)
             if lost:
                 more, failed, now, status = False, True, float(whole.t[-1]), lost
@@ -387,6 +422,8 @@ class _Run:
         self.last = AdaptiveTrajectory(whole.group, whole.t[-1:], whole.y[-1:], whole.f[-1:], 0, ())
         if stop is not None:
             self.last = replace(self.last, t=np.array([stop[0]]), y=stop[1][np.newaxis].copy())
+        elif more and self.drive.system.breaks.begins(now):
+            self._pass_break(now)
         if failed:
             self.failed = True
             try:
@@ -396,17 +433,25 @@ class _Run:
             self.why = f"at t = {now:.6g} s: {self.drive.error or why}"
         return more
 
-    def _time(self, done: int) -> float:
-        return self.end if done == self.n_steps(self.step) else self.start + done * self.step
+    def _pass_break(self, t: float) -> None:
+        """Go on behind a jump of the inputs, where fields and perhaps speeds are others."""
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.last = self.stepper.here()
+            return
+        self.piece += 1
+        if self.model.rows:
+            self.stepper.y[:] = self._renewed(t, self.stepper.y)
+        self.stepper.begin(t)
+        self.stepper.record(self.pieces[self.piece].step, 0, start=t)
+        self.drive.system.breaks.limit(self._data[1], t)
+        self.last = replace(self.last, y=self.stepper.y[np.newaxis].copy())
 
     def _fixed_piece(self, before: int, ends: Array) -> tuple[AdaptiveTrajectory, int]:
         """Steps of fixed size as a trajectory; fields only where something will be asked between them.
 
         It ends before the first place where there is none; the second result is that status.
         """
-        t = self.start + self.step * np.arange(before, before + len(ends) + 1, dtype=np.float64)
-        if before + len(ends) == self.n_steps(self.step):
-            t[-1] = self.end
+        t = self.pieces[self.piece].times(before, len(ends))
         y = np.concatenate([self.last.y, ends])
         f = np.zeros((len(t), self.problem.group.dim))
         wanted = self.samples.wanted
@@ -420,16 +465,21 @@ class _Run:
             ends_at, between = _steps(t, wanted[first:last])
             needed = sorted({*ends_at[between], *(ends_at[between] - 1)}) if between.any() else range(0)
         status, end = 0, len(t)
+        # an input function that ended the steps may still answer for those before
+        raised, self.drive.error = self.drive.error, None
         for k in needed:
             status = self._field(t[k], y[k], f[k])
             if status:
                 end = max(1, k)
                 break
+        self.drive.error = self.drive.error if raised is None else raised
         return AdaptiveTrajectory(self.problem.group, t[:end], y[:end], f[:end], 0, ()), status
 
     @functools.cached_property
     def _data(self) -> tuple[Any, Array, Array]:
-        return data_of(self.drive.system)
+        I, F, W = data_of(self.drive.system)
+        self.drive.system.breaks.limit(F, float(self.last.t[-1]))
+        return I, F, W
 
     def _field(self, t: float, y: Array, out: Array) -> int:
         I, F, W = self._data
@@ -501,8 +551,9 @@ class _Run:
             "inputs": [*self.drive.functions, checkpoints.digest(*self.drive.data)],
             "method": f"{self.method.name} {checkpoints.digest(_coefficients(self.method))}",
             "memory": list(self.stepper.memory.shape),
-            "step": self.step,
-            "tolerances": "" if self.step else repr(self.tolerances),
+            "breaks": list(self.drive.system.breaks.times),
+            "step": [piece.step for piece in self.pieces[:1]],
+            "tolerances": "" if self.pieces else repr(self.tolerances),
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
             "events": len(self.events),
         }
@@ -516,7 +567,7 @@ class _Run:
         if isinstance(self.stepper, AdaptiveStepper):
             content["control"] = self.stepper.control.copy()
         else:
-            content["done"] = np.array(self.stepper.done)
+            content["done"] = np.array([self.piece, self.stepper.done])
         for k, places in enumerate(self.found):
             content[f"event_{k}_t"] = np.array([when for when, _ in places])
             content[f"event_{k}_y"] = np.array([place for _, place in places]).reshape(-1, len(self.stepper.y))
@@ -538,9 +589,12 @@ class _Run:
         if isinstance(self.stepper, AdaptiveStepper):
             self.stepper.control[:] = content["control"]
         else:
+            self.piece, done = (int(k) for k in content["done"])
+            piece = self.pieces[self.piece]
+            self.drive.system.breaks.limit(self.stepper._F, piece.start)
             # no step of it sets what steps are counted from
-            self.stepper.record(self.step, 0)
-            self.stepper.done = int(content["done"])
+            self.stepper.record(piece.step, 0, start=piece.start)
+            self.stepper.done = done
         for k, places in enumerate(self.found):
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
             places.extend((float(when), end) for when, end in zip(times, ends, strict=True))

@@ -55,6 +55,8 @@ def drive(I, F, t, q, v, W):
             W[o + k] = 0.0
         return 0
     constants = index(I[d + at.DRIVE_F])
+    # between two jumps of the inputs, whatever the round-off of t
+    t = min(max(t, F[constants - 2]), F[constants - 1])
     for k in range(n):
         W[o + k] = F[constants + k]
     for i in range(I[d + at.DRIVE_TABLES]):
