@@ -54,7 +54,7 @@ from liegeo.io.mechanism import Mechanism
 from liegeo.io.writing import as_text, document_of, files_of
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.simulation import usual_method
+from liegeo.simulation import ATOL, RTOL, usual_method
 
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
@@ -220,7 +220,7 @@ def settings_of(mechanism: Mechanism, step: float | None, method: str | None) ->
         raise InputError(f"build: there is no method '{method}'; there are {', '.join(METHODS)}.")
     wanted_step = experiment.step if step is None else step
     name = method or (experiment.method if step is None or not _is_adaptive(experiment.method) else None)
-    tolerances = {"rtol": experiment.rtol or 1e-4, "atol": experiment.atol or 1e-5}
+    tolerances = {"rtol": experiment.rtol or RTOL, "atol": experiment.atol or ATOL}
     if name is None:
         name = usual_method(
             mechanism.compile(),

@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo import checkpoints
+from liegeo.account import Account
 from liegeo.assembly import assemble, check_closed, project
 from liegeo.errors import InputError, SimulationError
 from liegeo.integrate import (
@@ -59,6 +60,10 @@ Array = NDArray[np.float64]
 _TRIAL, _LONGEST_TRIAL = 50, 400
 _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
+# Tolerances, if none are given: of steps, so that the error at the end is a few times as large, and more where a motion
+# doubles its errors, as a double pendulum does.
+RTOL, ATOL = 1e-6, 1e-8
+
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
@@ -75,8 +80,8 @@ def simulate(
     inputs: Any = None,
     method: Method | AdaptiveMethod | str | None = None,
     step: float | None = None,
-    rtol: float = 1e-4,
-    atol: float = 1e-5,
+    rtol: float = RTOL,
+    atol: float = ATOL,
     max_step: float = np.inf,
     output: ArrayLike | str | None = None,
     every: int = 1,
@@ -115,8 +120,8 @@ def usual_method(
     *,
     inputs: Any = None,
     step: float | None = None,
-    rtol: float = 1e-4,
-    atol: float = 1e-5,
+    rtol: float = RTOL,
+    atol: float = ATOL,
 ) -> Method | AdaptiveMethod:
     """The method that `simulate` takes if none is given."""
     return _Run(model, state, t_end, inputs, None, step, rtol, atol, np.inf, None, 1, ()).method
@@ -258,6 +263,7 @@ class _Run:
         else:
             self.stepper = Stepper(self.problem, self.method)
         self.last = self._point()
+        self.account = Account(model, self.drive, np.array(self.problem.start))
         self.why, self.failed, self.ctrl_c = "", False, False
         # Samples that a watcher knows of.
         self.told = 0
@@ -419,6 +425,7 @@ class _Run:
             more = failed = False
             self.why = f"event at t = {stop[0]:.6g} s"
         self.samples.take(whole, not more, stop)
+        self._account(whole, stop)
         self.last = AdaptiveTrajectory(whole.group, whole.t[-1:], whole.y[-1:], whole.f[-1:], 0, ())
         if stop is not None:
             self.last = replace(self.last, t=np.array([stop[0]]), y=stop[1][np.newaxis].copy())
@@ -433,10 +440,23 @@ class _Run:
             self.why = f"at t = {now:.6g} s: {self.drive.error or why}"
         return more
 
+    def _account(self, whole: AdaptiveTrajectory, stop: tuple[float, Array] | None) -> None:
+        """Go on with the account of energy over steps just made."""
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.account.add_chosen(whole, self.method.order, stop)
+            return
+        t, y, piece = whole.t, whole.y, self.pieces[self.piece]
+        if stop is not None:
+            kept = t < stop[0]
+            t, y = np.append(t[kept], stop[0]), np.concatenate([y[kept], stop[1][np.newaxis]])
+        self.account.add_equal(t, y, piece.step, t[0] == piece.start, t[-1] == piece.end)
+
     def _pass_break(self, t: float) -> None:
         """Go on behind a jump of the inputs, where fields and perhaps speeds are others."""
+        before = self.last.y[-1]
         if isinstance(self.stepper, AdaptiveStepper):
             self.last = self.stepper.here()
+            self.account.jump(before, self.last.y[-1])
             return
         self.piece += 1
         if self.model.rows:
@@ -445,6 +465,7 @@ class _Run:
         self.stepper.record(self.pieces[self.piece].step, 0, start=t)
         self.drive.system.breaks.limit(self._data[1], t)
         self.last = replace(self.last, y=self.stepper.y[np.newaxis].copy())
+        self.account.jump(before, self.stepper.y)
 
     def _fixed_piece(self, before: int, ends: Array) -> tuple[AdaptiveTrajectory, int]:
         """Steps of fixed size as a trajectory; fields only where something will be asked between them.
@@ -531,7 +552,9 @@ class _Run:
         )
         finished = not self.failed and (not self.why or self.why.startswith("event"))
         counts = self.method.name, self.samples.steps, self.rejected, seconds
-        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c)
+        local = self.stepper.local_errors if isinstance(self.stepper, AdaptiveStepper) else None
+        account = self.account.of(self.last.y[-1])
+        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local)
         return Result(self.model, t, q, v, u, info)
 
     def _inputs(self, t: float, q: Array, v: Array) -> Array:
@@ -561,7 +584,7 @@ class _Run:
     def _content(self, seconds: float) -> dict[str, Array]:
         t, y = self.samples.arrays()
         self.samples.t, self.samples.y = [t], [y]
-        numbers = [self.samples.taken, self.samples.steps, self.rejected, seconds]
+        numbers = [self.samples.taken, self.samples.steps, self.rejected, seconds, *self.account.sums]
         content = {"t": t, "y": y, "numbers": np.array(numbers), "memory": self.stepper.memory.copy()}
         content |= {"last_t": self.last.t, "last_y": self.last.y, "last_f": self.last.f, "here": self.stepper.y.copy()}
         if isinstance(self.stepper, AdaptiveStepper):
@@ -579,7 +602,8 @@ class _Run:
         if content is None:
             return 0.0
         self.samples.t, self.samples.y = [content["t"]], [content["y"]]
-        taken, steps, rejected, seconds = content["numbers"]
+        taken, steps, rejected, seconds, *sums = content["numbers"]
+        self.account.sums = np.array(sums)
         self.samples.taken, self.samples.steps, self.rejected = int(taken), int(steps), int(rejected)
         self.stepper.memory[:] = content["memory"]
         self.stepper.y[:] = content["here"]

@@ -283,11 +283,16 @@ class AdaptiveStepper:
         if first_step is None:
             step = self._first_step(abs(span), rtol, atol)
         h = (1.0 if span >= 0.0 else -1.0) * min(step, max_step)
-        self.control = np.array([problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0])
+        self.control = np.array([problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0, 0.0])
 
     @property
     def t(self) -> float:
         return float(self.control[0])
+
+    @property
+    def local_errors(self) -> float:
+        """The estimated errors (1) of all accepted steps, added up: in radians, or relative to a number of size 1."""
+        return float(self.control[9] * (self.control[4] + self.control[5]))
 
     @property
     def memory(self) -> Array:

@@ -174,8 +174,8 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
     `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
     in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
     the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
-    before, t_end, rtol, atol, max_step, the number of rejections and the last status of a trial; y is the start and
-    becomes the end.
+    before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial and the sum of the errors
+    of all accepted steps; y is the start and becomes the end.
     """
 
     def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G, Q):
@@ -211,6 +211,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 # A change that is not worth while would only cost the memory of a method its value.
                 if 1.0 <= factor <= 1.1:
                     factor = 1.0
+                control[9] += error
                 before, just_rejected = max(error, 1e-10), False
                 if not last:
                     h = step * min(5.0, max(0.2, factor))
