@@ -20,9 +20,10 @@ function of (t) that returns all three.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,9 @@ _ENDINGS = (".torque", ".force", ".input")
 # More kinks than these, as of measured samples, are not worth a step each; what is less than this share is no jump.
 _MOST_KINKS, _SMALL = 64, 1e-9
 
+# Calls of functions that are noted while a method is chosen, and the share by which answers may differ.
+_MOST_RECORDED, _SAME_ANSWER = 200, 1e-9
+
 # Arrays that are known by their address: steps use about a dozen.
 _VIEWS = 64
 
@@ -87,6 +91,9 @@ class Drive:
         self.error: BaseException | None = None
         self._functions: list[tuple[slice, str, Callable[..., Any], bool]] = []
         self._whole: Callable[..., Any] | None = None
+        # calls of functions, while they are recorded: t, q, v and what they wrote into u; where they write
+        self._record: list[tuple[float, Array, Array, Array]] | None = None
+        self._answered: list[slice] = []
         constants = np.zeros(model.nv + model.nu)
         tables: list[tuple[int, Array]] = []
         self._declared: list[float] = _declared("inputs", inputs)
@@ -117,6 +124,39 @@ class Drive:
             jumps |= found[0]
             kinks |= found[1]
         return tuple(sorted(jumps | kinks if len(kinks) <= _MOST_KINKS else jumps))
+
+    @contextlib.contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Note what functions answer within, and ask again at the end: InputError if an answer is another.
+
+        Methods ask functions at times of their own choice, again and again, and the choice of a method does so before
+        the run: what a function remembers of calls makes such a run wrong.
+        """
+        self._record = []
+        try:
+            yield
+            if self.error is None:
+                self._ask_again()
+        finally:
+            self._record = None
+
+    def _ask_again(self) -> None:
+        model, record = self.model, self._record or []
+        self._record = None
+        for t, q, v, before in record:
+            u = np.zeros(model.nv + model.nu)
+            self._answer(t, State(q.copy(), v.copy(), t), u)
+            other = np.flatnonzero(np.abs(u - before) > _SAME_ANSWER * (1.0 + np.abs(before)))
+            if len(other):
+                owner = next((name for place, name, _, _ in self._functions if other[0] in _range(place)), None)
+                who = "inputs" if owner is None else f"inputs['{owner}']"
+                raise InputError(
+                    f"simulate: {who} has a memory: at t = {t:.6g} s and in the same state it returned "
+                    f"{before[other[0]]:.6g}, and later {u[other[0]]:.6g}.\n"
+                    "  The method was being chosen by trial, which calls it ahead of the run. Let it depend on t and\n"
+                    "  state alone, or give method=…, which leaves the trial out; a controller with a memory belongs\n"
+                    "  into an FMU of its own."
+                )
 
     @property
     def functions(self) -> list[str]:
@@ -223,17 +263,32 @@ class Drive:
         try:
             out = self._view(u, model.nv + model.nu)
             state = State(self._view(q, model.nq).copy(), self._view(v, model.nv).copy(), t)
-            if self._whole is not None:
-                for name, value in self._whole(t, state).items():
-                    place = self._place(name)
-                    out[place] = model._values("inputs", name, value, place)
-            for place, name, function, takes_state in self._functions:
-                value = function(t, state) if takes_state else function(t)
-                out[place] = model._values("inputs", name, value, place)
+            if self._record is not None and len(self._record) < _MOST_RECORDED:
+                answer, here = np.zeros(len(out)), (state.q.copy(), state.v.copy())
+                self._answer(t, state, answer)
+                for place in self._answered:
+                    out[place] = answer[place]
+                self._record.append((t, *here, answer))
+            else:
+                self._answer(t, state, out)
         except BaseException as error:
             self.error = error
             return 1
         return 0
+
+    def _answer(self, t: float, state: State, out: Array) -> None:
+        """Ask the functions, and write what they answer into u."""
+        model = self.model
+        self._answered = []
+        if self._whole is not None:
+            for name, value in self._whole(t, state).items():
+                place = self._place(name)
+                out[place] = model._values("inputs", name, value, place)
+                self._answered.append(place)
+        for place, name, function, takes_state in self._functions:
+            value = function(t, state) if takes_state else function(t)
+            out[place] = model._values("inputs", name, value, place)
+            self._answered.append(place)
 
     def _view(self, pointer: Any, n: int) -> Array:
         """The array behind a pointer.  Steps use few, which are kept; whoever asks between them brings new ones."""
@@ -245,6 +300,10 @@ class Drive:
                 self._views.clear()
             self._views[address, n] = np.ctypeslib.as_array(pointer, shape=(n,))
         return self._views[address, n]
+
+
+def _range(place: slice) -> range:
+    return range(place.start, place.stop)
 
 
 def _declared(who: str, function: Any) -> list[float]:

@@ -60,12 +60,14 @@ Array = NDArray[np.float64]
 _TRIAL, _LONGEST_TRIAL = 50, 400
 _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
-# Tolerances, if none are given: of steps, so that the error at the end is a few times as large, and more where a motion
-# doubles its errors, as a double pendulum does.
-RTOL, ATOL = 1e-6, 1e-8
+# Tolerances rtol and atol, if none are given, by what a method can reach at a bearable cost: of order three and more,
+# and of order two.
+_TOLERANCES, _OF_ORDER_TWO = (1e-6, 1e-8), (1e-5, 1e-6)
 
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
+# A run with more numbers in its samples is a mistake in a unit: they would take eight gigabytes.
+_MOST_NUMBERS = 1e9
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
 # as many as move so many speeds together, within bounds.
 _PIECE, _LARGEST_PIECE = 0.1, 4096
@@ -80,8 +82,8 @@ def simulate(
     inputs: Any = None,
     method: Method | AdaptiveMethod | str | None = None,
     step: float | None = None,
-    rtol: float = RTOL,
-    atol: float = ATOL,
+    rtol: float | None = None,
+    atol: float | None = None,
     max_step: float = np.inf,
     output: ArrayLike | str | None = None,
     every: int = 1,
@@ -96,7 +98,8 @@ def simulate(
     - `inputs`: what drives it, by name: numbers, samples, splines, functions (liegeo/motion.py).
     - `method`: a method of liegeo.integrate or its name; chosen if not given.  Methods of fixed step need `step`; with
       `step` alone it is generalised-α, or RKMK4 if the model is rigid.
-    - `rtol`, `atol`, `max_step`: for methods that choose their steps.
+    - `rtol`, `atol`, `max_step`: for methods that choose their steps; 1e-6 and 1e-8 if not given, and for a method of
+      order two, as adaptive generalised-α is, 1e-5 and 1e-6.
     - `output`: times, or a number, the time between samples, or "steps": the end of every step, or of each `every`-th.
       If not given, a thousand samples.
     - `events`: Event(function of (t, state), direction, terminal); where they happened is in result.info.events.
@@ -120,11 +123,16 @@ def usual_method(
     *,
     inputs: Any = None,
     step: float | None = None,
-    rtol: float = RTOL,
-    atol: float = ATOL,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> Method | AdaptiveMethod:
     """The method that `simulate` takes if none is given."""
     return _Run(model, state, t_end, inputs, None, step, rtol, atol, np.inf, None, 1, ()).method
+
+
+def usual_tolerances(method: Method | AdaptiveMethod) -> tuple[float, float]:
+    """Return the tolerances rtol and atol that `simulate` takes if none are given."""
+    return _TOLERANCES if method.order > 2 else _OF_ORDER_TWO
 
 
 @dataclass
@@ -224,8 +232,8 @@ class _Run:
         inputs: Any,
         method: Method | AdaptiveMethod | str | None,
         step: float | None,
-        rtol: float,
-        atol: float,
+        rtol: float | None,
+        atol: float | None,
         max_step: float,
         output: Any,
         every: int,
@@ -242,7 +250,7 @@ class _Run:
         self.problem = Problem.of(
             self.drive.system, state.q, state.v, self.end, t_start=self.start, name=model.tree.name
         )
-        self.tolerances = {"rtol": float(rtol), "atol": float(atol), "max_step": float(max_step)}
+        self._given = rtol, atol, float(max_step)
         self.method = self._choose(method, step)
         self.pieces = self._pieces(step)
         # the piece that goes on, of steps of fixed size
@@ -290,6 +298,11 @@ class _Run:
     def _is_stiff(self) -> bool:
         """Whether the implicit method gets on for less than the explicit one."""
         implicit, explicit = (self._adaptive(method) for method in (AdaptiveAlpha, DormandPrince54))
+        with self.drive.recorded():
+            return self._compare(implicit, explicit)
+
+    @staticmethod
+    def _compare(implicit: AdaptiveStepper, explicit: AdaptiveStepper) -> bool:
         n = _TRIAL
         while True:
             # the same stretch of time with both, but no more than four times the cost for the explicit one
@@ -305,8 +318,17 @@ class _Run:
                 return other > spent
             n *= 2
 
+    def tolerances(self, method: AdaptiveMethod) -> dict[str, float]:
+        rtol, atol, max_step = self._given
+        usual = usual_tolerances(method)
+        return {
+            "rtol": float(usual[0] if rtol is None else rtol),
+            "atol": float(usual[1] if atol is None else atol),
+            "max_step": max_step,
+        }
+
     def _adaptive(self, method: AdaptiveMethod) -> AdaptiveStepper:
-        stepper = AdaptiveStepper(self.problem, method, **self.tolerances)
+        stepper = AdaptiveStepper(self.problem, method, **self.tolerances(method))
         stepper.renew = self._renewed if self.model.rows else None
         return stepper
 
@@ -327,7 +349,8 @@ class _Run:
             return []
         if step is None:
             raise InputError(f"simulate: {self.method.name} is a method of fixed step; give step=… in seconds.")
-        out, here = [], self.start
+        out: list[_Piece] = []
+        here = self.start
         while here < self.end or not out:
             end = min(self.end, self.drive.system.breaks.piece(here)[1])
             out.append(_Piece.of(here, end, step))
@@ -345,6 +368,12 @@ class _Run:
             spacing = float(output)
             if not spacing > 0.0:
                 raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0.")
+            most = _MOST_NUMBERS / (1 + 2 * self.problem.group.element_shape[0])
+            if (self.end - self.start) / spacing > most:
+                raise InputError(
+                    f"simulate: output is {output!r}, which makes {(self.end - self.start) / spacing:.3g} samples, "
+                    f"expected at most {most:.1g}.\n  Give a longer time between samples."
+                )
             n = int(np.floor((self.end - self.start) / spacing * (1.0 + 1e-12)))
             return np.asarray(self.start + spacing * np.arange(n + 1), dtype=np.float64)
         times = np.asarray(output, dtype=np.float64)
@@ -409,11 +438,11 @@ class _Run:
             self.rejected += piece.rejected
             whole = join([self.last, piece])
         else:
-            piece, before = self.pieces[self.piece], self.stepper.done
-            ends, status = self.stepper.record(piece.step, min(n, piece.n - before))
-            over = self.stepper.done == piece.n
+            equal, before = self.pieces[self.piece], self.stepper.done
+            ends, status = self.stepper.record(equal.step, min(n, equal.n - before))
+            over = self.stepper.done == equal.n
             more, failed = not status and not (over and self.piece == len(self.pieces) - 1), status != 0
-            now = float(piece.times(self.stepper.done, 0)[0])
+            now = float(equal.times(self.stepper.done, 0)[0])
             whole, lost = self._fixed_piece(before, ends)
             if lost:
                 more, failed, now, status = False, True, float(whole.t[-1]), lost
@@ -576,7 +605,7 @@ class _Run:
             "memory": list(self.stepper.memory.shape),
             "breaks": list(self.drive.system.breaks.times),
             "step": [piece.step for piece in self.pieces[:1]],
-            "tolerances": "" if self.pieces else repr(self.tolerances),
+            "tolerances": repr(self.tolerances(self.method)) if isinstance(self.method, AdaptiveMethod) else "",
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
             "events": len(self.events),
         }
@@ -626,14 +655,21 @@ class _Run:
 
 
 class CtrlC:
-    """Ctrl-C is noted and heard between pieces, so that what is kept is whole; a second one is heard at once."""
+    """Ctrl-C is noted and heard between pieces, so that what is kept is whole; a second one is heard at once.
+
+    The signals that a closed terminal and a system that shuts down send, SIGHUP and SIGTERM, mean the same.
+    """
 
     def __enter__(self) -> Self:
         self.pressed = False
-        self._before: Any = None
-        # Only the main thread may, and only it gets the signal.
+        self._before: dict[int, Any] = {}
+        # Only the main thread may, and only it gets the signals.
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            for name in _ENDING:
+                number = getattr(signal, name, None)
+                # who starts a program with nohup does not want to hear of SIGHUP
+                if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: Any) -> None:
@@ -642,8 +678,12 @@ class CtrlC:
         self.pressed = True
 
     def __exit__(self, *error: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+# Signals that end a run; Windows has not all of them.
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def _coefficients(method: Method | AdaptiveMethod) -> Array:

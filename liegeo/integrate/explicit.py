@@ -182,6 +182,8 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
         t, h, before, t_end = control[0], control[1], control[2], control[3]
         rtol, atol, largest = control[4], control[5], control[6]
         n, just_rejected, last_row = 0, False, K.shape[0] - memory
+        if not abs(t_end - t) < np.inf:
+            return 0, 2
         while n < T.shape[0]:
             last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
             step = t_end - t if last else h
@@ -231,7 +233,8 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 if status == 0 and error < 1e300:
                     shrink = max(0.2, 0.9 * error ** (-1.0 / q))
                 h, just_rejected = step * shrink, True
-                if abs(h) <= 1e-15 * (abs(t) + abs(t_end)):
+                # nor does a step that is not a number ever become one
+                if not abs(h) > 1e-15 * (abs(t) + abs(t_end)):
                     control[0], control[1], control[2] = t, h, before
                     return n, 2
         control[0], control[1], control[2] = t, h, before

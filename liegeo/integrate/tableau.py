@@ -105,7 +105,7 @@ class _Forests:
         self._left, self._right, self._into = np.array(joined).T
 
     def product(self, a: Array, b: Array) -> Array:
-        return np.bincount(self._into, a[self._left] * b[self._right], len(self.words))
+        return np.asarray(np.bincount(self._into, a[self._left] * b[self._right], len(self.words)), dtype=np.float64)
 
     def exp(self, x: Array) -> Array:
         term = total = np.eye(len(self.words))[0]
