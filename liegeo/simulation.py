@@ -478,7 +478,8 @@ class _Run:
         if stop is not None:
             kept = t < stop[0]
             t, y = np.append(t[kept], stop[0]), np.concatenate([y[kept], stop[1][np.newaxis]])
-        self.account.add_equal(t, y, piece.step, t[0] == piece.start, t[-1] == piece.end)
+        over = stop is not None or t[-1] == piece.end
+        self.account.add_equal(t, y, piece.step, t[0] == piece.start, over)
 
     def _pass_break(self, t: float) -> None:
         """Go on behind a jump of the inputs, where fields and perhaps speeds are others."""
