@@ -596,15 +596,14 @@ class _Run:
 
     def _identity(self) -> dict[str, Any]:
         """What must be the same for a run to go on from a checkpoint."""
-        wanted = self.samples.wanted
+        wanted, breaks = self.samples.wanted, self.drive.system.breaks
         return {
             "model": checkpoints.digest(self.model.fingerprint, self.model.floats),
             "start": checkpoints.digest(np.asarray(self.problem.start), np.array([self.start])),
             "t_end": self.end,
-            "inputs": [*self.drive.functions, checkpoints.digest(*self.drive.data)],
+            "inputs": [*self.drive.functions, checkpoints.digest(*self.drive.data, np.array(breaks.times))],
             "method": f"{self.method.name} {checkpoints.digest(_coefficients(self.method))}",
             "memory": list(self.stepper.memory.shape),
-            "breaks": list(self.drive.system.breaks.times),
             "step": [piece.step for piece in self.pieces[:1]],
             "tolerances": repr(self.tolerances(self.method)) if isinstance(self.method, AdaptiveMethod) else "",
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
