@@ -61,6 +61,8 @@ def _too_large(state: State) -> str:
     """Return what is the matter with the numbers of a state."""
     sizes = {name: float(np.abs(getattr(state, name)).max(initial=0.0)) for name in ("q", "v")}
     worst = max(sizes, key=lambda name: sizes[name])
+    if sizes[worst] <= _LARGE:
+        return "numbers of the model or of its inputs are too large, or there is no solution in this position."
     return (
         f"the state's {worst} goes up to {sizes[worst]:.3g}.\n"
         f"  Products of such numbers overflow; expected less than about {_LARGE:.0e} in SI units."
