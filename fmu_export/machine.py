@@ -252,10 +252,7 @@ class Machine:
             # held inputs that stay as they are need no new coefficients
             if jumps or not self._held or sloped or self._sloped:
                 self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
-            if isinstance(stepper, AdaptiveStepper):
-                self._advance_adaptive(stepper, t, t + size)
-            else:
-                self._advance_fixed(stepper, t, size)
+            self._advance(t, t + size)
             self.model.check_custom()
         except (LiegeoError, ArithmeticError):
             stepper.y[:], self._c, self._before, self._end, self.t, t0 = saved
@@ -265,6 +262,7 @@ class Machine:
                 stepper.control[:] = control
             self._set_count(count)
             self._set_coefficients(t0)
+            self._limit(t)
             self._sloped = sloped
             raise
         self.t = t + size
@@ -295,7 +293,36 @@ class Machine:
         state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
         y[:nq], y[nq:] = state.q, state.v
 
-    def _advance_fixed(self, stepper: Stepper, t: float, size: float) -> None:
+    def _advance(self, t: float, end: float) -> None:
+        """Go from t to `end`, from each jump of laws and other inputs of the FMU itself to the next."""
+        stepper, breaks = self.stepper, self.drive.system.breaks
+        while True:
+            begins, stop = breaks.begins(t), breaks.piece(t)[1]
+            if begins:
+                self._pass_break(t)
+            # a jump at the end, but for round-off, is where the next step begins
+            last = stop >= end or (breaks.piece(end)[0] == stop and breaks.begins(end))
+            there = end if last else stop
+            if isinstance(stepper, AdaptiveStepper):
+                self._advance_adaptive(stepper, t, there)
+            else:
+                self._advance_fixed(stepper, t, there - t, anew=begins)
+            if last:
+                breaks.limit(self.drive.system.floats, end)
+                return
+            t = there
+
+    def _pass_break(self, t: float) -> None:
+        """Behind a jump there may be other speeds, and what a method remembers is of another motion."""
+        self.drive.system.breaks.limit(self.drive.system.floats, t)
+        if self.model.rows:
+            self._follow(t)
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.stepper.restart(t)
+        else:
+            self.stepper.begin(t)
+
+    def _advance_fixed(self, stepper: Stepper, t: float, size: float, anew: bool = False) -> None:
         h = self.settings.step
         unsure = min(_ROUND_OFF * (abs(t) + size), 1e-6 * size)
         n = max(1, math.ceil((size - max(_SAME_STEP * size, unsure)) / h))
@@ -304,7 +331,7 @@ class Machine:
         if abs(n * h - size) > unsure:
             # as before, if it is the same but for round-off
             h = self._h if abs(n * self._h - size) <= unsure else size / n
-        goes_on = h == self._h and abs(t - stepper.t) <= max(_SAME_STEP * h, _ROUND_OFF * abs(t))
+        goes_on = not anew and h == self._h and abs(t - stepper.t) <= max(_SAME_STEP * h, _ROUND_OFF * abs(t))
         if not goes_on:
             self._origin, self._h = t, h
         before = stepper.done if goes_on else 0
@@ -325,7 +352,7 @@ class Machine:
             self.stepper.done = int(done)
 
     def _advance_adaptive(self, stepper: AdaptiveStepper, t: float, end: float) -> None:
-        stepper.control[0], stepper.control[3] = t, end
+        stepper.control[0], stepper.t_end = t, end
         status, done = FULL, 0
         while status == FULL:
             piece, status = stepper.advance(_AT_ONCE)
@@ -420,6 +447,12 @@ class Machine:
         for F in (_writable(self.model.floats), *self._floats):
             F[at.GRAVITY : at.GRAVITY + 3] = saved["gravity"]
         self._set_coefficients(t0)
+        self._limit(self.t)
+
+    def _limit(self, t: float) -> None:
+        """Tell the kernels between which jumps of the FMU's own inputs the time t lies."""
+        for F in (self.drive.system.floats, self.stepper._F):
+            self.drive.system.breaks.limit(F, t)
 
 
 def _check(settings: Settings) -> None:

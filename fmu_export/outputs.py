@@ -27,13 +27,14 @@ from liegeo.lie import SO3Q
 from liegeo.lie.so3 import cross, log_entries
 from liegeo.model.body import Node
 from liegeo.model.model import Model
-from liegeo.results.quantities import Observer
+from liegeo.results.quantities import Observer, not_implemented
 
 Array = NDArray[Any]
 Source = tuple[str, ...]
 
 # Places in a row of a frame: rotation, position, twist in its own axes, then rates of motion in the world's, and how
 # far a node is from where it is undeformed, in the axes of its body.
+# Each has three components.
 _ROW = {"position": 9, "twist.angular": 12, "twist.linear": 15, "angular_velocity": 18, "velocity": 21}
 _RATES = {"angular_acceleration": 24, "acceleration": 27}
 _BENDING = {"deflection": 30, "tilt": 33}
@@ -48,6 +49,8 @@ _BALANCE = {
     "center": 10,
     "energy": 13,
 }
+# How many numbers of these there are; of others one.
+_BALANCE_WIDTH = {"momentum.angular": 3, "momentum.linear": 3, "center": 3}
 _BALANCE_SIZE = 14
 
 # The plan, whole numbers that say what is to be done: these, then a row for each frame, rows of nodes as
@@ -227,11 +230,18 @@ class Outputs:
     @staticmethod
     def _place(source: Source, place: int, starts: dict[str, int], places: list[str]) -> int:
         if source[0] == "balance":
-            return starts["balance"] + _BALANCE[source[1]] + place
-        if source[0] == "frame":
-            row = starts["frame"] + _ROW_SIZE * places.index(source[1])
-            return row + {**_ROW, **_RATES, **_BENDING}[source[2]] + place
-        return starts[source[0]] + place
+            start, width = _BALANCE.get(source[1]), _BALANCE_WIDTH.get(source[1], 1)
+            first = starts["balance"]
+        elif source[0] == "frame":
+            start, width = {**_ROW, **_RATES, **_BENDING}.get(source[2]), 3
+            first = starts["frame"] + _ROW_SIZE * places.index(source[1])
+        else:
+            order = [*starts]
+            start, first = (0 if source[0] in starts else None), starts.get(source[0], 0)
+            width = starts[order[order.index(source[0]) + 1]] - first if start is not None else 0
+        if start is None or place >= width:
+            raise not_implemented(source)
+        return first + start + place
 
     @property
     def has_quaternions(self) -> bool:
@@ -259,6 +269,8 @@ class Outputs:
         if self._asked:
             found = Observer(self.model, np.array([t]), q[np.newaxis], v[np.newaxis], u[np.newaxis]).answer(self._asked)
             for k, source, place in self._answers:
+                if place >= found[source].shape[1]:
+                    raise not_implemented(source)
                 self._values[k] = found[source][0, place]
         return self._values
 

@@ -54,7 +54,7 @@ from liegeo.io.mechanism import Mechanism
 from liegeo.io.writing import as_text, document_of, files_of
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.simulation import usual_method
+from liegeo.simulation import usual_method, usual_tolerances
 
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
@@ -219,7 +219,6 @@ def settings_of(mechanism: Mechanism, step: float | None, method: str | None) ->
         raise InputError(f"build: there is no method '{method}'; there are {', '.join(METHODS)}.")
     wanted_step = experiment.step if step is None else step
     name = method or (experiment.method if step is None or not _is_adaptive(experiment.method) else None)
-    tolerances = {"rtol": experiment.rtol or 1e-4, "atol": experiment.atol or 1e-5}
     if name is None:
         name = usual_method(
             mechanism.compile(),
@@ -227,10 +226,13 @@ def settings_of(mechanism: Mechanism, step: float | None, method: str | None) ->
             experiment.end,
             inputs=dict(experiment.inputs),
             step=wanted_step,
-            **tolerances,
+            rtol=experiment.rtol,
+            atol=experiment.atol,
         ).name
     if wanted_step is None:
         wanted_step = (experiment.end - experiment.start) / 1000.0
+    rtol, atol = usual_tolerances(METHODS[name])
+    tolerances = {"rtol": experiment.rtol or rtol, "atol": experiment.atol or atol}
     return Settings(name, float(wanted_step), **tolerances, extrapolation=mechanism.fmu.extrapolation)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo import dynamics
-from liegeo.errors import AssemblyError, InputError
+from liegeo.errors import AssemblyError, DynamicsError, InputError
 from liegeo.kernels import layout as at
 from liegeo.kernels import loops
 from liegeo.model.body import FlexibleBody
@@ -57,7 +57,10 @@ def assemble(
     for _ in range(_ITERATIONS):
         if closer.size(lacking) <= CLOSED:
             break
-        J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv))) * weights
+        try:
+            J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv), start.t)) * weights
+        except DynamicsError:
+            J = np.full(1, np.nan)
         if not (np.isfinite(J).all() and np.isfinite(lacking).all()):
             raise AssemblyError(
                 f"the loops of '{model.tree.name}' cannot be measured near this state: its numbers are too large."

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError
-from liegeo.results.tables import write_whole
+from liegeo.results.tables import remove_stale, write_whole
 
 Array = NDArray[Any]
 
 # The number changes when what is kept, or where it stands, does.
 _MARKS = b"liegeo checkpoint "
-_MARK = _MARKS + b"2\n"
+_MARK = _MARKS + b"3\n"
 _SEAL = hashlib.sha256().digest_size
 _IDENTITY = "identity"
 # Writing should take at most this share of the time.
@@ -46,6 +46,7 @@ class Checkpoint:
         if not seconds >= 0.0:
             raise InputError(f"checkpoint_every is {seconds!r}, expected a time in seconds ≥ 0.")
         self.path = path
+        remove_stale(path)
         self._identity = identity
         self._seconds = seconds
         self._last = time.perf_counter()

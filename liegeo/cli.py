@@ -840,12 +840,26 @@ def cosim(
         raise typer.Exit(ENDED_EARLY)
 
 
+def _end_cleanly() -> None:
+    """Let the signals of a closed terminal and of a system that shuts down do what Ctrl-C does."""
+    import signal
+
+    def interrupt(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, interrupt)
+
+
 def main() -> None:
     """Entry point of the `liegeo` command: errors are explained without a traceback, unless --debug is given."""
     arguments = [a for a in sys.argv[1:] if a != "--debug"]
     debug = len(arguments) < len(sys.argv) - 1
     from liegeo.errors import LiegeoError
 
+    _end_cleanly()
     try:
         app(args=arguments, prog_name="liegeo")
     except KeyboardInterrupt:

@@ -2,12 +2,17 @@
 
 Vectors in the algebra (speeds, accelerations, forces) and inputs may be given in full or by name.  In a loop, the
 kernels behind these functions can be called without checks: `kernels.articulated.forward_dynamics(model.ints,
-model.floats, q, v, u, workspace, out)`, with `workspace = model.workspace()` and `u = model.drive("tau", tau, inputs)`.
+model.floats, q, v, u, workspace, out)`, with `workspace = model.workspace()` and
+`u = model.drive("tau", tau, inputs, state.t)`.
+
+Prescribed motions that `inputs` do not name follow their laws at the time of the state, as they do in `simulate`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +25,51 @@ from liegeo.lie import SE3
 from liegeo.model.model import Model, Row, State
 
 Array = NDArray[Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 # The step of a complex-step derivative: so small that its square vanishes beside anything.
 _STEP = 1e-40
+# Numbers of a state beyond which squares overflow.
+_LARGE = 1e100
 
 
+def _finite(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a function of (model, state, …) raise DynamicsError where its answer is not finite."""
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **options: P.kwargs) -> T:
+        answer = function(*args, **options)
+        if not _is_finite(answer):
+            state: Any = args[1] if len(args) > 1 else options["state"]
+            raise DynamicsError(f"dynamics: the answer of {function.__name__} is not finite: {_too_large(state)}")
+        return answer
+
+    return checked
+
+
+def _is_finite(answer: Any) -> bool:
+    if isinstance(answer, np.ndarray):
+        # a sum is quicker than a look at each, and enough if it is finite
+        return bool(np.isfinite(np.add.reduce(answer, axis=None)) or np.isfinite(answer).all())
+    if isinstance(answer, dict):
+        return all(_is_finite(part) for part in answer.values())
+    return all(_is_finite(part) for part in answer) if isinstance(answer, tuple) else bool(np.isfinite(answer))
+
+
+def _too_large(state: State) -> str:
+    """Return what is the matter with the numbers of a state."""
+    sizes = {name: float(np.abs(getattr(state, name)).max(initial=0.0)) for name in ("q", "v")}
+    worst = max(sizes, key=lambda name: sizes[name])
+    if sizes[worst] <= _LARGE:
+        return "numbers of the model or of its inputs are too large, or there is no solution in this position."
+    return (
+        f"the state's {worst} goes up to {sizes[worst]:.3g}.\n"
+        f"  Products of such numbers overflow; expected less than about {_LARGE:.0e} in SI units."
+    )
+
+
+@_finite
 def forward_dynamics(
     model: Model, state: State, tau: Any = None, inputs: Any = None, method: str = "articulated"
 ) -> Array:
@@ -41,7 +86,7 @@ def forward_dynamics(
         return _composite(model, state, tau, inputs)
     if method != "articulated":
         raise InputError(f"method is {method!r}, expected one of articulated, direct, composite.")
-    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs))
+    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
     _accelerate(model, q, v, u, work, out)
     return out
 
@@ -67,16 +112,18 @@ def _composite(model: Model, state: State, tau: Any, inputs: Any) -> Array:
     return out
 
 
+@_finite
 def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = None) -> Array:
     """Generalised forces that, beside the inputs, give the accelerations a (none given: zero, so it is the bias).
 
     Of the tree: what loops would carry is not subtracted.
     """
-    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs))
+    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs, state.t))
     inverse.inverse_dynamics(model.ints, model.floats, q, v, acceleration, work, out)
     return out
 
 
+@_finite
 def mass_matrix(model: Model, state: State) -> Array:
     """M(q), by composite bodies."""
     (q, *_), work, _ = _prepare(model, state)
@@ -85,6 +132,7 @@ def mass_matrix(model: Model, state: State) -> Array:
     return out
 
 
+@_finite
 def mass_matrix_inverse(model: Model, state: State) -> Array:
     """M(q)⁻¹ without M: the innovations factors [JR90, (6.6)], made once and applied to every unit vector.
 
@@ -98,6 +146,7 @@ def mass_matrix_inverse(model: Model, state: State) -> Array:
     return out
 
 
+@_finite
 def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> dict[str, Array]:
     """By joint: the wrench (moment, force) that it exerts on its child, at the child's frame and in its axes.
 
@@ -109,7 +158,7 @@ def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None
 
 def _forces_in_motion(model: Model, state: State, tau: Any, inputs: Any) -> tuple[Array, Array]:
     """The generalised forces that the motion under `tau` takes beside inputs and loops; a workspace with all forces."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
     _accelerate(model, q, v, u, work, a)
     given, forces = np.concatenate([a, u[model.nv :]]), np.empty_like(a)
     if model.rows:
@@ -128,9 +177,10 @@ class ConstraintValues(NamedTuple):
     acceleration: Array
 
 
+@_finite
 def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
-    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs))
+    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs, state.t))
     _check_real(model, work)
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
@@ -142,23 +192,23 @@ def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = N
     return ConstraintValues(*(work[model.row_slice(column)].copy() for column in (at.PHI, at.RATE, at.RIGHT)))
 
 
+@_finite
 def constraint_jacobian(model: Model, state: State) -> Array:
     """J, one row a constraint's row: J v is the rate of the residuals, but for what moves by itself."""
-    at_rest = constraint_values(model, State(state.q, np.zeros(model.nv))).acceleration
-    columns = [
-        constraint_values(model, State(state.q, np.zeros(model.nv)), a=e).acceleration - at_rest
-        for e in np.eye(model.nv)
-    ]
+    rest = State(state.q, np.zeros(model.nv), state.t)
+    at_rest = constraint_values(model, rest).acceleration
+    columns = [constraint_values(model, rest, a=e).acceleration - at_rest for e in np.eye(model.nv)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(model.rows), 0))
 
 
+@_finite
 def loop_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> dict[str, Array]:
     """By loop: what it exerts, the smallest where constraints are redundant.
 
     Of one between frames the wrench (moment, force) on its child or `b`, at that frame and in its axes; of others one
     generalised force a row, such as the torque that a Motion takes.
     """
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
     _accelerate(model, q, v, u, work, a)
     return _loop_forces(model, work, _smallest_multipliers(model, work)) if model.rows else {}
 
@@ -188,7 +238,7 @@ def _smallest_multipliers(model: Model, work: Array) -> Array:
 
 def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
     """Rows of the constraints that the others hold already, here; which ones of several that say the same is chance."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None, state.t))
     if not model.rows:
         return ()
     _accelerate(model, q, v, u, work, a)
@@ -196,12 +246,14 @@ def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
     return tuple(row for k, row in enumerate(model.rows) if k not in kept)
 
 
+@_finite
 def lock_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Array:
     """The generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
     needed, _ = _forces_in_motion(model, state, tau, inputs)
     return np.where(model.locked, needed - model.speeds("tau", tau), 0.0)
 
 
+@_finite
 def solve(model: Model, state: State, r: Any, alpha: float = 0.0, beta: float = 0.0) -> Array:
     """(M + αD + βK)⁻¹ r in O(N), without forming M: D and K are the damping and stiffness of modes and joints.
 
@@ -220,11 +272,13 @@ class Derivatives(NamedTuple):
     last: Array
 
 
+@_finite
 def forward_derivatives(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Derivatives:
     """Of the accelerations by q, v and tau (which is M⁻¹): exact to round-off, by complex step."""
     return _derivatives(model, state, model.speeds("tau", tau), inputs, forward_dynamics)
 
 
+@_finite
 def inverse_derivatives(model: Model, state: State, a: Any = None, inputs: Any = None) -> Derivatives:
     """Of the generalised forces by q, v and a (which is M): exact to round-off, by complex step."""
     return _derivatives(model, state, model.speeds("a", a), inputs, inverse_dynamics)
@@ -237,8 +291,8 @@ def _derivatives(model: Model, state: State, last: Array, inputs: Any, function:
         return Derivatives(empty, empty, empty)
     steps = 1j * _STEP * np.eye(model.nv)
     moved = model.group.retract(state.q.astype(complex), steps)
-    by_q = [function(model, State(x, state.v), last, inputs).imag / _STEP for x in moved]
-    by_v = [function(model, State(state.q, state.v + e), last, inputs).imag / _STEP for e in steps]
+    by_q = [function(model, State(x, state.v, state.t), last, inputs).imag / _STEP for x in moved]
+    by_v = [function(model, State(state.q, state.v + e, state.t), last, inputs).imag / _STEP for e in steps]
     by_last = [function(model, state, last + e, inputs).imag / _STEP for e in steps]
     return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
 
@@ -260,6 +314,7 @@ class Motion(NamedTuple):
         return np.asarray(self.pose[:3, :3] @ (self.rate[3:] + np.cross(w, v)))
 
 
+@_finite
 def body_poses(model: Model, state: State) -> dict[str, Array]:
     """By body: its pose X_WB, 4×4."""
     (q, *_), work, _ = _prepare(model, state)
@@ -268,6 +323,7 @@ def body_poses(model: Model, state: State) -> dict[str, Array]:
     return {name: _matrix(world[12 * i : 12 * i + 12]) for i, name in enumerate(model.bodies)}
 
 
+@_finite
 def body_motions(model: Model, state: State, a: Any = None) -> dict[str, Motion]:
     """By body: pose, twist and its rate with the accelerations a (none given: zero)."""
     world, work = _move(model, state, a)
@@ -277,6 +333,7 @@ def body_motions(model: Model, state: State, a: Any = None) -> dict[str, Motion]
     }
 
 
+@_finite
 def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> Motion:
     """Pose, twist and its rate of a body ("boom") or of a frame or node on it ("boom.tip")."""
     acceleration = model.speeds("a", a)
@@ -292,6 +349,7 @@ def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> Motio
     return Motion(_matrix(world[12 * i : 12 * i + 12]) @ _matrix(X), twist, rate)
 
 
+@_finite
 def frame_pose(model: Model, state: State, frame: str) -> Array:
     """X_WF of a body ("boom") or of a frame or node on it ("boom.tip")."""
     i, X, _, _ = _frame(model, state, frame)
@@ -299,6 +357,7 @@ def frame_pose(model: Model, state: State, frame: str) -> Array:
     return np.asarray(poses[i] @ _matrix(X))
 
 
+@_finite
 def frame_jacobian(model: Model, state: State, frame: str) -> Array:
     """6 × nv: the twist of the frame relative to the world, at and in itself, is this times v."""
     i, X, modes, _ = _frame(model, state, frame)
@@ -324,6 +383,7 @@ class Balance(NamedTuple):
         return self.kinetic + self.gravitational + self.elastic
 
 
+@_finite
 def balance(model: Model, state: State) -> Balance:
     """Energy, momentum and centre of mass of the whole model."""
     (q, v, *_), work, _ = _prepare(model, state)
@@ -350,6 +410,9 @@ def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Ar
     kernel = loops.forward_dynamics if model.rows else articulated.forward_dynamics
     status = kernel(model.ints, model.floats, q, v, u, work, out)
     model.check_custom()
+    if status and max(np.abs(x).max(initial=0.0) for x in (q, v, u)) > _LARGE:
+        # pivots that are not numbers say nothing about inertia
+        raise DynamicsError(f"dynamics: forward_dynamics cannot be computed: {_too_large(State(q, v))}")
     _check(model, status)
 
 

@@ -10,6 +10,9 @@ element ("motor") for its inputs.  Each may be
 
 or all together one function of (t, state) that returns a mapping of names to values.
 
+Where inputs jump, steps end: tables show where they do, and a function says so by an attribute `breaks`, a list of
+times, as those of model files with `pieces` have it.  At such a time a function returns the value after the jump.
+
 A Motion in the tree's `loops` has value, rate and acceleration as its inputs, and takes under its name, or as its own
 `law`, a number (it stays there), samples (a cubic spline through them), a spline (whose derivatives are taken), or a
 function of (t) that returns all three.
@@ -17,22 +20,25 @@ function of (t) that returns all three.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, CubicSpline, PPoly
+from scipy.interpolate import BSpline, PPoly
 
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
+from liegeo.integrate.problems import Breaks
 from liegeo.kernels import articulated, loops, motion
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
+from liegeo.model.laws import is_sampled, read_law, read_samples
 from liegeo.model.model import Model, State
 
 Array = NDArray[np.float64]
@@ -60,6 +66,12 @@ CONSTRAINED = DYNAMICS._replace(
 
 _ENDINGS = (".torque", ".force", ".input")
 
+# More kinks than these, as of measured samples, are not worth a step each; what is less than this share is no jump.
+_MOST_KINKS, _SMALL = 64, 1e-9
+
+# Calls of functions that are noted while a method is chosen, and the share by which answers may differ.
+_MOST_RECORDED, _SAME_ANSWER = 200, 1e-9
+
 # Arrays that are known by their address: steps use about a dozen.
 _VIEWS = 64
 
@@ -79,8 +91,12 @@ class Drive:
         self.error: BaseException | None = None
         self._functions: list[tuple[slice, str, Callable[..., Any], bool]] = []
         self._whole: Callable[..., Any] | None = None
+        # calls of functions, while they are recorded: t, q, v and what they wrote into u; where they write
+        self._record: list[tuple[float, Array, Array, Array]] | None = None
+        self._answered: list[slice] = []
         constants = np.zeros(model.nv + model.nu)
         tables: list[tuple[int, Array]] = []
+        self._declared: list[float] = _declared("inputs", inputs)
         given = {} if callable(inputs) else dict(_as_mapping(inputs))
         if callable(inputs):
             self._whole = inputs
@@ -97,7 +113,50 @@ class Drive:
         ints, floats = self._pack(tables)
         work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
-        self.system = System(model.group, dynamics, ints, floats, work, self._explain, constrained)
+        breaks = Breaks(self._find_breaks(tables), len(model.floats))
+        self.system = System(model.group, dynamics, ints, floats, work, self._explain, constrained, breaks)
+
+    def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
+        """Return the times at which inputs jump, as functions declare it and tables show, and few enough kinks."""
+        jumps, kinks = set(self._declared), set()
+        for _, table in tables:
+            found = _breaks_of(table)
+            jumps |= found[0]
+            kinks |= found[1]
+        return tuple(sorted(jumps | kinks if len(kinks) <= _MOST_KINKS else jumps))
+
+    @contextlib.contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Note what functions answer within, and ask again at the end: InputError if an answer is another.
+
+        Methods ask functions at times of their own choice, again and again, and the choice of a method does so before
+        the run: what a function remembers of calls makes such a run wrong.
+        """
+        self._record = []
+        try:
+            yield
+            if self.error is None:
+                self._ask_again()
+        finally:
+            self._record = None
+
+    def _ask_again(self) -> None:
+        model, record = self.model, self._record or []
+        self._record = None
+        for t, q, v, before in record:
+            u = np.zeros(model.nv + model.nu)
+            self._answer(t, State(q.copy(), v.copy(), t), u)
+            other = np.flatnonzero(np.abs(u - before) > _SAME_ANSWER * (1.0 + np.abs(before)))
+            if len(other):
+                owner = next((name for place, name, _, _ in self._functions if other[0] in _range(place)), None)
+                who = "inputs" if owner is None else f"inputs['{owner}']"
+                raise InputError(
+                    f"simulate: {who} has a memory: at t = {t:.6g} s and in the same state it returned "
+                    f"{before[other[0]]:.6g}, and later {u[other[0]]:.6g}.\n"
+                    "  The method was being chosen by trial, which calls it ahead of the run. Let it depend on t and\n"
+                    "  state alone, or give method=…, which leaves the trial out; a controller with a memory belongs\n"
+                    "  into an FMU of its own."
+                )
 
     @property
     def functions(self) -> list[str]:
@@ -128,14 +187,16 @@ class Drive:
         model = self.model
         if not tables and self._callback is None and not self.constants.any():
             return model.ints, model.floats
-        floats, rows = [model.floats, self.constants], []
-        size = len(model.floats) + len(self.constants)
+        floats, rows = [model.floats, np.array([-np.inf, np.inf]), self.constants], []
+        size = len(model.floats) + 2 + len(self.constants)
         for place, table in tables:
             rows += [place, size, *_shape(table)]
             floats.append(table[2:])
             size += len(table) - 2
         address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0 if self._callback is not None else 0
-        ints = np.concatenate([model.ints, np.array([address, len(model.floats), len(tables), *rows], dtype=np.int64)])
+        ints = np.concatenate(
+            [model.ints, np.array([address, len(model.floats) + 2, len(tables), *rows], dtype=np.int64)]
+        )
         ints[at.DRIVE] = len(model.ints)
         packed = np.concatenate(floats)
         # as those of a model are: another type would have the kernels compiled again
@@ -155,48 +216,30 @@ class Drive:
                 raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
             tables += [(place.start + k, _table(value.x, columns[:, :, k])) for k in range(n)]
         elif callable(value):
+            self._declared += _declared(who, value)
             self._functions.append((place, name, value, _takes_state(who, value)))
-        elif isinstance(value, tuple) and len(value) == 2 and np.ndim(value[0]) == 1:
-            times, values = _samples(who, value, n)
+        elif is_sampled(value):
+            times, values = read_samples(who, value, n)
             slopes = np.diff(values, axis=0) / np.diff(times)[:, np.newaxis]
             tables += [(place.start + k, _table(times, np.stack([slopes[:, k], values[:-1, k]]))) for k in range(n)]
         else:
             constants[place] = self.model._values("inputs", name, value, place)
 
-    def _prescribe(self, loop: Motion, law: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
-        """Value, rate and acceleration of a Motion."""
-        place = self._place(loop.name)
-        who = f"inputs['{loop.name}']"
-        total = place.stop - place.start
-        joint = next(joint for joint in self.model.tree.all_joints if joint.name == loop.joint)
-        group = joint.group()
-        n = 1 if loop.coordinate is not None or group is None else group.dim
-        value = slice(place.start, place.stop - 2 * n)
-        if law is None:
-            law = 0.0 if total == 3 else np.zeros(n) if total == 3 * n else group.identity() if group else 0.0
-        if isinstance(law, tuple) and len(law) == 2 and np.ndim(law[0]) == 1:
-            times, values = _samples(who, law, n)
-            law = CubicSpline(times, values)
-        if isinstance(law, BSpline):
-            law = PPoly.from_spline(law)
-        if callable(law) and not isinstance(law, PPoly):
-            self._functions.append((place, loop.name, lambda t: _three(who, law(t), total, n), False))
-        elif not isinstance(law, PPoly):
-            constants[value] = self.model._values("inputs", loop.name, law, value)
-        elif total != 3 * n:
-            raise InputError(
-                f"{who} is a spline, but the coordinates of joint '{loop.joint}' are an element of a group.\n"
-                "  Give a function of t that returns position, speeds and accelerations."
-            )
-        else:
+    def _prescribe(self, loop: Motion, given: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
+        """Add value, rate and acceleration of a Motion."""
+        law, place = read_law(self.model, loop, given), self._place(loop.name)
+        if isinstance(law.content, PPoly):
             for order in range(3):
-                piece = law.derivative(order) if order else law
+                piece = law.content.derivative(order) if order else law.content
                 columns = np.reshape(piece.c, (*piece.c.shape[:2], -1))
-                if columns.shape[2] != n:
-                    raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
-                for k in range(n):
+                for k in range(law.n):
                     x, c = (piece.x, columns[:, :, k]) if not order else _at_rest_outside(piece.x, columns[:, :, k])
-                    tables.append((place.start + n * order + k, _table(x, c)))
+                    tables.append((place.start + law.n * order + k, _table(x, c)))
+        elif isinstance(law.content, np.ndarray):
+            constants[place] = law.content
+        else:
+            self._declared += _declared(f"inputs['{loop.name}']", given)
+            self._functions.append((place, loop.name, law.content, False))
 
     def _place(self, name: str) -> slice:
         """Where in u a name stands."""
@@ -220,17 +263,32 @@ class Drive:
         try:
             out = self._view(u, model.nv + model.nu)
             state = State(self._view(q, model.nq).copy(), self._view(v, model.nv).copy(), t)
-            if self._whole is not None:
-                for name, value in self._whole(t, state).items():
-                    place = self._place(name)
-                    out[place] = model._values("inputs", name, value, place)
-            for place, name, function, takes_state in self._functions:
-                value = function(t, state) if takes_state else function(t)
-                out[place] = model._values("inputs", name, value, place)
+            if self._record is not None and len(self._record) < _MOST_RECORDED:
+                answer, here = np.zeros(len(out)), (state.q.copy(), state.v.copy())
+                self._answer(t, state, answer)
+                for place in self._answered:
+                    out[place] = answer[place]
+                self._record.append((t, *here, answer))
+            else:
+                self._answer(t, state, out)
         except BaseException as error:
             self.error = error
             return 1
         return 0
+
+    def _answer(self, t: float, state: State, out: Array) -> None:
+        """Ask the functions, and write what they answer into u."""
+        model = self.model
+        self._answered = []
+        if self._whole is not None:
+            for name, value in self._whole(t, state).items():
+                place = self._place(name)
+                out[place] = model._values("inputs", name, value, place)
+                self._answered.append(place)
+        for place, name, function, takes_state in self._functions:
+            value = function(t, state) if takes_state else function(t)
+            out[place] = model._values("inputs", name, value, place)
+            self._answered.append(place)
 
     def _view(self, pointer: Any, n: int) -> Array:
         """The array behind a pointer.  Steps use few, which are kept; whoever asks between them brings new ones."""
@@ -242,6 +300,37 @@ class Drive:
                 self._views.clear()
             self._views[address, n] = np.ctypeslib.as_array(pointer, shape=(n,))
         return self._views[address, n]
+
+
+def _range(place: slice) -> range:
+    return range(place.start, place.stop)
+
+
+def _declared(who: str, function: Any) -> list[float]:
+    """Return the times at which a function says that it jumps: its attribute `breaks`, if it has one."""
+    given = getattr(function, "breaks", ()) if callable(function) else ()
+    try:
+        times = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        times = np.array(np.nan)
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise InputError(f"{who}: its attribute `breaks` is {given!r}, expected a list of finite times.")
+    return [float(t) for t in times]
+
+
+def _breaks_of(table: Array) -> tuple[set[float], set[float]]:
+    """Return the times at which a table jumps, and those at which its slope does; before and after it is constant."""
+    pieces, order = _shape(table)
+    x, c = table[2 : 3 + pieces], table[3 + pieces :].reshape(pieces, order)
+    polynomials = [np.poly1d(row) for row in c]
+    ends = np.array(
+        [[p(0.0), p(h), p.deriv()(0.0), p.deriv()(h)] for p, h in zip(polynomials, np.diff(x), strict=True)]
+    )
+    value, slope = np.abs(ends[:, :2]).max(initial=0.0), np.abs(ends[:, 2:]).max(initial=0.0)
+    jumps = x[1:-1][np.abs(ends[1:, 0] - ends[:-1, 1]) > _SMALL * value]
+    left, right = np.append(0.0, ends[:, 3]), np.append(ends[:, 2], 0.0)
+    kinks = x[np.abs(right - left) > _SMALL * slope]
+    return set(jumps.tolist()), set(kinks.tolist())
 
 
 def _as_mapping(inputs: Any) -> Mapping[str, Any]:
@@ -262,33 +351,6 @@ def _takes_state(who: str, function: Callable[..., Any]) -> bool:
     if n not in (0, 1, 2):
         raise InputError(f"{who} is a function of {n} arguments, expected (t) or (t, state).")
     return n == 2
-
-
-def _samples(who: str, value: Any, n: int) -> tuple[Array, Array]:
-    times, values = np.asarray(value[0], dtype=np.float64), np.asarray(value[1], dtype=np.float64)
-    values = values.reshape(len(values), -1) if values.ndim else values
-    if values.shape != (len(times), n) or len(times) < 2:
-        raise InputError(
-            f"{who} has {len(times)} times and values of shape {np.shape(value[1])}, "
-            f"expected at least 2 times and values of shape ({len(times)}, {n})."
-        )
-    if not np.isfinite(times).all() or not np.isfinite(values).all() or not (np.diff(times) > 0).all():
-        raise InputError(f"{who}: times must rise strictly, and times and values must be finite.")
-    return times, values
-
-
-def _three(who: str, given: Any, total: int, n: int) -> Array:
-    """Value, rate and acceleration as one vector."""
-    try:
-        position, speed, acceleration = (np.ravel(np.asarray(part, dtype=np.float64)) for part in given)
-    except (TypeError, ValueError):
-        raise InputError(f"{who} returned {given!r}, expected value, rate and acceleration.") from None
-    if (position.size, speed.size, acceleration.size) != (total - 2 * n, n, n):
-        raise InputError(
-            f"{who} returned {position.size}, {speed.size} and {acceleration.size} numbers, "
-            f"expected {total - 2 * n}, {n} and {n}."
-        )
-    return np.concatenate([position, speed, acceleration])
 
 
 def _at_rest_outside(x: Array, c: Array) -> tuple[Array, Array]:

@@ -235,7 +235,9 @@ class Operators:
 
 def operators(model: Model, state: State, inputs: Any = None) -> Operators:
     """The operators of the model in this state, with these inputs of its force elements."""
-    return Operators(model, _read(model, state, model.drive("tau", None, inputs)), np.flatnonzero(~model.locked))
+    return Operators(
+        model, _read(model, state, model.drive("tau", None, inputs, state.t)), np.flatnonzero(~model.locked)
+    )
 
 
 def forward_dynamics(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Array:

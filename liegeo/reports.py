@@ -11,7 +11,6 @@ import numpy as np
 
 from liegeo import dynamics
 from liegeo.model.body import Body, FlexibleBody
-from liegeo.model.constraints import Motion
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
 from liegeo.model.notebook import frequencies
@@ -187,53 +186,29 @@ def run_data(run: Result, compiled: float = 0.0, wall: float = 0.0) -> Data:
         "compile_seconds": compiled,
         "real_time_factor": span / max(running, 1e-9),
         "energy": energy(run),
+        "local_errors": info.local_errors,
     }
 
 
 def energy(run: Result) -> Data:
-    """Energies at both ends, the work of what drives the model, and what damping and friction took.
-
-    The rest of the balance is the work of inputs less the change of energy: what was dissipated, and errors of
-    integration; of a model without damping it is those errors alone.
-    """
-    total = run["energy"]
-    work = _work(run)
-    change = float(total[-1] - total[0])
+    """Return the account of a run's energy (liegeo/account.py), and its defect as a share of what was in motion."""
+    account, scale = run.info.energy, run.energy_scale
+    if account is None:
+        return {}
     return {
-        "start": float(total[0]),
-        "end": float(total[-1]),
-        "change": change,
-        "work_of_inputs": work,
-        "dissipated": work - change,
+        "start": account.start,
+        "end": account.end,
+        "change": account.end - account.start,
+        "work_of_inputs": _number(account.work),
+        "dissipated": _number(account.dissipated),
+        "defect": _number(account.defect),
+        "relative_defect": _number(abs(account.defect) / scale) if scale > 0.0 else None,
     }
 
 
-def _work(run: Result) -> float:
-    """∫ power of the generalised forces and inputs, by the rule of Simpson on the samples."""
-    from scipy.integrate import simpson
-
-    return float(simpson(_power(run), x=run.t)) if len(run) > 1 else 0.0
-
-
-def _power(run: Result) -> Any:
-    """v·Q, Q being the generalised forces of u, which inverse dynamics knows, and of prescribed motions."""
-    model = run.model
-    motions = [loop for loop in model.tree.loops if isinstance(loop, Motion)]
-    if not motions and not np.any(run.u):
-        return np.zeros(len(run))
-    out = np.empty(len(run))
-    for i in range(len(run)):
-        state, u = run.state(i), run.u[i]
-        zero = dynamics.inverse_dynamics(model, state, np.zeros(model.nv))
-        driven = dynamics.inverse_dynamics(model, state, np.zeros(model.nv), u[model.nv :])
-        # inputs lessen what has to be given to the joints
-        out[i] = state.v @ (u[: model.nv] + zero - driven)
-    for motion in motions:
-        assert model.group is not None
-        place = model.group.v[motion.joint]
-        v = run.v[:, place] if motion.coordinate is None else run.v[:, [place.start + motion.coordinate]]
-        out += np.sum(run[f"{motion.name}.tau"].reshape(len(run), -1) * v, axis=1)
-    return out
+def _number(x: float) -> float | None:
+    """Return a number for JSON, which has no NaN."""
+    return float(x) if np.isfinite(x) else None
 
 
 def run_table(data: Data) -> list[Any]:
@@ -244,10 +219,13 @@ def run_table(data: Data) -> list[Any]:
         ("time", f"{data['start']:.6g} to {data['end']:.6g} s, {data['samples']} samples"),
         ("method", f"{data['method']}, {data['steps']} steps{rejected}"),
         ("took", f"{data['seconds']:.3g} s, {data['real_time_factor']:.3g} × real time"),
-        ("energy", f"{balance['start']:.6g} → {balance['end']:.6g} J, change {balance['change']:.6g} J"),
     ]
-    if balance["work_of_inputs"]:
-        rows.append(("balance", f"inputs did {balance['work_of_inputs']:.6g} J, lost {balance['dissipated']:.6g} J"))
+    if balance:
+        rows.append(("energy", f"{balance['start']:.6g} → {balance['end']:.6g} J, change {balance['change']:.6g} J"))
+    if balance.get("work_of_inputs") or balance.get("dissipated"):
+        done = f"work of inputs {balance['work_of_inputs']:.6g} J, dissipated {balance['dissipated']:.6g} J"
+        rows.append(("balance", done))
+    rows.append(("error", _error(data)))
     if data["compile_seconds"] > 0.5:
         rows.append(("kernels", f"compiled in {data['compile_seconds']:.0f} s; from now on they come from a cache"))
     if not data["finished"]:
@@ -255,6 +233,15 @@ def run_table(data: Data) -> list[Any]:
     for row in rows:
         _add(table, *row)
     return [table]
+
+
+def _error(data: Data) -> str:
+    """Return how far a run can be trusted, in words."""
+    defect, share = data["energy"].get("defect"), data["energy"].get("relative_defect")
+    parts = [] if defect is None else [f"energy {defect:.2g} J off" + ("" if share is None else f", {share:.1g} of it")]
+    if data["local_errors"] is not None:
+        parts.append(f"errors of steps add up to {data['local_errors']:.1g}")
+    return "; ".join(parts) or "not known"
 
 
 def measure(mechanism: Mechanism, seconds: float = 1.0) -> Data:

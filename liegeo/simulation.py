@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo import checkpoints
+from liegeo.account import Account
 from liegeo.assembly import assemble, check_closed, project
 from liegeo.errors import InputError, SimulationError
 from liegeo.integrate import (
@@ -59,10 +60,16 @@ Array = NDArray[np.float64]
 _TRIAL, _LONGEST_TRIAL = 50, 400
 _COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
 
+# Tolerances rtol and atol, if none are given, by what a method can reach at a bearable cost: of order three and more,
+# and of order two.
+_TOLERANCES, _OF_ORDER_TWO = (1e-6, 1e-8), (1e-5, 1e-6)
+
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
 # Steps of fixed size in a run: nobody waits for more.
 _MOST_STEPS = 1e12
+# A run with more numbers in its samples is a mistake in a unit: they would take eight gigabytes.
+_MOST_NUMBERS = 1e9
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
 # as many as move so many speeds together, within bounds.
 _PIECE, _LARGEST_PIECE = 0.1, 4096
@@ -77,8 +84,8 @@ def simulate(
     inputs: Any = None,
     method: Method | AdaptiveMethod | str | None = None,
     step: float | None = None,
-    rtol: float = 1e-4,
-    atol: float = 1e-5,
+    rtol: float | None = None,
+    atol: float | None = None,
     max_step: float = np.inf,
     output: ArrayLike | str | None = None,
     every: int = 1,
@@ -93,7 +100,8 @@ def simulate(
     - `inputs`: what drives it, by name: numbers, samples, splines, functions (liegeo/motion.py).
     - `method`: a method of liegeo.integrate or its name; chosen if not given.  Methods of fixed step need `step`; with
       `step` alone it is generalised-α, or RKMK4 if the model is rigid.
-    - `rtol`, `atol`, `max_step`: for methods that choose their steps.
+    - `rtol`, `atol`, `max_step`: for methods that choose their steps; 1e-6 and 1e-8 if not given, and for a method of
+      order two, as adaptive generalised-α is, 1e-5 and 1e-6.
     - `output`: times, or a number, the time between samples, or "steps": the end of every step, or of each `every`-th.
       If not given, a thousand samples.
     - `events`: Event(function of (t, state), direction, terminal); where they happened is in result.info.events.
@@ -117,11 +125,16 @@ def usual_method(
     *,
     inputs: Any = None,
     step: float | None = None,
-    rtol: float = 1e-4,
-    atol: float = 1e-5,
+    rtol: float | None = None,
+    atol: float | None = None,
 ) -> Method | AdaptiveMethod:
     """The method that `simulate` takes if none is given."""
     return _Run(model, state, t_end, inputs, None, step, rtol, atol, np.inf, None, 1, ()).method
+
+
+def usual_tolerances(method: Method | AdaptiveMethod) -> tuple[float, float]:
+    """Return the tolerances rtol and atol that `simulate` takes if none are given."""
+    return _TOLERANCES if method.order > 2 else _OF_ORDER_TWO
 
 
 @dataclass
@@ -169,6 +182,30 @@ class _Samples:
         return np.concatenate(self.t), np.concatenate(self.y)
 
 
+@dataclass(frozen=True)
+class _Piece:
+    """n equal steps from start to end."""
+
+    start: float
+    end: float
+    step: float
+    n: int
+
+    @classmethod
+    def of(cls, start: float, end: float, longest: float) -> Self:
+        whole = end - start
+        n = max(1, int(np.ceil(whole / longest * (1.0 - 1e-12))))
+        # the step itself if it fits but for round-off: an FMU that makes the same steps then has the same bits
+        return cls(start, end, float(longest) if abs(n * longest - whole) <= 1e-13 * whole else whole / n, n)
+
+    def times(self, done: int, n: int) -> Array:
+        """Return the ends of the n steps behind those that are done, and where the first of them begins."""
+        t = self.start + self.step * np.arange(done, done + n + 1, dtype=np.float64)
+        if done + n == self.n:
+            t[-1] = self.end
+        return t
+
+
 def _steps(t: Array, times: Array) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """By time: the index of the end of a step that is there but for round-off, or comes next; whether it comes next."""
     k = np.minimum(np.maximum(np.searchsorted(t, times), 1), len(t) - 1)
@@ -197,8 +234,8 @@ class _Run:
         inputs: Any,
         method: Method | AdaptiveMethod | str | None,
         step: float | None,
-        rtol: float,
-        atol: float,
+        rtol: float | None,
+        atol: float | None,
         max_step: float,
         output: Any,
         every: int,
@@ -215,9 +252,11 @@ class _Run:
         self.problem = Problem.of(
             self.drive.system, state.q, state.v, self.end, t_start=self.start, name=model.tree.name
         )
-        self.tolerances = {"rtol": float(rtol), "atol": float(atol), "max_step": float(max_step)}
+        self._given = rtol, atol, float(max_step)
         self.method = self._choose(method, step)
-        self.step = self._step(step)
+        self.pieces = self._pieces(step)
+        # the piece that goes on, of steps of fixed size
+        self.piece = 0
         self.samples = _Samples(self._times(output), every)
         self.rejected = 0
         self.found: list[list[tuple[float, Array]]] = [[] for _ in events]
@@ -230,10 +269,11 @@ class _Run:
                 self.samples.t, self.samples.y = [np.zeros(0)], [np.zeros((0, self.problem.group.element_shape[0]))]
             self.samples.taken = first
         if isinstance(self.method, AdaptiveMethod):
-            self.stepper: AdaptiveStepper | Stepper = AdaptiveStepper(self.problem, self.method, **self.tolerances)
+            self.stepper: AdaptiveStepper | Stepper = self._adaptive(self.method)
         else:
             self.stepper = Stepper(self.problem, self.method)
         self.last = self._point()
+        self.account = Account(model, self.drive, np.array(self.problem.start))
         self.why, self.failed, self.ctrl_c = "", False, False
         # Samples that a watcher knows of.
         self.told = 0
@@ -259,9 +299,12 @@ class _Run:
 
     def _is_stiff(self) -> bool:
         """Whether the implicit method gets on for less than the explicit one."""
-        implicit, explicit = (
-            AdaptiveStepper(self.problem, method, **self.tolerances) for method in (AdaptiveAlpha, DormandPrince54)
-        )
+        implicit, explicit = (self._adaptive(method) for method in (AdaptiveAlpha, DormandPrince54))
+        with self.drive.recorded():
+            return self._compare(implicit, explicit)
+
+    @staticmethod
+    def _compare(implicit: AdaptiveStepper, explicit: AdaptiveStepper) -> bool:
         n = _TRIAL
         while True:
             # the same stretch of time with both, but no more than four times the cost for the explicit one
@@ -277,23 +320,44 @@ class _Run:
                 return other > spent
             n *= 2
 
-    def _step(self, step: float | None) -> float:
-        """The step of a method of fixed step, made a divisor of the whole time."""
+    def tolerances(self, method: AdaptiveMethod) -> dict[str, float]:
+        rtol, atol, max_step = self._given
+        usual = usual_tolerances(method)
+        return {
+            "rtol": float(usual[0] if rtol is None else rtol),
+            "atol": float(usual[1] if atol is None else atol),
+            "max_step": max_step,
+        }
+
+    def _adaptive(self, method: AdaptiveMethod) -> AdaptiveStepper:
+        stepper = AdaptiveStepper(self.problem, method, **self.tolerances(method))
+        stepper.renew = self._renewed if self.model.rows else None
+        return stepper
+
+    def _renewed(self, t: float, y: Array) -> Array:
+        """Return the state behind a jump of what is prescribed."""
+        nq = self.model.nq
+        state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
+        return np.concatenate([state.q, state.v])
+
+    def _pieces(self, step: float | None) -> list[_Piece]:
+        """Steps of a method of fixed step: equal ones from each jump of the inputs to the next; none for others."""
         if isinstance(self.method, AdaptiveMethod):
             if step is not None:
                 raise InputError(
                     f"simulate: step is {step!r}, but {self.method.name} chooses its own.\n"
                     "  Give rtol and atol, or max_step, or a method of fixed step."
                 )
-            return 0.0
+            return []
         if step is None:
             raise InputError(f"simulate: {self.method.name} is a method of fixed step; give step=… in seconds.")
-        n, whole = self.n_steps(step), self.end - self.start
-        # the step itself if it fits but for round-off: a unit that makes the same steps then has the same bits
-        return float(step) if abs(n * step - whole) <= 1e-13 * whole else whole / n
-
-    def n_steps(self, step: float) -> int:
-        return max(1, int(np.ceil((self.end - self.start) / step * (1.0 - 1e-12))))
+        out: list[_Piece] = []
+        here = self.start
+        while here < self.end or not out:
+            end = min(self.end, self.drive.system.breaks.piece(here)[1])
+            out.append(_Piece.of(here, end, step))
+            here = end
+        return out
 
     def _times(self, output: Any) -> Array | None:
         if isinstance(output, str):
@@ -306,6 +370,12 @@ class _Run:
             spacing = float(output)
             if not 0.0 < spacing < np.inf:
                 raise InputError(f"simulate: output is {output!r}, the time between samples must be > 0 and finite.")
+            most = _MOST_NUMBERS / (1 + 2 * self.problem.group.element_shape[0])
+            if (self.end - self.start) / spacing > most:
+                raise InputError(
+                    f"simulate: output is {output!r}, which makes {(self.end - self.start) / spacing:.3g} samples, "
+                    f"expected at most {most:.1g}.\n  Give a longer time between samples."
+                )
             n = int(np.floor((self.end - self.start) / spacing * (1.0 + 1e-12)))
             return np.asarray(self.start + spacing * np.arange(n + 1), dtype=np.float64)
         times = np.asarray(output, dtype=np.float64)
@@ -370,11 +440,11 @@ class _Run:
             self.rejected += piece.rejected
             whole = join([self.last, piece])
         else:
-            before = self.stepper.done
-            left = self.n_steps(self.step) - before
-            ends, status = self.stepper.record(self.step, min(n, left))
-            more, failed = not status and self.stepper.done < before + left, status != 0
-            now = self._time(self.stepper.done)
+            equal, before = self.pieces[self.piece], self.stepper.done
+            ends, status = self.stepper.record(equal.step, min(n, equal.n - before))
+            over = self.stepper.done == equal.n
+            more, failed = not status and not (over and self.piece == len(self.pieces) - 1), status != 0
+            now = float(equal.times(self.stepper.done, 0)[0])
             whole, lost = self._fixed_piece(before, ends)
             if lost:
                 more, failed, now, status = False, True, float(whole.t[-1]), lost
@@ -386,9 +456,12 @@ class _Run:
             more = failed = False
             self.why = f"event at t = {stop[0]:.6g} s"
         self.samples.take(whole, not more, stop)
+        self._account(whole, stop)
         self.last = AdaptiveTrajectory(whole.group, whole.t[-1:], whole.y[-1:], whole.f[-1:], 0, ())
         if stop is not None:
             self.last = replace(self.last, t=np.array([stop[0]]), y=stop[1][np.newaxis].copy())
+        elif more and self.drive.system.breaks.begins(now):
+            self._pass_break(now)
         if failed:
             self.failed = True
             try:
@@ -398,17 +471,40 @@ class _Run:
             self.why = f"at t = {now:.6g} s: {self.drive.error or why}"
         return more
 
-    def _time(self, done: int) -> float:
-        return self.end if done == self.n_steps(self.step) else self.start + done * self.step
+    def _account(self, whole: AdaptiveTrajectory, stop: tuple[float, Array] | None) -> None:
+        """Go on with the account of energy over steps just made."""
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.account.add_chosen(whole, self.method.order, stop)
+            return
+        t, y, piece = whole.t, whole.y, self.pieces[self.piece]
+        if stop is not None:
+            kept = t < stop[0]
+            t, y = np.append(t[kept], stop[0]), np.concatenate([y[kept], stop[1][np.newaxis]])
+        over = stop is not None or t[-1] == piece.end
+        self.account.add_equal(t, y, piece.step, t[0] == piece.start, over)
+
+    def _pass_break(self, t: float) -> None:
+        """Go on behind a jump of the inputs, where fields and perhaps speeds are others."""
+        before = self.last.y[-1]
+        if isinstance(self.stepper, AdaptiveStepper):
+            self.last = self.stepper.here()
+            self.account.jump(before, self.last.y[-1])
+            return
+        self.piece += 1
+        if self.model.rows:
+            self.stepper.y[:] = self._renewed(t, self.stepper.y)
+        self.stepper.begin(t)
+        self.stepper.record(self.pieces[self.piece].step, 0, start=t)
+        self.drive.system.breaks.limit(self._data[1], t)
+        self.last = replace(self.last, y=self.stepper.y[np.newaxis].copy())
+        self.account.jump(before, self.stepper.y)
 
     def _fixed_piece(self, before: int, ends: Array) -> tuple[AdaptiveTrajectory, int]:
         """Steps of fixed size as a trajectory; fields only where something will be asked between them.
 
         It ends before the first place where there is none; the second result is that status.
         """
-        t = self.start + self.step * np.arange(before, before + len(ends) + 1, dtype=np.float64)
-        if before + len(ends) == self.n_steps(self.step):
-            t[-1] = self.end
+        t = self.pieces[self.piece].times(before, len(ends))
         y = np.concatenate([self.last.y, ends])
         f = np.zeros((len(t), self.problem.group.dim))
         wanted = self.samples.wanted
@@ -422,16 +518,21 @@ class _Run:
             ends_at, between = _steps(t, wanted[first:last])
             needed = sorted({*ends_at[between], *(ends_at[between] - 1)}) if between.any() else range(0)
         status, end = 0, len(t)
+        # an input function that ended the steps may still answer for those before
+        raised, self.drive.error = self.drive.error, None
         for k in needed:
             status = self._field(t[k], y[k], f[k])
             if status:
                 end = max(1, k)
                 break
+        self.drive.error = self.drive.error if raised is None else raised
         return AdaptiveTrajectory(self.problem.group, t[:end], y[:end], f[:end], 0, ()), status
 
     @functools.cached_property
     def _data(self) -> tuple[Any, Array, Array]:
-        return data_of(self.drive.system)
+        I, F, W = data_of(self.drive.system)
+        self.drive.system.breaks.limit(F, float(self.last.t[-1]))
+        return I, F, W
 
     def _field(self, t: float, y: Array, out: Array) -> int:
         I, F, W = self._data
@@ -483,7 +584,9 @@ class _Run:
         )
         finished = not self.failed and (not self.why or self.why.startswith("event"))
         counts = self.method.name, self.samples.steps, self.rejected, seconds
-        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c)
+        local = self.stepper.local_errors if isinstance(self.stepper, AdaptiveStepper) else None
+        account = self.account.of(self.last.y[-1])
+        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local)
         return Result(self.model, t, q, v, u, info)
 
     def _inputs(self, t: float, q: Array, v: Array) -> Array:
@@ -495,16 +598,16 @@ class _Run:
 
     def _identity(self) -> dict[str, Any]:
         """What must be the same for a run to go on from a checkpoint."""
-        wanted = self.samples.wanted
+        wanted, breaks = self.samples.wanted, self.drive.system.breaks
         return {
             "model": checkpoints.digest(self.model.fingerprint, self.model.floats),
             "start": checkpoints.digest(np.asarray(self.problem.start), np.array([self.start])),
             "t_end": self.end,
-            "inputs": [*self.drive.functions, checkpoints.digest(*self.drive.data)],
+            "inputs": [*self.drive.functions, checkpoints.digest(*self.drive.data, np.array(breaks.times))],
             "method": f"{self.method.name} {checkpoints.digest(_coefficients(self.method))}",
             "memory": list(self.stepper.memory.shape),
-            "step": self.step,
-            "tolerances": "" if self.step else repr(self.tolerances),
+            "step": [piece.step for piece in self.pieces[:1]],
+            "tolerances": repr(self.tolerances(self.method)) if isinstance(self.method, AdaptiveMethod) else "",
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
             "events": len(self.events),
         }
@@ -512,13 +615,13 @@ class _Run:
     def _content(self, seconds: float) -> dict[str, Array]:
         t, y = self.samples.arrays()
         self.samples.t, self.samples.y = [t], [y]
-        numbers = [self.samples.taken, self.samples.steps, self.rejected, seconds]
+        numbers = [self.samples.taken, self.samples.steps, self.rejected, seconds, *self.account.sums]
         content = {"t": t, "y": y, "numbers": np.array(numbers), "memory": self.stepper.memory.copy()}
         content |= {"last_t": self.last.t, "last_y": self.last.y, "last_f": self.last.f, "here": self.stepper.y.copy()}
         if isinstance(self.stepper, AdaptiveStepper):
             content["control"] = self.stepper.control.copy()
         else:
-            content["done"] = np.array(self.stepper.done)
+            content["done"] = np.array([self.piece, self.stepper.done])
         for k, places in enumerate(self.found):
             content[f"event_{k}_t"] = np.array([when for when, _ in places])
             content[f"event_{k}_y"] = np.array([place for _, place in places]).reshape(-1, len(self.stepper.y))
@@ -530,7 +633,8 @@ class _Run:
         if content is None:
             return 0.0
         self.samples.t, self.samples.y = [content["t"]], [content["y"]]
-        taken, steps, rejected, seconds = content["numbers"]
+        taken, steps, rejected, seconds, *sums = content["numbers"]
+        self.account.sums = np.array(sums)
         self.samples.taken, self.samples.steps, self.rejected = int(taken), int(steps), int(rejected)
         self.stepper.memory[:] = content["memory"]
         self.stepper.y[:] = content["here"]
@@ -540,9 +644,12 @@ class _Run:
         if isinstance(self.stepper, AdaptiveStepper):
             self.stepper.control[:] = content["control"]
         else:
+            self.piece, done = (int(k) for k in content["done"])
+            piece = self.pieces[self.piece]
+            self.drive.system.breaks.limit(self.stepper._F, piece.start)
             # no step of it sets what steps are counted from
-            self.stepper.record(self.step, 0)
-            self.stepper.done = int(content["done"])
+            self.stepper.record(piece.step, 0, start=piece.start)
+            self.stepper.done = done
         for k, places in enumerate(self.found):
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
             places.extend((float(when), end) for when, end in zip(times, ends, strict=True))
@@ -550,14 +657,21 @@ class _Run:
 
 
 class CtrlC:
-    """Ctrl-C is noted and heard between pieces, so that what is kept is whole; a second one is heard at once."""
+    """Ctrl-C is noted and heard between pieces, so that what is kept is whole; a second one is heard at once.
+
+    The signals that a closed terminal and a system that shuts down send, SIGHUP and SIGTERM, mean the same.
+    """
 
     def __enter__(self) -> Self:
         self.pressed = False
-        self._before: Any = None
-        # Only the main thread may, and only it gets the signal.
+        self._before: dict[int, Any] = {}
+        # Only the main thread may, and only it gets the signals.
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            for name in _ENDING:
+                number = getattr(signal, name, None)
+                # who starts a program with nohup does not want to hear of SIGHUP
+                if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: Any) -> None:
@@ -566,8 +680,12 @@ class CtrlC:
         self.pressed = True
 
     def __exit__(self, *error: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+# Signals that end a run; Windows has not all of them.
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
 def _coefficients(method: Method | AdaptiveMethod) -> Array:

@@ -38,7 +38,7 @@ from liegeo.integrate import constrained, explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of
 from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made, maker
-from liegeo.integrate.problems import Problem
+from liegeo.integrate.problems import Breaks, Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
 
@@ -213,6 +213,9 @@ def solve_adaptive(
         if events:
             stop = find_events(join([_last(pieces[-1]), piece]), events, found)
         pieces.append(piece)
+        if status == FULL and problem.system is not None and problem.system.breaks.begins(stepper.t):
+            # the same point again, with the field behind the jump
+            pieces.append(stepper.here())
     run = replace(join(pieces), events=_as_arrays(found, problem.group))
     if stop is not None:
         return cut(run, stop, stepper.field(*stop))
@@ -270,17 +273,26 @@ class AdaptiveStepper:
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._scale = np.empty(group.dim)
         self.y = np.array(problem.start, dtype=np.float64)
+        self._breaks = problem.system.breaks if problem.system is not None else Breaks()
+        self.t_end = float(problem.t_end)
+        # brings a state to what is prescribed after a jump: (t, y) -> y
+        self.renew: Callable[[float, Array], Array] | None = None
         self.restart(problem.t_start)
         span = problem.t_end - problem.t_start
         step = abs(span) if first_step is None else min(first_step, abs(span))
         if first_step is None:
             step = self._first_step(abs(span), rtol, atol)
         h = (1.0 if span >= 0.0 else -1.0) * min(step, max_step)
-        self.control = np.array([problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0])
+        self.control = np.array([problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0, 0.0])
 
     @property
     def t(self) -> float:
         return float(self.control[0])
+
+    @property
+    def local_errors(self) -> float:
+        """The estimated errors (1) of all accepted steps, added up: in radians, or relative to a number of size 1."""
+        return float(self.control[9] * (self.control[4] + self.control[5]))
 
     @property
     def memory(self) -> Array:
@@ -295,6 +307,7 @@ class AdaptiveStepper:
 
     def restart(self, t: float) -> None:
         """Remember nothing but the field here; where there is none it is not a number, and `advance` says why."""
+        self._breaks.limit(self._F, t)
         self.memory[:] = 0.0
         if self._evaluate(t, self.y, self.memory[0]):
             self.memory[0] = np.nan
@@ -318,10 +331,16 @@ class AdaptiveStepper:
         )
 
     def advance(self, at_once: int = AT_ONCE) -> tuple[AdaptiveTrajectory, int]:
-        """At most so many accepted steps: them, and FINISHED, FULL (there is more to do) or TOO_SMALL."""
+        """At most so many accepted steps: them, and FINISHED, FULL (there is more to do) or TOO_SMALL.
+
+        They end at the next of the system's breaks; where that is before `t_end`, the method has begun anew.
+        """
         group = self.problem.group
         T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
         self.control[7] = self.control[8] = 0.0
+        self.control[3] = self.t_end
+        if self._breaks.times and self.t_end > self.t:
+            self.control[3] = min(self.t_end, self._breaks.limit(self._F, self.t))
         if np.isnan(self.memory[0]).any():
             self.control[8] = self._evaluate(self.t, self.y, self.memory[0])
         if self.control[8]:
@@ -333,7 +352,17 @@ class AdaptiveStepper:
         n, status = self._loop(*data, self.control, self.y, *scratch)
         self._scratch.check()
         more = Q[:n] if self.method.quartic else None
+        if status == FINISHED and self.control[3] != self.t_end:
+            self._pass_break()
+            status = FULL
         return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), (), more), int(status)
+
+    def _pass_break(self) -> None:
+        """Go on behind a jump, with the step that would have come next and nothing else that is remembered."""
+        if self.renew is not None:
+            self.y[:] = self.renew(self.t, self.y)
+        self.control[2] = 1.0
+        self.restart(self.t)
 
     def _first_step(self, span: float, rtol: float, atol: float) -> float:
         """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""

@@ -174,14 +174,16 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
     `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
     in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
     the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
-    before, t_end, rtol, atol, max_step, the number of rejections and the last status of a trial; y is the start and
-    becomes the end.
+    before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial and the sum of the errors
+    of all accepted steps; y is the start and becomes the end.
     """
 
     def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G, Q):
         t, h, before, t_end = control[0], control[1], control[2], control[3]
         rtol, atol, largest = control[4], control[5], control[6]
         n, just_rejected, last_row = 0, False, K.shape[0] - memory
+        if not abs(t_end - t) < np.inf:
+            return 0, 2
         while n < T.shape[0]:
             last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
             step = t_end - t if last else h
@@ -211,6 +213,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 # A change that is not worth while would only cost the memory of a method its value.
                 if 1.0 <= factor <= 1.1:
                     factor = 1.0
+                control[9] += error
                 before, just_rejected = max(error, 1e-10), False
                 if not last:
                     h = step * min(5.0, max(0.2, factor))
@@ -230,7 +233,8 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 if status == 0 and error < 1e300:
                     shrink = max(0.2, 0.9 * error ** (-1.0 / q))
                 h, just_rejected = step * shrink, True
-                if abs(h) <= 1e-15 * (abs(t) + abs(t_end)):
+                # nor does a step that is not a number ever become one
+                if not abs(h) > 1e-15 * (abs(t) + abs(t_end)):
                     control[0], control[1], control[2] = t, h, before
                     return n, 2
         control[0], control[1], control[2] = t, h, before

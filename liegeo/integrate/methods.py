@@ -17,7 +17,7 @@ from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
 from liegeo.integrate.explicit import Operations, operations
-from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
+from liegeo.integrate.problems import Breaks, Dynamics, Problem, System, Trajectory
 from liegeo.lie import Product
 
 Array = NDArray[np.float64]
@@ -249,6 +249,13 @@ class Stepper:
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._origin, self._h, self.done = float(problem.t_start), 0.0, 0
         self.y = np.array(problem.start, dtype=np.float64)
+        self._breaks = system.breaks if system is not None else Breaks()
+        self._breaks.limit(self._F, self._origin)
+
+    def begin(self, t: float) -> None:
+        """Begin a piece of the motion at t: what drives the system has jumped, and what a method remembers is over."""
+        self._breaks.limit(self._F, t)
+        self.memory[:] = 0.0
 
     @property
     def memory(self) -> Array:

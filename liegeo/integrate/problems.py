@@ -52,6 +52,43 @@ class Dynamics(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Breaks:
+    """Times, rising, at which what drives a system jumps or has a kink: steps end there, and methods start anew.
+
+    Between two of them lies a piece, on which all is smooth.  Where kernels are asked at the end of one, they are to
+    answer for the left side, and where the next one begins, for the right side: F[place] and F[place + 1] are the first
+    and the last time of the piece, and kernels take no time beyond.
+    """
+
+    times: tuple[float, ...] = ()
+    place: int = 0
+
+    def piece(self, t: float) -> tuple[float, float]:
+        """Return where the piece begins and ends that goes on from t; what differs by round-off is the same time."""
+        k = int(np.searchsorted(self.times, t + _SAME_TIME * abs(t), side="right"))
+        return self.times[k - 1] if k else -np.inf, self.times[k] if k < len(self.times) else np.inf
+
+    def begins(self, t: float) -> bool:
+        """Return whether a piece begins at t, but for round-off."""
+        return abs(self.piece(t)[0] - t) <= _SAME_TIME * abs(t)
+
+    def limit(self, F: Array, t: float) -> float:
+        """Tell the kernels with the numbers F which piece goes on from t; return where it ends."""
+        if not self.times:
+            return np.inf
+        first, end = self.piece(t)
+        # the arrays of kernels are read-only for everybody else
+        F.setflags(write=True)
+        F[self.place], F[self.place + 1] = first, np.nextafter(end, -np.inf)
+        F.setflags(write=False)
+        return end
+
+
+# Times that differ by less than this share of themselves are the same.
+_SAME_TIME = 1e-12
+
+
+@dataclass(frozen=True)
 class System:
     """A mechanical system on a group: its kernels, their data, the size of their scratch, and words for a status.
 
@@ -65,6 +102,7 @@ class System:
     work: int = 0
     explain: Callable[[int], str] = lambda status: f"the system failed with status {status}"
     constrained: bool = False
+    breaks: Breaks = field(default_factory=Breaks)
 
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):

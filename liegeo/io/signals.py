@@ -145,7 +145,7 @@ class Reading:
             numbers = [read_number(x, [d]) for x, d in zip(entries, self.wanted, strict=True)]
             return np.array(numbers) if isinstance(value, list) else numbers[0]
         parts = [self._function(x, d) for x, d in zip(entries, self.wanted, strict=True)]
-        return functools.partial(_law if self.law else _input, parts)
+        return Signal(parts, self.law)
 
     def _function(self, value: Any, wanted: Dimension) -> Callable[[Any], Any]:
         if isinstance(value, Expression):
@@ -163,7 +163,7 @@ class Reading:
             values = [_component(piece.value, k, len(self.wanted)) for piece in pieces]
             functions = [self._function(value, self.wanted[k]) for value in values]
             parts.append(functools.partial(_switched, ends, functions))
-        return functools.partial(_law if self.law else _input, parts)
+        return Signal(parts, self.law, tuple(ends))
 
     def _rows(self, value: Any, n: int) -> NDArray[np.float64]:
         if not isinstance(value, list) or len(value) != n:
@@ -237,14 +237,24 @@ def _switched(ends: Sequence[float], functions: Sequence[Callable[[Any], Any]], 
     return functions[sum(now >= end for end in ends)](t)
 
 
-def _input(parts: Sequence[Callable[[Any], Any]], t: float) -> Any:
-    return _finite(parts[0], t) if len(parts) == 1 else np.array([_finite(part, t) for part in parts])
+@dataclass(frozen=True)
+class Signal:
+    """A function of time, of one part for each component; as a law, with rates and accelerations.
 
+    `breaks` are the times at which it may jump; `simulate` ends steps there.
+    """
 
-def _law(parts: Sequence[Callable[[Any], Any]], t: float) -> Any:
-    jets = [as_jet(_finite(part, Jet(t, 1.0))) for part in parts]
-    three = [[getattr(jet, name) for jet in jets] for name in ("x", "d", "dd")]
-    return [row[0] for row in three] if len(parts) == 1 else three
+    parts: Sequence[Callable[[Any], Any]]
+    law: bool = False
+    breaks: tuple[float, ...] = ()
+
+    def __call__(self, t: float) -> Any:
+        if not self.law:
+            values = [_finite(part, t) for part in self.parts]
+            return values[0] if len(values) == 1 else np.array(values)
+        jets = [as_jet(_finite(part, Jet(t, 1.0))) for part in self.parts]
+        three = [[getattr(jet, name) for jet in jets] for name in ("x", "d", "dd")]
+        return [row[0] for row in three] if len(jets) == 1 else three
 
 
 def _finite(part: Callable[[Any], Any], t: Any) -> Any:

@@ -114,7 +114,8 @@ ON_B, ON_A, PHI, RATE, CURVE, RIGHT, LAMBDA, PIVOT, ORDER, LOW, HIGH, R_END = 0,
 CUT_SCRATCH = 120
 
 # ---- I: what drives a motion: address of a function or 0, where constants (N_U) begin in F, number of tables; then one
-# row a table: which of u it fills, where it begins in F, its pieces and coefficients a piece
+# row a table: which of u it fills, where it begins in F, its pieces and coefficients a piece.  The two numbers of F
+# before the constants are the first and the last time at which inputs are asked for: the sides of jumps
 DRIVE_CALL, DRIVE_F, DRIVE_TABLES, DRIVE_ROWS = range(4)
 TABLE_U, TABLE_F, TABLE_PIECES, TABLE_ORDER = range(4)
 TABLE_SIZE = 4

@@ -16,6 +16,7 @@ from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, split_name, suggest
+from liegeo.model.laws import Law, laws_of
 
 if TYPE_CHECKING:
     from liegeo.model.custom import CustomRows
@@ -265,13 +266,23 @@ class Model:
             return v
         return self._vector(what, given, self.nv)
 
-    def drive(self, what: str, vector: Any, inputs: Any) -> Array:
-        """What the kernels call u: a vector in the algebra (forces or accelerations), then the inputs."""
-        return np.concatenate([self.speeds(what, vector), self._inputs(inputs)])
+    def drive(self, what: str, vector: Any, inputs: Any, t: float) -> Array:
+        """Return what the kernels call u: a vector in the algebra (forces or accelerations), then the inputs.
 
-    def _inputs(self, given: Any) -> Array:
+        Prescribed motions that `inputs`, a mapping or None, do not name follow their laws at the time t.
+        """
+        return np.concatenate([self.speeds(what, vector), self._inputs(inputs, t)])
+
+    @functools.cached_property
+    def _laws(self) -> tuple[Law, ...]:
+        return laws_of(self)
+
+    def _inputs(self, given: Any, t: float) -> Array:
         if given is None or isinstance(given, Mapping):
             values = np.zeros(self.nu)
+            for law in self._laws:
+                if not given or law.name not in given:
+                    values[law.place] = law(t)
             for name, value in (given or {}).items():
                 if name not in self.inputs:
                     raise InputError(

@@ -306,7 +306,9 @@ class Names:
         if group is not None:
             for joint in self._joints():
                 for letter, parts in zip("qv", _parts(joint), strict=True):
-                    k = getattr(group, letter)[joint.name].start if parts else 0
+                    place = getattr(group, letter).get(joint.name, slice(0, 0))
+                    _check_columns(joint.name, parts, place.stop - place.start)
+                    k = place.start
                     for part in parts:
                         k = out.add(joint.name, part, (letter,), k)
             for name in self._flexible():
@@ -316,6 +318,7 @@ class Names:
         for force in self.model.tree.forces:
             if force.n_inputs:
                 k = self.model.nv + self.model.inputs[force.name].start
+                _check_columns(force.name, self._inputs(force), force.n_inputs)
                 for part in self._inputs(force):
                     k = out.add(force.name, part, ("u",), k)
         for name, places in self.model.inputs.items():
@@ -382,6 +385,13 @@ class Names:
             out.add(loop.name, part, source, 0, kinds)
         else:
             out.add(loop.name, _counted("multiplier", "generalised force", len(loop.rows)), source)
+
+
+def _check_columns(owner: str, parts: Sequence[Part], n: int) -> None:
+    """That there is a name for each number of an owner, or its columns would be those of its neighbours."""
+    named = sum(len(part.components) for part in parts)
+    if named != n:
+        raise InputError(f"result: '{owner}' has {n} numbers, but {named} names: correct JOINTS or INPUTS.")
 
 
 def matches(pattern: str, names: Iterable[str]) -> list[str]:

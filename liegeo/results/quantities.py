@@ -31,8 +31,9 @@ _MOTION, _WITH_RATE = 18, 24
 _NEED_RATE = ("acceleration", "angular_acceleration")
 # Axes behind each axis, and before it.
 _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
-# Columns of kernels.observe.energies.
+# Columns of kernels.observe.energies; "energy" is the sum of its three.
 _BALANCE = {
+    "energy": slice(0, 3),
     "energy.kinetic": slice(0, 1),
     "energy.gravitational": slice(1, 2),
     "energy.elastic": slice(2, 3),
@@ -73,12 +74,16 @@ class Observer:
         if what == "loop":
             return self._loops[rest[0]]
         if what == "balance":
-            if rest[0] == "energy":
-                return self._balance[:, :3].sum(axis=1, keepdims=True)
-            return self._balance[:, _BALANCE[rest[0]]]
+            if rest[0] not in _BALANCE:
+                raise not_implemented(source)
+            found = self._balance[:, _BALANCE[rest[0]]]
+            return found.sum(axis=1, keepdims=True) if rest[0] == "energy" else found
         if what == "a":
             return self.accelerations
-        return self.t[:, np.newaxis] if what == "t" else {"q": self.q, "v": self.v, "u": self.u}[what]
+        arrays = {"t": self.t[:, np.newaxis], "q": self.q, "v": self.v, "u": self.u}
+        if what not in arrays:
+            raise not_implemented(source)
+        return arrays[what]
 
     @property
     def accelerations(self) -> Array:
@@ -165,18 +170,26 @@ class Observer:
     def _frame_part(self, place: str, part: str) -> Array:
         motion = self._frame_motion(place, part in _NEED_RATE)
         R_WF, w, v = motion[:, _R].reshape(-1, 3, 3), motion[:, _W], motion[:, _V]
-        if part == "position":
-            return motion[:, _P]
-        if part == "quaternion":
-            return _without_jumps(SO3Q.from_matrix(R_WF))
-        if part in ("twist.angular", "twist.linear"):
-            return w if part == "twist.angular" else v
-        if part in ("velocity", "angular_velocity"):
-            return _turn(R_WF, v if part == "velocity" else w)
-        if part in ("deflection", "tilt"):
-            return self._bending(place, part, motion)
-        rate = motion[:, _RATE]
-        return _turn(R_WF, rate[:, :3] if part == "angular_acceleration" else rate[:, 3:] + _cross(w, v))
+        match part:
+            case "position":
+                return motion[:, _P]
+            case "quaternion":
+                return _without_jumps(SO3Q.from_matrix(R_WF))
+            case "twist.angular":
+                return w
+            case "twist.linear":
+                return v
+            case "velocity":
+                return _turn(R_WF, v)
+            case "angular_velocity":
+                return _turn(R_WF, w)
+            case "acceleration":
+                return _turn(R_WF, motion[:, _RATE][:, 3:] + _cross(w, v))
+            case "angular_acceleration":
+                return _turn(R_WF, motion[:, _RATE][:, :3])
+            case "deflection" | "tilt":
+                return self._bending(place, part, motion)
+        raise not_implemented(("frame", place, part))
 
     def _bending(self, place: str, part: str, motion: Array) -> Array:
         """How far a node is from where it is undeformed: displacement, or rotation vector, in its body's axes."""
@@ -230,6 +243,11 @@ class Observer:
 
     def _world(self) -> Array:
         return np.empty(12 * (len(self.model.bodies) + 1))
+
+
+def not_implemented(source: Source) -> DynamicsError:
+    """Return the error for a quantity that has a name and a unit, and nothing that computes it."""
+    return DynamicsError(f"result: nothing computes the quantity '{'.'.join(source[1:] or source)}'.")
 
 
 def _rows(bodies: list[int], column: int) -> NDArray[np.int64]:

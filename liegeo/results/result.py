@@ -18,7 +18,7 @@ from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
 from liegeo.results import tables
 from liegeo.results.names import Column, Names, implied_unit, matches, names_of
-from liegeo.results.quantities import Observer
+from liegeo.results.quantities import Observer, not_implemented
 from liegeo.results.tables import read_table, read_units
 
 if TYPE_CHECKING:
@@ -37,11 +37,26 @@ _EQUAL = 1e-6
 _FEWEST = 8
 
 
+class EnergyAccount(NamedTuple):
+    """Energies at both ends of a run, the work of its inputs, what was dissipated, and what is missing, in J.
+
+    The defect would be zero without errors of integration (liegeo/account.py (1)).
+    """
+
+    start: float
+    end: float
+    work: float
+    dissipated: float
+    defect: float
+
+
 @dataclass(frozen=True)
 class RunInfo:
     """How a run went: method, steps taken and rejected, wall time in seconds, and why it ended early, if it did.
 
-    `ctrl_c` is whether it was pressed, perhaps too late to end the run early.
+    `ctrl_c` is whether it was pressed, perhaps too late to end the run early.  Two figures tell how far the run can be
+    trusted: `energy` is its account of energy, and `local_errors` is the sum of the estimated errors of all steps, in
+    radians, or relative to a number of size 1; None of a method of fixed step, which estimates none.
     """
 
     method: str
@@ -52,6 +67,8 @@ class RunInfo:
     message: str = ""
     events: tuple[Any, ...] = ()
     ctrl_c: bool = False
+    energy: EnergyAccount | None = None
+    local_errors: float | None = None
 
 
 class Spectrum(NamedTuple):
@@ -151,6 +168,9 @@ class Result:
     def _columns(self, names: Iterable[str]) -> dict[str, Array]:
         columns = [self._names.column(name) for name in names]
         answers = self._observer.answer(column.source for column in columns)
+        for column in columns:
+            if column.place >= answers[column.source].shape[1]:
+                raise not_implemented((*column.source, column.name))
         return {column.name: answers[column.source][:, column.place] for column in columns}
 
     def _tabulate(self, names: Iterable[str]) -> Array:
@@ -184,13 +204,33 @@ class Result:
             "time": f"{self.t[0]:.6g} to {self.t[-1]:.6g} s, {samples}",
             "method": f"{info.method}, {info.steps} steps{rejected}",
             "took": f"{info.seconds:.3g} s{speed}",
+            **({"error": error} if (error := self._error()) else {}),
             **({} if info.finished else {"stopped early": info.message}),
         }
+
+    @functools.cached_property
+    def energy_scale(self) -> float:
+        """What a defect of energy is compared with: the largest kinetic energy of a sample, and the work, in J."""
+        kinetic = float(np.abs(self["energy.kinetic"]).max())
+        account = self.info.energy
+        return kinetic if account is None else max(kinetic, abs(account.work), abs(account.dissipated))
+
+    def _error(self) -> str:
+        """Return the two figures of RunInfo in words, "" if there are none."""
+        account, local = self.info.energy, self.info.local_errors
+        parts = []
+        if account is not None and np.isfinite(account.defect):
+            share = f" ({abs(account.defect) / self.energy_scale:.1g} of {self.energy_scale:.3g} J)"
+            parts.append(f"energy {account.defect:.2g} J off{share if self.energy_scale > 0.0 else ''}")
+        if local is not None:
+            parts.append(f"errors of steps add up to {local:.1g}")
+        return ", ".join(parts)
 
     def __repr__(self) -> str:
         facts = self._facts()
         early = f"\n  stopped early: {self.info.message}" if not self.info.finished else ""
-        return f"<result of '{facts['model']}': {facts['time']}; {facts['method']} in {facts['took']}{early}>"
+        error = f"; {facts['error']}" if "error" in facts else ""
+        return f"<result of '{facts['model']}': {facts['time']}; {facts['method']} in {facts['took']}{error}{early}>"
 
     def _repr_html_(self) -> str:
         rows = "".join(

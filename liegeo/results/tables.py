@@ -9,6 +9,7 @@ has units too.
 from __future__ import annotations
 
 import contextlib
+import glob
 import json
 import os
 import re
@@ -51,7 +52,8 @@ def _kind(values: Array) -> Any:
 def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object]) -> Path:
     """Let `write` fill a new file beside `path`, then put it in its place; if anything fails, nothing has changed."""
     path = Path(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    remove_stale(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("xb") as file:
             write(file)
@@ -67,6 +69,29 @@ def write_whole(path: str | os.PathLike[str], write: Callable[[BinaryIO], object
             raise OSError(error.errno, f"cannot write: {error.strerror}", str(path)) from None
         raise
     return path
+
+
+def remove_stale(path: str | os.PathLike[str]) -> None:
+    """Remove what processes that are no more left of files that were to become this one."""
+    path = Path(path)
+    for file in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        found = re.fullmatch(r"(\d+)-[0-9a-f]{8}", file.name.removeprefix(f".{path.name}.").removesuffix(".tmp"))
+        if found is not None and not _is_alive(int(found[1])):
+            _remove(file)
+
+
+def _is_alive(process: int) -> bool:
+    if os.name == "nt":
+        # there, asking would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        # it is somebody else's
+        return True
+    return True
 
 
 def _remove(path: Path) -> None:

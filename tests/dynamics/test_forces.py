@@ -350,7 +350,7 @@ def test_poisoned_workspace_gives_the_same_bits_with_forces_and_wheels():
     for fidelity in ("full", "ruthless"):
         model = trees.build(bodies, GRAVITY, fidelity, forces=ours).compile()
         state = model.state(model.group.exp(0.3 * rng.normal(size=model.nv)), rng.normal(size=model.nv))
-        u = model.drive("tau", rng.normal(size=model.nv), rng.normal(size=model.nu))
+        u = model.drive("tau", rng.normal(size=model.nv), rng.normal(size=model.nu), 0.0)
         for function in (articulated.forward_dynamics, inverse.inverse_dynamics):
             work = model.workspace()
             first, second = np.full(model.nv, np.nan), np.full(model.nv, np.nan)

@@ -12,7 +12,7 @@ import systems
 from liegeo import integrate as li
 from liegeo import model as lm
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import tableau
+from liegeo.integrate import explicit, tableau
 from liegeo.lie import SE3, SO3, SO3Q, Product, R
 from liegeo.motion import system
 
@@ -212,6 +212,47 @@ def test_tableaus_check_themselves():
         tableau.Exponentials("wrong", 1, ((), ((0.9,),)))
     with pytest.raises(InputError, match="method 'wrong': is not explicit"):
         tableau.Exponentials("wrong", 1, (((1.0,),), ((1.0,),)))
+
+
+EXPONENTIALS = [getattr(tableau, name) for name in ("EULER", "CG_3", "CG_4", "CF_2", "CF_3", "CF_4", "CF_5")]
+
+
+@pytest.mark.parametrize("method", EXPONENTIALS, ids=lambda m: m.name)
+def test_products_of_exponentials_have_the_order_that_they_declare_and_no_higher(method):
+    assert tableau.Exponentials(method.name, method.order, method.stages)
+    if method.order < tableau.CHECKED:
+        with pytest.raises(InputError, match=f"misses a condition of order {method.order + 1} by"):
+            tableau.Exponentials(method.name, method.order + 1, method.stages)
+
+
+@pytest.mark.parametrize("method", [tableau.KUTTA_3, tableau.KUTTA_4], ids=lambda m: m.name)
+def test_runge_kutta_as_crouch_grossman_has_order_two(method):
+    """All sums of Kutta's coefficients are right, and yet its order is 2, as a slope shows; 3 and 4 are refused."""
+    made = tableau.crouch_grossman("made", 2, method.a, method.b)
+    for order in range(3, method.order + 1):
+        with pytest.raises(
+            InputError, match=f"method 'made': misses a condition of order 3 by .*, expected order {order}"
+        ):
+            tableau.crouch_grossman("made", order, method.a, method.b)
+    # Crouch and Grossman's own extra condition of order three
+    b, c = np.array(method.b), method.matrix.sum(axis=1)
+    extra = b @ (b * c) + 2.0 * sum(b[i] * c[i] * b[j] for j in range(len(b)) for i in range(j)) - 1.0 / 3.0
+    assert abs(extra) > 1e-3
+    assert tableau.ordered_defects(made.coefficients, 3)[2] > 1e-3
+    exact = li.solve(PROBLEMS["top"], li.RKMK4, 1280, save=1).end
+    slope = slope_of(made, PROBLEMS["top"], exact)
+    assert slope == pytest.approx(2.0, abs=0.15)
+
+
+def slope_of(made, problem, exact):
+    method = li.Method("made", made.order, explicit.exponentials, table=made)
+    errors = [np.abs(li.solve(problem, method, n, save=1).end - exact).max() for n in (160, 320)]
+    return np.log2(errors[0] / errors[1])
+
+
+def test_forests_are_counted_by_catalan():
+    sizes = tableau._forests(5).sizes
+    assert [int(np.sum(sizes == n)) for n in range(6)] == [1, 1, 2, 5, 14, 42]
 
 
 def test_messages():

@@ -83,6 +83,8 @@ def test_npz_holds_the_trajectory_and_how_it_came_about(pendulum, tmp_path):
         "seconds": 0.25,
         "finished": False,
         "message": "the hinge broke",
+        "energy": None,
+        "local_errors": None,
         "units": {"time": "s", "energy": "J"},
         "columns": ["time", "energy"],
     }
