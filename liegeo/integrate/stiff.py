@@ -594,7 +594,7 @@ def in_parts(step: Kernel, change: Kernel, compiled: bool) -> Kernel:
     """A step of an implicit method that is made in parts, halved as often as need be, where it cannot be made at once.
 
     `change(c, ratio, K)` prepares the memory for steps that are `ratio` times as long.  If a part of h/_PARTS fails
-    too, the memory is as it was, and the status that of the whole step.  A part that is IMPRECISE is halved as well,
+    too, the memory is as it was, and the status that of the part.  A part that is IMPRECISE is halved as well,
     but goes through if it is as short as that.
     """
 
@@ -609,7 +609,7 @@ def in_parts(step: Kernel, change: Kernel, compiled: bool) -> Kernel:
         copy(y, here)
         for k in range(K.shape[1]):
             K[kept, k], K[kept + 1, k] = K[_PAST, k], K[_FLAGS, k]
-        done, size, first = 0, _PARTS // 2, status
+        done, size = 0, _PARTS // 2
         change(c, 0.5, L)
         while done < _PARTS:
             status = step(layout, I, F, coefficients, t + h * done / _PARTS, here, h * size / _PARTS, W, L, u, Y, out)
@@ -624,7 +624,7 @@ def in_parts(step: Kernel, change: Kernel, compiled: bool) -> Kernel:
                 for k in range(K.shape[1]):
                     K[_PAST, k], K[_FLAGS, k] = K[kept, k], K[kept + 1, k]
                 K[_FLAGS, _STARTED], K[_FLAGS, _DENSE] = min(K[_FLAGS, _STARTED], 1.0), 0.0
-                return first if status == NO_CONVERGENCE and first != 0 else status
+                return status
             size //= 2
             change(c, 0.5, L)
         change(c, float(_PARTS // size), L)
