@@ -338,7 +338,7 @@ class Machine:
         status = stepper.advance(h, n, start=None if goes_on else t)
         self.steps += stepper.done - before
         if status:
-            raise self._failed(stepper.t, explain(stepper.problem.system, status))
+            raise self._failed(stepper.t, explain(stepper.problem.system, status, stepper.y, stepper.problem.start))
 
     def _count(self) -> tuple[float, float, int]:
         """From when, in steps of which size, and how many of them steps of fixed size are counted."""

@@ -448,7 +448,7 @@ class _Run:
             whole, lost = self._fixed_piece(before, ends)
             if lost:
                 more, failed, now, status = False, True, float(whole.t[-1]), lost
-            why = explain(self.problem.system, status) if failed else ""
+            why = explain(self.problem.system, status, self.stepper.y, self.problem.start) if failed else ""
         stop = find_events(whole, self._group_events, self.found) if self.events else None
         if stop is not None:
             # the piece may go on beyond it

@@ -36,7 +36,8 @@ from scipy.optimize import brentq
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import constrained, explicit, stiff
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.calls import Scratch, data_of
+from liegeo.integrate.calls import Scratch, data_of, with_derivatives
+from liegeo.integrate.explicit import INPUT_FAILED, WANTED
 from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made, maker
 from liegeo.integrate.problems import Breaks, Problem
 from liegeo.lie import Group, Product
@@ -47,6 +48,9 @@ Array = NDArray[np.float64]
 # Accepted steps in one call of the compiled loop; between calls Python looks for events and for Ctrl-C.
 AT_ONCE = 512
 FINISHED, FULL, TOO_SMALL = range(3)
+# Steps that are shorter than this share of the usual ones lead to a place where the field is singular; shares of a
+# usual step that are tried to begin again before it.
+_CRAWL, OTHER_SHARES = 1e-2, (0.9, 0.7, 1.1, 0.5, 0.8, 0.37, 0.6, 0.95, 0.21)
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class AdaptiveMethod:
     workspaces: int = 1
     properties: frozenset[str] = frozenset()
     make_closed: Callable[[explicit.Operations, Any, bool], Any] | None = None
+    make_coupled: Callable[[explicit.Operations, Any, bool], Any] | None = None
 
     def coefficients(self, tolerance: float) -> Array:
         if isinstance(self.table, tb.Pair | tb.Rosenbrock):
@@ -103,10 +108,11 @@ Rosenbrock32 = AdaptiveMethod(
     2,
     stiff.rosenbrock,
     tb.ROSENBROCK_3,
-    rows=7,
+    rows=stiff.rosenbrock_rows,
     mechanical=True,
     workspaces=2,
     properties=frozenset({"stiff"}),
+    make_coupled=stiff.coupled_rosenbrock,
 )
 
 
@@ -303,7 +309,9 @@ class AdaptiveStepper:
     def why(self) -> str:
         """Why it could not go on."""
         status = int(self.control[8])
-        return explain(self.problem.system, status) if status else "the step became too small"
+        if not status:
+            return "the step became too small"
+        return explain(self.problem.system, status, self.y, self.problem.start)
 
     def restart(self, t: float) -> None:
         """Remember nothing but the field here; where there is none it is not a number, and `advance` says why."""
@@ -347,9 +355,16 @@ class AdaptiveStepper:
             self.memory[0] = np.nan
             return AdaptiveTrajectory(group, T[:0], E[:0], G[:0], 0, ()), TOO_SMALL
         Q = np.empty((at_once if self.method.quartic else 0, group.dim))
-        scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end, self._scale, T, E, G, Q
-        data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory
-        n, status = self._loop(*data, self.control, self.y, *scratch)
+        n, status = self._run(0, T, E, G, Q)
+        for share in OTHER_SHARES:
+            back = self._point_before(T[:n]) if status == TOO_SMALL and self.method.memory == 1 else 0
+            if not back or self.control[8] == INPUT_FAILED:
+                break
+            # next to a singular position all steps are short and none leads out: begin again before it, with another
+            self.y[...] = E[back - 1]
+            self.memory[0] = G[back - 1]
+            self.control[:3] = T[back - 1], share * (T[back] - T[back - 1]), 1.0
+            n, status = self._run(back, T, E, G, Q)
         self._scratch.check()
         more = Q[:n] if self.method.quartic else None
         if status == FINISHED and self.control[3] != self.t_end:
@@ -363,6 +378,28 @@ class AdaptiveStepper:
             self.y[:] = self.renew(self.t, self.y)
         self.control[2] = 1.0
         self.restart(self.t)
+
+    def _run(self, n: int, *ends: Array) -> tuple[int, int]:
+        """Run the compiled loop behind the first n of the steps that it writes; return their number and its status."""
+        scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end, self._scale
+        status = TOO_SMALL
+        while True:
+            data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory
+            more, status = self._loop(*data, self.control, self.y, *scratch, *(end[n:] for end in ends))
+            n += int(more)
+            if status != TOO_SMALL or self.control[8] != WANTED or self.problem.system is None:
+                return n, int(status)
+            self._I = with_derivatives(self._I, self.problem.system)
+            self.control[7] -= 1.0
+            self.control[8] = 0.0
+
+    @staticmethod
+    def _point_before(times: Array) -> int:
+        """How many of these steps are good, if those behind became shorter and shorter; 0 if they did not."""
+        sizes = np.abs(np.diff(times))
+        if len(sizes) < 2 or sizes[-1] > _CRAWL * np.median(sizes):
+            return 0
+        return int(np.flatnonzero(sizes >= 0.3 * np.median(sizes))[-1]) + 1
 
     def _first_step(self, span: float, rtol: float, atol: float) -> float:
         """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""

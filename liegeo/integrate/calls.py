@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import address, invoke, invoke_number, kernel, provide
 from liegeo.errors import InputError
+from liegeo.integrate.explicit import WANTED
 from liegeo.integrate.problems import Dynamics, System
 
 Array = NDArray[np.float64]
@@ -41,8 +42,11 @@ _ARGUMENTS = {
     "correct": (_I, _F, _V, _T, _T, _T, _T, _V, _V, _V),
     "release": (_I, _V),
     "factorise_next": (_I, _F, _V, _T, _T, _V),
+    "along": (_I, _F, _T, _V, _V, _V, _V, _V, _V, _V, _V),
 }
 _SIZE = len(_ARGUMENTS)
+# What is compiled when a step asks for it.
+_LATER = "along"
 
 
 @kernel
@@ -105,9 +109,16 @@ def _factorise_next(I, F, q, alpha, beta, W):
     return invoke(I[I.shape[0] - _SIZE + 11], (I, F, q, alpha, beta, W))
 
 
+@kernel
+def _along(I, F, t, q, v, a, dq, dv, da, W, out):
+    if I[I.shape[0] - _SIZE + 12] == 0:
+        return WANTED
+    return invoke(I[I.shape[0] - _SIZE + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
+
+
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next),
+    *(_correct, _release, _factorise_next, _along),
 )
 
 
@@ -129,11 +140,20 @@ def addresses(dynamics: Dynamics, used: frozenset[str], *beside: tuple[Any, Any]
     What will be needed `beside` them, kernels with their argument types, is compiled too: two processes that have both
     lists before them share the work.
     """
+    used = used - {_LATER}
     out = np.zeros(_SIZE, np.int64)
     provide([*beside, *((getattr(dynamics, name), _ARGUMENTS[name]) for name in Dynamics._fields if name in used)])
     for k, name in enumerate(Dynamics._fields):
         if name in used:
             out[k] = _address(name, getattr(dynamics, name))
+    return out
+
+
+def with_derivatives(ints: NDArray[np.int64], system: System) -> NDArray[np.int64]:
+    """I of `data_of` with the address of `along`, for a step that returned WANTED."""
+    out = ints.copy()
+    out[len(ints) - _SIZE + Dynamics._fields.index(_LATER)] = _address(_LATER, system.dynamics.along)
+    out.setflags(write=False)
     return out
 
 

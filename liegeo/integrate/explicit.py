@@ -30,9 +30,19 @@ Kernel = Callable[..., Any]
 
 # Statuses of a step besides those of a field, which are positive.
 NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
+# What `along` of a system returns if the system has none.
+ABSENT = -5
+# What it returns if it has not been compiled: few runs need it, and it takes half as long as all the rest.
+WANTED = -7
 
 # Corrections of one step towards the constraints: more only where they are singular, and then a smaller step helps.
 CLOSING_LIMIT = 12
+# Next to a singular position corrections are round-off times a large number: such as shrink no more are good up to this
+# share of the size of q, and what they correct is round-off.
+CLOSING_FLOOR = 1e-10
+# Where a step fails altogether, other lengths are tried, as shares of it, before shorter and shorter ones: what is
+# singular at a position is so for all steps that end next to it, and not for one that ends beyond.
+OTHER_LENGTHS = (0.5, 0.3, 1.3, 0.1, 2.0, 0.03, 3.0)
 
 
 @kernel
@@ -184,6 +194,8 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
         n, just_rejected, last_row = 0, False, K.shape[0] - memory
         if not abs(t_end - t) < np.inf:
             return 0, 2
+        # steps that failed one after another, and the length of the first of them
+        failures, first = 0, 0.0
         while n < T.shape[0]:
             last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
             step = t_end - t if last else h
@@ -205,6 +217,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                     if Q.shape[0] > 0:
                         Q[n, d] = K[last_row - 1, d]
                 n += 1
+                failures = 0
                 factor = 0.9 * max(error, 1e-10) ** (-0.7 / q)
                 if not just_rejected:
                     factor *= max(before, 1e-10) ** (0.4 / q)
@@ -225,7 +238,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
             else:
                 control[7] += 1.0
                 control[8] = status
-                if status == INPUT_FAILED:
+                if status in (INPUT_FAILED, WANTED):
                     control[0], control[1], control[2] = t, h, before
                     return n, 2
                 # not finite counts as far too large
@@ -233,6 +246,16 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 if status == 0 and error < 1e300:
                     shrink = max(0.2, 0.9 * error ** (-1.0 / q))
                 h, just_rejected = step * shrink, True
+                if status != 0:
+                    if failures == 0:
+                        first = step
+                    if failures < len(OTHER_LENGTHS):
+                        h = first * OTHER_LENGTHS[failures]
+                        if abs(h) > largest:
+                            h = largest if h > 0.0 else -largest
+                    elif failures == len(OTHER_LENGTHS):
+                        h = first * 0.2 * OTHER_LENGTHS[len(OTHER_LENGTHS) - 2]
+                    failures += 1
                 # nor does a step that is not a number ever become one
                 if not abs(h) > 1e-15 * (abs(t) + abs(t_end)):
                     control[0], control[1], control[2] = t, h, before
@@ -291,6 +314,7 @@ def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> K
         nq = y.shape[0] - nv
         # the last row of the layout is that of the speeds; of u, the second row may hold an error estimate
         rows, dq, dv = layout[: layout.shape[0] - 1], u[0, :nv], u[0, nv:]
+        before = np.inf
         for _ in range(CLOSING_LIMIT):
             status = closing(I, F, t + h, out[:nq], out[nq:], W, dq, dv)
             if status != 0:
@@ -303,13 +327,14 @@ def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> K
             retract(rows, out[:nq], dq, Y[:nq])
             for d in range(nq):
                 out[d] = Y[d]
-            if size <= 1e-11 * scale:
+            if size <= 1e-11 * scale or 0.5 * before <= size <= CLOSING_FLOOR * scale:
                 for d in range(nv):
                     out[nq + d] += dv[d]
                 return 0
             # not a number is not small either
             if not size < 1e300:
                 return NO_CONVERGENCE
+            before = size
         return NO_CONVERGENCE
 
     return kernel(whole, name="integrate.projected") if compiled else whole

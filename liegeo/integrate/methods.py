@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
@@ -16,7 +16,7 @@ from liegeo.integrate import calls, conserving, constrained, explicit, magnus, s
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
-from liegeo.integrate.explicit import Operations, operations
+from liegeo.integrate.explicit import WANTED, Operations, operations
 from liegeo.integrate.problems import Breaks, Dynamics, Problem, System, Trajectory
 from liegeo.lie import Product
 
@@ -45,7 +45,8 @@ class Method:
     stay from step to step, all zero before the first; both are numbers or functions of the number of speeds.
     `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
     is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
-    are projected.  A method of one's own needs no more.
+    are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  A method
+    of one's own needs no more.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Method:
     workspaces: int = 1
     properties: frozenset[str] = frozenset()
     make_closed: Callable[[Operations, Any, bool], Any] | None = None
+    make_coupled: Callable[[Operations, Any, bool], Any] | None = None
 
     def __post_init__(self) -> None:
         unknown = self.properties - PROPERTIES
@@ -193,10 +195,11 @@ Rosenbrock3 = Method(
     3,
     stiff.rosenbrock_step,
     tb.ROSENBROCK_3,
-    rows=7,
+    rows=stiff.rosenbrock_step_rows,
     mechanical=True,
     workspaces=2,
     properties=frozenset({"stiff"}),
+    make_coupled=stiff.coupled_rosenbrock_step,
 )
 
 ALL_INTEGRATORS: tuple[Method, ...] = (
@@ -280,15 +283,38 @@ class Stepper:
             self._origin, self.done = self.t if start is None else start, 0
             self._h = h
         ends = np.empty((n if kept is None else kept, *self.problem.group.element_shape))
-        data = self._layout, self._I, self._F, self._coefficients, self._origin, self.y, h, self.done, n
-        done, status = self._loop(*data, self._scratch.W, self._scratch.K, self._u, self._Y, self._end, ends)
+        scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end
+        total, status = 0, WANTED
+        while status == WANTED:
+            data = self._layout, self._I, self._F, self._coefficients, self._origin, self.y, h, self.done, n - total
+            done, status = self._loop(*data, *scratch, ends[total:])
+            total += int(done)
+            self.done += int(done)
+            if status == WANTED and self.problem.system is not None:
+                self._I = calls.with_derivatives(self._I, self.problem.system)
         self._scratch.check()
-        self.done += int(done)
-        return ends[: int(done)], int(status)
+        return ends[:total], int(status)
 
 
-def explain(system: System | None, status: int) -> str:
-    """What a status of a step means."""
+# A state so many times as large as the one that a run began with, and as 1, has blown up.
+_BLOWN_UP = 1e6
+
+
+def explain(system: System | None, status: int, y: Array | None = None, start: ArrayLike | None = None) -> str:
+    """Return what a status of a step means, with what the system says of y, where the last good step ended.
+
+    If y is far larger than `start` that is the reason, whatever the status: a system that has blown up is singular too.
+    """
+    if y is not None and start is not None and status != INPUT_FAILED:
+        size, largest = float(np.max(np.abs(y), initial=0.0)), float(np.max(np.abs(np.asarray(start)), initial=1.0))
+        if not size <= _BLOWN_UP * largest:
+            return (
+                f"the solution grows without bound (its largest number is {size:.3g}, at the start {largest:.3g})\n"
+                "  The step is too long for the method, or a force drives the system ever faster"
+            )
+    if y is not None and system is not None and status == NO_CONVERGENCE:
+        more = system.diagnose(y, y if start is None else np.asarray(start))
+        return "the equations of a step could not be solved" + (f": {more}" if more else "")
     words = {
         NO_CONVERGENCE: "the equations of a step could not be solved",
         INPUT_FAILED: "the input function failed",
@@ -316,7 +342,7 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
     for _ in range(kept):
         status = stepper.advance(h, n)
         if status:
-            why = explain(problem.system, status)
+            why = explain(problem.system, status, stepper.y, problem.start)
             raise IntegrationError(
                 f"problem '{problem.name}', {method.name}: {why} after t = {stepper.t:.6g}.\n"
                 "  Take more steps, or look for a singularity of the field.",
@@ -371,8 +397,12 @@ def made(
 
 def maker(problem: Problem, method: Any) -> Callable[..., Any]:
     """What makes the step of a method on a problem."""
-    known = method.mechanical and problem.system is not None and problem.system.constrained
-    return method.make_closed if known else method.make
+    system = problem.system
+    if not method.mechanical or system is None:
+        return method.make
+    if system.constrained:
+        return method.make_closed
+    return method.make_coupled or method.make if system.coupled else method.make
 
 
 def closed_by(problem: Problem, method: Any) -> Dynamics | None:

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.integrate import explicit
 from liegeo.lie import Group, Product, R
@@ -49,6 +50,15 @@ class Dynamics(NamedTuple):
     correct: Kernel | None = None  # (I, F, r, a, b, c, adding, W, B, out): saddle points of constrained.py, S, J in B
     release: Kernel | None = None  # (I, W): multipliers become zero
     factorise_next: Kernel | None = None  # as `factorise`, if `residual` came just before with this q and W
+    along: Kernel | None = None  # (I, F, t, q, v, a, dq, dv, da, W, out): derivative of `residual` along (dq, dv, da)
+
+
+def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
+    """Say that there is no `along`: methods take differences of `residual` then."""
+    return explicit.ABSENT
+
+
+absent = kernel(_absent, name="integrate.absent", forceinline=False)
 
 
 @dataclass(frozen=True)
@@ -92,7 +102,9 @@ _SAME_TIME = 1e-12
 class System:
     """A mechanical system on a group: its kernels, their data, the size of their scratch, and words for a status.
 
-    A system that is `constrained` has to be brought back to its constraints after every step, with `closing`.
+    A system that is `constrained` has to be brought back to its constraints after every step, with `closing`.  One that
+    is `coupled` has forces that may be stiff and of which D and K know nothing; it has `along`.  `diagnose` says
+    what is special about a state from which no step could be made, beside the state at the start.
     """
 
     group: Product
@@ -102,6 +114,8 @@ class System:
     work: int = 0
     explain: Callable[[int], str] = lambda status: f"the system failed with status {status}"
     constrained: bool = False
+    coupled: bool = False
+    diagnose: Callable[[Array, Array], str] = lambda y, start: ""
     breaks: Breaks = field(default_factory=Breaks)
 
     def __post_init__(self) -> None:
@@ -110,6 +124,8 @@ class System:
         if self.dynamics.factorise_next is None and self.dynamics.factorise is not None:
             # what prepares W from nothing does so from anything
             object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=self.dynamics.factorise))
+        if self.dynamics.along is None:
+            object.__setattr__(self, "dynamics", self.dynamics._replace(along=absent if self.compiled else _absent))
 
     @property
     def compiled(self) -> bool:

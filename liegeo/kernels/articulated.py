@@ -51,13 +51,18 @@ from liegeo.kernels.spatial import (
     wrench_inward,
 )
 
+# The status of what is not a number, or not a finite one: inertia is not what is missing (explicit.NOT_FINITE).
+NOT_FINITE = -3
 # A pivot smaller than this share of what it came from is taken for zero.
 _ROUND_OFF = 1e-14
 
 
 @kernel(forceinline=False, apart=True)
 def forward_dynamics(I, F, q, v, u, W, out):
-    """out = v̇; returns 0, or where the matrix is singular: 2i + 1 at the joint, 2i + 2 at the modes of body i."""
+    """out = v̇; returns 0, or where the matrix is singular: 2i + 1 at the joint, 2i + 2 at the modes of body i.
+
+    NOT_FINITE says that the matrix is not a matrix of finite numbers.
+    """
     # Body by body, not pass by pass: what is read of a body is still in the cache for what follows.  Force elements
     # need the poses of all nodes that carry a joint.
     elements = I[at.N_ELEMENTS] > 0
@@ -144,7 +149,11 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         if reduced and I[b + at.REDUCED] >= 0:
             reduce(I, F, b, w, W)
         elif not _factorise_modes(I, F, b, w, alpha, beta, W):
-            return 2 * i + 2
+            return (
+                2 * i + 2
+                if _finite(W, index(I[b + at.FLEX]) + at.PFF * index(I[b + at.NM]), I[b + at.NM])
+                else NOT_FINITE
+            )
     locked, axis = I[b + at.LOCKED], I[b + at.AXIS]
     for k in range(index(I[b + at.NV])):
         s = six(W, w + at.SUB + 6 * k)
@@ -157,7 +166,7 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         if alpha != 0.0 or beta != 0.0:
             d += alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]
         if not d.real > _ROUND_OFF * _scaled(s, turning, moving):
-            return 2 * i + 1
+            return 2 * i + 1 if d.real - d.real == 0.0 else NOT_FINITE
         inverse = 1.0 / d
         put(W, w + at.PSU + 6 * k, u)
         W[w + at.FAC + k] = inverse
@@ -174,6 +183,15 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         else:
             give_inertia(I, b, w, pb, p, W)
     return 0
+
+
+@kernel(forceinline=False)
+def _finite(W, x, n):
+    """Whether all numbers of a lower triangle of n rows at W[x] are finite."""
+    off = 0.0
+    for k in range(at.triangle(n)):
+        off += (W[x + k] - W[x + k]).real
+    return off == 0.0
 
 
 @kernel

@@ -40,7 +40,7 @@ def work_size(n_work: int, n_u: int, n_v: int, n_q: int, n_bodies: int) -> int:
     """How much scratch these kernels use: the parts in the order of `_parts`."""
     real = n_work + n_u + 2 * n_v + 12 * (n_bodies + 1) + 13
     # even, so that a second workspace behind the first can be used as complex numbers too
-    return real + real % 2 + 2 * (n_work + n_q + 2 * n_v)
+    return real + real % 2 + 2 * (n_work + n_q + 2 * n_v + n_u)
 
 
 @kernel
@@ -160,6 +160,49 @@ def clear_locked(I, x):
 
 residual = _residual(inverse.inverse_dynamics, "motion.residual")
 constrained_residual = _residual(loops.inverse_dynamics, "motion.constrained_residual")
+
+
+def _along(inverse_dynamics, closed, name):
+    """(I, F, t, q, v, a, dq, dv, da, W, out): derivative of the residual along (dq, dv, da), by complex step.
+
+    It covers every force that the residual knows, at the values of the inputs at (t, q, v); how a function of the
+    user's changes its inputs with the state is not part of it.  `closed`: the multipliers are those at LAMBDA of W.
+    """
+
+    @kernel(forceinline=False, name=name)
+    def along(I, F, t, q, v, a, dq, dv, da, W, out):
+        status = drive(I, F, t, q, v, W)
+        if status != 0:
+            return status
+        nq, nv, n_u, n_work = q.shape[0], I[at.N_V], I[at.N_U], index(I[at.N_WORK])
+        Z = W[_parts(I)[4] :].view(np.complex128)
+        i = n_work + nq
+        j = i + nv
+        k = j + n_u
+        place, speeds, u, rate = Z[n_work:i], Z[i:j], Z[j:k], Z[k : k + nv]
+        configuration_rate(I, q, dq, place)
+        for n in range(nq):
+            place[n] = q[n] + 1j * _STEP * place[n].real
+        for n in range(n_u):
+            u[n] = W[n_work + n]
+        for n in range(nv):
+            speeds[n] = v[n] + 1j * _STEP * dv[n]
+            u[n] = a[n] + 1j * _STEP * da[n]
+        if closed:
+            o, m = index(I[at.ROWS_W]), I[at.N_ROWS]
+            for n in range(m):
+                Z[o + at.LAMBDA * m + n] = W[o + at.LAMBDA * m + n]
+        inverse_dynamics(I, F, place, speeds, u, Z, rate)
+        for n in range(nv):
+            out[n] = rate[n].imag / _STEP
+        clear_locked(I, out)
+        return 0
+
+    return along
+
+
+along = _along(inverse.inverse_dynamics, False, "motion.along")
+constrained_along = _along(loops.inverse_dynamics, True, "motion.constrained_along")
 
 
 @kernel(forceinline=False)

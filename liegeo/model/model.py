@@ -177,7 +177,15 @@ class Model:
         return out
 
     def singular(self, i: int, modes: bool) -> str:
-        """What to say when the recursion meets a block that is not positive, at the modes or the joint of body i."""
+        """What to say when the recursion meets a block that is not positive, at the modes or the joint of body i.
+
+        If i is negative (a status of −3) the block is not even finite.
+        """
+        if i < 0:
+            return (
+                f"{self!r}: the inertia in this state is not a finite number.\n"
+                "  Coordinates or modes are too large: the motion has blown up, or the state is wrong."
+            )
         name = self.bodies[i]
         stiffened = [b.name for b in self.tree.bodies if isinstance(b, FlexibleBody) and np.any(np.asarray(b.C_t1))]
         more = (

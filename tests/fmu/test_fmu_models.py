@@ -125,6 +125,22 @@ def test_steps_are_those_that_are_asked_for(folder):
         assert whole[name][-1] == expected[name][-1]
 
 
+def test_friction_with_fixed_steps(folder):
+    """A pendulum that friction stops and holds: steps of 1 ms end with what small ones of another method find."""
+    path = folder / "brake.yaml"
+    path.write_text(
+        "liegeo: 1\nname: brake\n"
+        "bodies:\n  rod: {kind: rigid, mass: 1 kg, com: [0, 0, -0.5], inertia: [0.09, 0.09, 0.01]}\n"
+        "joints:\n  hinge: {kind: revolute, parent: world, child: rod, axis: [0, 1, 0], friction: 10 N*m}\n"
+        "initial:\n  q: {hinge: 1 rad}\n  v: {hinge: 2 rad/s}\n"
+        "experiment: {end: 200 ms, output: 10 ms}\n"
+    )
+    table = fmu_export.run(fmu_export.build(path, folder / "brake.fmu", step=1e-3), 0.2, interval=0.01)
+    exact = lg.load(path).simulate(t_end=0.2, method="rkmk-4", step=1e-5, output=0.2)
+    assert table["hinge.angle"][-1] == pytest.approx(exact["hinge.angle"][-1], abs=2e-3)
+    assert table["hinge.speed"][-1] == pytest.approx(exact["hinge.speed"][-1], abs=1e-4)
+
+
 def coordinates(unit, model):
     """By name in the unit: the column of a result and the factor, of all outputs that are coordinates or speeds."""
     names = names_of(model)

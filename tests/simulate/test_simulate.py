@@ -171,9 +171,9 @@ def test_a_motion_that_cannot_begin_is_an_error():
         assert raised.value.result.t.tolist() == [0.0]
 
 
-def test_a_singular_body_is_named_with_the_time_and_the_run_so_far_is_kept():
-    """An explicit method with too large a step bends a link until something has no inertia left."""
-    model, where = flexible_chain(2), r"at t = [\d.e-]+ s: (flexible body 'link\d'|joint 'hinge\d')"
+def test_a_blow_up_is_told_with_its_time_and_the_run_so_far_is_kept():
+    """An explicit method with too large a step bends a link until it has no inertia left, which is not the cause."""
+    model, where = flexible_chain(2), r"at t = [\d.e-]+ s: the solution grows without bound"
     with pytest.raises(SimulationError, match=where) as raised:
         lg.simulate(model, t_end=1.0, method="rkmk-4", step=1.25e-4)
     assert raised.value.result.t[-1] > 0.0

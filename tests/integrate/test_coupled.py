@@ -1,0 +1,181 @@
+"""Stiff forces between frames, friction, singular positions: thinned grids of tools/bench/stiff.py, and true tangents.
+
+What is compared: `along` of a system with differences of its residual that know nothing of complex steps, for every
+class of forces; runs with what energy allows; messages with what went wrong.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import liegeo as lg
+import liegeo.integrate as li
+from liegeo import dynamics, motion
+from liegeo import model as lm
+from liegeo.errors import IntegrationError
+from liegeo.integrate.calls import data_of
+from liegeo.integrate.explicit import NO_CONVERGENCE
+from liegeo.integrate.methods import explain
+from liegeo.model.forces import ALL_FORCES
+
+_path = Path(__file__).parents[2] / "tools" / "bench" / "stiff.py"
+_spec = importlib.util.spec_from_file_location("bench_stiff", _path)
+bench = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(bench)
+
+
+# ---- grids
+
+
+@pytest.mark.parametrize("name", ["springs", "loops", "friction"])
+def test_no_setting_of_the_grid_fails(name):
+    failed = {setting: why for setting, why in bench.GRIDS[name](quick=True) if why}
+    assert not failed
+
+
+def test_ten_four_bars_pass_their_level_position():
+    """At tolerances where corrections next to it are round-off times a large number."""
+    case = bench.ladder(10)
+    for rtol in (1e-9, 1e-10):
+        assert bench.adaptive(case, li.DormandPrince54, rtol, 3.0) == ""
+
+
+def test_rosenbrock_makes_no_energy_with_a_stiff_spring():
+    """0.4 J became 1.5e5 J, and the run was `finished`."""
+    _, model, state = bench.rods(1e6, moving=True)
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 0.5)
+    run = li.solve(problem, li.Rosenbrock3, 50)
+    energies = [dynamics.balance(model, lm.State(y[: model.nq], y[model.nq :])).energy for y in run.y]
+    assert max(energies) <= 1.05 * energies[0]
+
+
+def test_methods_agree_on_a_stiff_spring():
+    """With steps that are short enough: what is cut, damped or dense is still the same motion."""
+    _, model, state = bench.rods(1e5, moving=True)
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 0.05)
+    fine = li.solve(problem, li.RKMK4, 2000, save=1).end
+    for method in bench.FIXED:
+        end = li.solve(problem, method, 2000, save=1).end
+        assert np.abs(end[: model.nq] - fine[: model.nq]).max() < 1e-4, method.name
+
+
+def test_friction_in_a_hinge_ends_in_rest_by_every_method():
+    """Exact: a disc with friction torque T and inertia J stops after J w / T, without turning back."""
+    body = lg.Body("disc", mass=1.0, inertia=(0.5, 0.5, 0.5))
+    hinge = lm.Revolute(name="hinge", parent="world", child="disc", friction=1.0)
+    model = lg.Tree([body], [hinge], gravity=(0, 0, 0)).compile()
+    state = model.state(v={"hinge": 1.0})
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 1.0)
+    for method in bench.FIXED:
+        run = li.solve(problem, method, 200)
+        # it slows down by T/J = 2 rad/s² until t = 0.5, after 0.25 rad
+        assert run.end[0] == pytest.approx(0.25, abs=5e-3), method.name
+        assert abs(run.end[1]) < 1e-6, method.name
+
+
+# ---- tangents
+
+
+def _with_every_force():
+    """A tree with one element of each class between bodies that are not in special positions."""
+    bodies = [
+        lg.Body(name, mass=1.0, com=(0.3, 0.1, -0.2), inertia=(0.2, 0.3, 0.25), frames={"tip": (0.7, 0.2, -0.1)})
+        for name in ("a", "b", "c")
+    ]
+    joints = [
+        lm.Spherical(name="ja", parent="world", child="a", stiffness=3.0),
+        lm.Revolute(
+            name="jb", parent="a", child="b", at="tip", axis=(0, 1, 0), friction=0.4, damping=0.2, stiffness=2.0
+        ),
+        lm.Free(name="jc", parent="world", child="c"),
+    ]
+    forces = {
+        lm.PointForce: lm.PointForce(name="load", at="b.tip", force=(1.0, -2.0, 0.5), torque=(0.3, 0.1, -0.2)),
+        lm.SpringDamper: lm.SpringDamper(name="spring", a="a.tip", b="c.tip", stiffness=40.0, damping=2.0, length=0.4),
+        lm.Bushing: lm.Bushing(
+            name="bushing", a="b", b="c", stiffness=(1.0, 2.0, 3.0, 30.0, 20.0, 10.0), damping=(0.1, 0.2, 0.3, 1, 2, 3)
+        ),
+        lm.Actuator: lm.Actuator(name="motor", joint="jb", gear=3.0, limit=2.0),
+    }
+    return bodies, joints, forces
+
+
+def test_every_class_of_forces_is_among_those_whose_tangents_are_tested():
+    assert set(_with_every_force()[2]) == set(ALL_FORCES)
+
+
+@pytest.mark.parametrize("kind", [*ALL_FORCES, "rolling loop"], ids=lambda kind: getattr(kind, "__name__", kind))
+def test_tangents_are_derivatives_of_the_residual(kind):
+    """By central differences along random directions: what they leave out is of the order of their step squared."""
+    bodies, joints, forces = _with_every_force()
+    loops = []
+    if kind == "rolling loop":
+        loops = [lm.Distance(name="rod", a="b.tip", b="c", length=1.0)]
+    model = lg.Tree(bodies, joints, forces=[forces[kind]] if kind in forces else [], loops=loops).compile()
+    rng = np.random.default_rng(3)
+    system = motion.system(model)
+    names = frozenset({"residual", "along", "acceleration"})
+    I, F, W = data_of(system, 1, names)
+    kernels = system.dynamics
+    q = model.group.exp(0.3 * rng.normal(size=model.nv))
+    v, a, dq, dv, da = (rng.normal(size=model.nv) for _ in range(5))
+    # friction is felt around its own small speed
+    v[3] = 0.4e-3
+    dv[3] = 1e-3
+    W[model.row_slice(lm.model.at.LAMBDA)] = 0.7
+    out, ends, h = np.empty(model.nv), np.empty((2, model.nv)), 1e-5
+    assert kernels.along(I, F, 0.0, q, v, a, dq, dv, da, W, out) == 0
+    for end, s in zip(ends, (h, -h), strict=True):
+        moved = model.group.retract(q, s * dq)
+        assert kernels.residual(I, F, 0.0, moved, v + s * dv, a + s * da, W, end) == 0
+    slope = (ends[0] - ends[1]) / (2 * h)
+    assert np.abs(out - slope).max() < 1e-6 * np.abs(slope).max()
+
+
+def test_which_systems_are_coupled():
+    bodies, joints, forces = _with_every_force()
+    plain = [lm.Revolute(name=j.name, parent=j.parent, child=j.child, at=j.at) for j in joints]
+    for kind, element in forces.items():
+        model = lg.Tree(bodies, plain, forces=[element]).compile()
+        assert motion.system(model).coupled == (kind in (lm.SpringDamper, lm.Bushing)), kind
+    assert motion.system(bench.hinges(1.0, 1)[1]).coupled
+    assert not motion.system(bench.hinges(0.0, 1)[1]).coupled
+
+
+# ---- messages
+
+
+def test_a_blow_up_is_not_taken_for_missing_inertia():
+    """RKMK4 with a step that is far too long for its spring."""
+    _, model, state = bench.rods(1e8, moving=True)
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 1.0)
+    with pytest.raises(IntegrationError) as caught:
+        li.solve(problem, li.RKMK4, 100)
+    assert "inertia that it moves" not in str(caught.value)
+    assert any(words in str(caught.value) for words in ("grows without bound", "not finite"))
+
+
+def test_numbers_that_overflow_are_not_missing_inertia():
+    assert "not a finite number" in bench.hinges(0.0, 1)[1].singular(-2, modes=False)
+
+
+def test_rows_that_became_dependent_are_named():
+    """Where all rods of a four-bar lie on a line."""
+    _, model, state = bench.ladder(1)
+    system = motion.system(model)
+    level = np.concatenate([model.state().q, state.v])
+    start = np.concatenate([state.q, state.v])
+    words = explain(system, NO_CONVERGENCE, level, start)
+    assert "the position is singular, where constraints depend on each other" in words
+    assert "of loop 'loop0'" in words
+
+
+def test_without_constraints_the_largest_acceleration_is_named():
+    _, model, state = bench.rods(1e6, moving=True)
+    y = np.concatenate([state.q, state.v])
+    words = explain(motion.system(model), NO_CONVERGENCE, y, y)
+    assert words.startswith("the equations of a step could not be solved: the largest acceleration there is that of '")

@@ -1,0 +1,212 @@
+"""How often stiff methods fail: grids of settings, each a run that must end, without energy from nowhere.
+
+    python tools/bench/stiff.py [--json FILE] [--quick]
+
+(a) Springs between frames: two rods on ball joints, each end held by a spring of 1e5 … 1e10 N/m at its free length,
+    from rest and in motion; methods of fixed step × steps of 10, 1 and 0.1 ms.
+(b) The same in a loop: a four-bar with such a spring at its coupler, or with friction in its hinges.
+(c) Coulomb's friction: one hinge and three, 0.01 … 100 N m, from 2 rad/s to rest.
+(d) Singular positions: 1 … 20 four-bars in a row that fall through their level position, adaptive methods × tolerances.
+
+A run fails if it ends with an error, or if kinetic and gravitational energy together grow by more than a tenth of the
+largest kinetic energy and a millijoule: forces here take energy away or store it. (Elastic energy is left out:
+midpoint-alpha balances forces between the ends of a step, so that the ends leave a stiff spring stretched by what the
+path bends in a step.)
+
+The last line of each grid has its count; `--json` writes all settings that failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+import liegeo as lg
+from liegeo import dynamics, integrate, motion
+from liegeo import model as lm
+from liegeo.errors import LiegeoError
+
+FIXED = tuple(method for method in integrate.ALL_INTEGRATORS if "stiff" in method.properties)
+STEPS = (1e-2, 1e-3, 1e-4)
+STIFFNESSES = (1e5, 1e6, 1e7, 1e8, 1e9, 1e10)
+FRICTIONS = (0.01, 0.1, 1.0, 10.0, 100.0)
+
+Case = tuple[str, lm.Model, lm.State]
+
+
+def rods(stiffness: float, moving: bool) -> Case:
+    """Two rods of 1 m on ball joints, their ends on springs that are as long as they are when free."""
+    bodies = [lg.Body(name, mass=1.0, com=(0.5, 0, 0), inertia=(0.01, 0.09, 0.09)) for name in "ab"]
+    joints = [
+        lm.Spherical(name="foot", parent="world", child="a"),
+        lm.Spherical(name="knee", parent="a", child="b", at=(1.0, 0, 0)),
+    ]
+    places = {"a": (1.0, 0.3, 1.0), "b": (2.0, -0.4, 0.8)}
+    forces = [
+        lm.SpringDamper(
+            name=f"spring_{name}",
+            a=("world", place),
+            b=(name, (1.0, 0, 0)),
+            stiffness=stiffness,
+            length=float(np.hypot(place[1], place[2])),
+        )
+        for name, place in places.items()
+    ]
+    model = lg.Tree(bodies, joints, forces=forces).compile()
+    state = model.state(v={"knee": (0.3, 1.0, -0.5)}) if moving else model.state()
+    return f"k = {stiffness:g}, {'moving' if moving else 'at rest'}", model, state
+
+
+def loop(friction: float, stiffness: float) -> Case:
+    """A four-bar with friction in its hinges, or a spring from its coupler to the world."""
+    bodies = [lg.Body(name, mass=1.0, com=(0, 0, 0.5), inertia=(0.09, 0.09, 0.01)) for name in "abc"]
+    at = {"parent": "world"}, {"parent": "a", "at": (0, 0, 1.0)}, {"parent": "b", "at": (0, 0, 1.0)}
+    joints = [
+        lm.Revolute(name=f"hinge_{name}", child=name, axis=(0, 1, 0), friction=friction, **place)
+        for name, place in zip("abc", at, strict=True)
+    ]
+    cut = lm.Revolute(name="cut", parent="world", child="c", at=(1.2, 0, 0), child_at=(0, 0, 1.0), axis=(0, 1, 0))
+    model = lg.Tree(bodies, joints, loops=[cut]).compile()
+    state = lg.assemble(model, model.state(q={"hinge_a": -0.3, "hinge_b": 1.8, "hinge_c": 1.7}))
+    if stiffness:
+        away = np.array([0.5, 0.3, 1.0])
+        place = dynamics.frame_pose(model, state, "b")[:3, 3] + away
+        length = float(np.linalg.norm(away))
+        spring = lm.SpringDamper(name="spring", a=("world", place), b="b", stiffness=stiffness, length=length)
+        model = lg.Tree(bodies, joints, loops=[cut], forces=[spring]).compile()
+    return f"friction = {friction:g}, k = {stiffness:g}", model, state
+
+
+def hinges(friction: float, n: int) -> Case:
+    """n rods that hang on each other by hinges with friction, the first one swinging."""
+    bodies = [lg.Body(f"b{i}", mass=1.0, com=(0, 0, -0.5), inertia=(0.09, 0.09, 0.01)) for i in range(n)]
+    joints = [
+        lm.Revolute(
+            name=f"j{i}",
+            parent=f"b{i - 1}" if i else "world",
+            child=f"b{i}",
+            at=(0, 0, -1.0 if i else 0.0),
+            axis=(0, 1, 0),
+            friction=friction,
+        )
+        for i in range(n)
+    ]
+    model = lg.Tree(bodies, joints).compile()
+    return f"friction = {friction:g}, {n} hinges", model, model.state(q={"j0": 1.0}, v={"j0": 2.0})
+
+
+def ladder(n: int) -> Case:
+    """n four-bars in a row, upright, that fall through the position where all their rods lie on a line."""
+
+    def rod(name: str) -> lg.Body:
+        return lg.Body(name, mass=1.0, com=(0.5, 0, 0), inertia=(1e-4, 1 / 12, 1 / 12), frames={"end": (1, 0, 0)})
+
+    posts, beams = [f"post{k}" for k in range(n + 1)], [f"beam{k}" for k in range(n)]
+    joints = [lm.Revolute(name=f"foot{k}", parent="world", child=posts[k], at=(k, 0, 0)) for k in range(n + 1)]
+    joints += [lm.Revolute(name=f"top{k}", parent=posts[k], child=beams[k], at="end") for k in range(n)]
+    loops = [
+        lm.Revolute(name=f"loop{k}", parent=beams[k], child=posts[k + 1], at="end", child_at="end") for k in range(n)
+    ]
+    tree = lm.Tree([rod(name) for name in (*posts, *beams)], joints, loops=loops, gravity=(0, -9.81, 0))
+    model = tree.compile()
+    feet, tops = [f"foot{k}" for k in range(n + 1)], [f"top{k}" for k in range(n)]
+    q = dict.fromkeys(feet, np.pi / 2) | dict.fromkeys(tops, -np.pi / 2)
+    return f"{n} four-bars", model, model.state(q=q, v=dict.fromkeys(feet, -1.0) | dict.fromkeys(tops, 1.0))
+
+
+def judge(model: lm.Model, elements: Any) -> str:
+    """Return what is wrong with a run: nothing if no energy comes from nowhere."""
+    balances = [dynamics.balance(model, lm.State(y[: model.nq], y[model.nq :])) for y in elements]
+    energies = np.array([float(b.kinetic + b.gravitational) for b in balances])
+    gain = energies.max() - energies[0]
+    # what is stored at the start may be released
+    allowed = 0.1 * max(float(b.kinetic) for b in balances) + float(balances[0].elastic) + 1e-3
+    return "" if gain <= allowed else f"gained {gain:.3g} J"
+
+
+def fixed(case: Case, method: Any, step: float, t_end: float) -> str:
+    """Return what is wrong with a run of equal steps."""
+    _, model, state = case
+    steps = round(t_end / step)
+    try:
+        problem = integrate.Problem.of(motion.system(model), state.q, state.v, t_end)
+        run = integrate.solve(problem, method, steps)
+    except LiegeoError as error:
+        return str(error).split("\n")[0]
+    return judge(model, run.y[:: max(1, steps // 50)])
+
+
+def adaptive(case: Case, method: Any, rtol: float, t_end: float) -> str:
+    """Return what is wrong with a run whose steps the method chooses."""
+    _, model, state = case
+    try:
+        problem = integrate.Problem.of(motion.system(model), state.q, state.v, t_end)
+        integrate.solve_adaptive(problem, method, rtol=rtol, atol=1e-3 * rtol)
+    except LiegeoError as error:
+        return str(error).split("\n")[0]
+    return ""
+
+
+def springs_grid(quick: bool) -> Iterator[tuple[str, str]]:
+    for k, moving in itertools.product(STIFFNESSES[2::3] if quick else STIFFNESSES, (False, True)):
+        case = rods(k, moving)
+        for method, h in itertools.product(FIXED, STEPS[:1] if quick else STEPS):
+            yield f"{case[0]}, {method.name}, h = {h:g}", fixed(case, method, h, 0.2)
+
+
+def loops_grid(quick: bool) -> Iterator[tuple[str, str]]:
+    settings = [*((f, 0.0) for f in FRICTIONS[1:4]), *((0.0, k) for k in STIFFNESSES[::2]), (0.0, STIFFNESSES[-1])]
+    for friction, k in settings[2::4] if quick else settings:
+        case = loop(friction, k)
+        for method, h in itertools.product((integrate.GeneralisedAlpha,), STEPS[:2] if quick else STEPS):
+            yield f"{case[0]}, {method.name}, h = {h:g}", fixed(case, method, h, 0.5)
+
+
+def friction_grid(quick: bool) -> Iterator[tuple[str, str]]:
+    for friction, n in itertools.product(FRICTIONS[2:] if quick else FRICTIONS, (1, 3)):
+        case = hinges(friction, n)
+        for method, h in itertools.product(FIXED, (5e-3,) if quick else (2e-2, 5e-3, 1e-3, 1e-4)):
+            yield f"{case[0]}, {method.name}, h = {h:g}", fixed(case, method, h, 1.0)
+
+
+def singular_grid(quick: bool) -> Iterator[tuple[str, str]]:
+    for n, rtol in itertools.product((1, 10) if quick else (1, 2, 5, 10, 20), (1e-4, 1e-6, 1e-8, 1e-9, 1e-10)):
+        case = ladder(n)
+        yield f"{case[0]}, rkmk-54, rtol = {rtol:g}", adaptive(case, integrate.DormandPrince54, rtol, 3.0)
+
+
+GRIDS = {"springs": springs_grid, "loops": loops_grid, "friction": friction_grid, "singular": singular_grid}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--json", type=Path, help="write what failed to this file")
+    parser.add_argument("--quick", action="store_true", help="a thinned grid")
+    parser.add_argument("--only", choices=tuple(GRIDS), help="one grid")
+    options = parser.parse_args()
+    console, found = Console(highlight=False), {}
+    for name, grid in GRIDS.items():
+        if options.only not in (None, name):
+            continue
+        start, runs = time.perf_counter(), list(grid(options.quick))
+        failed = {setting: why for setting, why in runs if why}
+        for setting, why in failed.items():
+            console.print(f"  {setting}: {why}")
+        console.print(f"{name}: {len(failed)} of {len(runs)} settings failed ({time.perf_counter() - start:.0f} s)")
+        found[name] = {"settings": len(runs), "failed": failed}
+    if options.json:
+        options.json.write_text(json.dumps(found, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
