@@ -86,7 +86,7 @@ def forward_dynamics(
         return _composite(model, state, tau, inputs)
     if method != "articulated":
         raise InputError(f"method is {method!r}, expected one of articulated, direct, composite.")
-    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
+    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs, _time(state)))
     _accelerate(model, q, v, u, work, out)
     return out
 
@@ -118,7 +118,7 @@ def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = No
 
     Of the tree: what loops would carry is not subtracted.
     """
-    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs, state.t))
+    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs, _time(state)))
     inverse.inverse_dynamics(model.ints, model.floats, q, v, acceleration, work, out)
     return out
 
@@ -158,7 +158,7 @@ def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None
 
 def _forces_in_motion(model: Model, state: State, tau: Any, inputs: Any) -> tuple[Array, Array]:
     """The generalised forces that the motion under `tau` takes beside inputs and loops; a workspace with all forces."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, _time(state)))
     _accelerate(model, q, v, u, work, a)
     given, forces = np.concatenate([a, u[model.nv :]]), np.empty_like(a)
     if model.rows:
@@ -180,7 +180,7 @@ class ConstraintValues(NamedTuple):
 @_finite
 def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
-    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs, state.t))
+    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs, _time(state)))
     _check_real(model, work)
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
@@ -195,6 +195,7 @@ def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = N
 @_finite
 def constraint_jacobian(model: Model, state: State) -> Array:
     """J, one row a constraint's row: J v is the rate of the residuals, but for what moves by itself."""
+    model.check(state)
     rest = State(state.q, np.zeros(model.nv), state.t)
     at_rest = constraint_values(model, rest).acceleration
     columns = [constraint_values(model, rest, a=e).acceleration - at_rest for e in np.eye(model.nv)]
@@ -208,7 +209,7 @@ def loop_forces(model: Model, state: State, tau: Any = None, inputs: Any = None)
     Of one between frames the wrench (moment, force) on its child or `b`, at that frame and in its axes; of others one
     generalised force a row, such as the torque that a Motion takes.
     """
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, state.t))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, _time(state)))
     _accelerate(model, q, v, u, work, a)
     return _loop_forces(model, work, _smallest_multipliers(model, work)) if model.rows else {}
 
@@ -238,7 +239,7 @@ def _smallest_multipliers(model: Model, work: Array) -> Array:
 
 def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
     """Rows of the constraints that the others hold already, here; which ones of several that say the same is chance."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None, state.t))
+    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None, _time(state)))
     if not model.rows:
         return ()
     _accelerate(model, q, v, u, work, a)
@@ -394,6 +395,11 @@ def balance(model: Model, state: State) -> Balance:
     out = np.empty(13, q.dtype)
     observe.energies(I, F, q, v, work, _world(model, work), out)
     return Balance(out[0], out[1], out[2], out[3:9], out[9], out[10:13])
+
+
+def _time(state: Any) -> float:
+    """Return the time of a state; what is none is refused by `_prepare`."""
+    return float(getattr(state, "t", 0.0))
 
 
 def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Array, Array]:

@@ -235,6 +235,7 @@ class Operators:
 
 def operators(model: Model, state: State, inputs: Any = None) -> Operators:
     """The operators of the model in this state, with these inputs of its force elements."""
+    model.check(state)
     return Operators(
         model, _read(model, state, model.drive("tau", None, inputs, state.t)), np.flatnonzero(~model.locked)
     )
