@@ -1,11 +1,12 @@
 """The account of a run's energy: what inputs did, what was dissipated, and what is missing.
 
-The energy E(q, v) of a model changes by the power of its inputs and prescribed motions, P_in, less what dampers and
-friction dissipate, P_d, both of which kernels/motion.py (2) knows at any state.  Integrated along the computed motion,
+The energy E(q, v) of a model changes by the power of its inputs, loads and prescribed motions, P_in, less what dampers
+and friction dissipate, P_d, both of which kernels/motion.py (2) knows at any state.  Integrated along the motion,
 
     work = ∫ P_in dt,      dissipated = ∫ P_d dt,      defect = E(end) − E(start) − work + dissipated.            (1)
 
-The defect is zero for the exact motion, so it measures the error of integration.  The integrals follow the steps of the
+The defect is zero for the exact motion, so it measures the error of integration; a ruthless model leaves terms of its
+equations out that its energy has, and has no defect (NaN).  The integrals follow the steps of the
 method, not the samples of the output, and no interval of theirs crosses a jump of the inputs:
 
 - steps that a method chose, of order three or more: two Gauss points in each, between the steps (adaptive.py (3));
@@ -20,9 +21,8 @@ from numpy.typing import NDArray
 
 from liegeo import dynamics
 from liegeo.integrate import AdaptiveTrajectory
-from liegeo.kernels import layout as at
 from liegeo.kernels import motion
-from liegeo.model.forces import Actuator, PointForce
+from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results.result import EnergyAccount
@@ -39,20 +39,17 @@ class Account:
 
     def __init__(self, model: Model, drive: Drive, start: Array) -> None:
         self.model, self.drive = model, drive
-        self.driven = bool(model.ints[at.DRIVE] or drive.system.ints[at.DRIVE] or model.locked.any())
-        self.damped = is_damped(model)
+        self._held = bool(model.locked.any()) or any(isinstance(loop, Motion) for loop in model.tree.loops)
+        self._is_exact = model.tree.fidelity == "full" or not any(
+            model.body(i).n_modes for i in range(len(model.bodies))
+        )
         self._floats = drive.system.floats.copy()
         self._floats.setflags(write=False)
         self._work = np.full(drive.system.work, np.nan)
         self._kernel = motion.constrained_powers if model.rows else motion.powers
         self.start = self.energy(start)
-        # ∫ P_in and ∫ dE/dt; NaN if a function that drives the model could not be asked
+        # ∫ P_in and ∫ P_d; NaN if a function that drives the model could not be asked
         self.sums = np.zeros(2)
-
-    @property
-    def is_needed(self) -> bool:
-        """Return whether there is anything to integrate: the energy of other models is constant."""
-        return self.driven or self.damped
 
     def energy(self, y: Array) -> float:
         """Return the energy of a state (q, v)."""
@@ -62,12 +59,13 @@ class Account:
     def of(self, end: Array) -> EnergyAccount:
         """Return the account (1) of a run that is at this state."""
         here = self.energy(end)
-        work, change = (float(x) for x in self.sums)
-        return EnergyAccount(self.start, here, work, work - change, here - self.start - change)
+        work, dissipated = (float(x) for x in self.sums)
+        defect = here - self.start - work + dissipated if self._is_exact else np.nan
+        return EnergyAccount(self.start, here, work, dissipated, defect)
 
     def add_chosen(self, piece: AdaptiveTrajectory, order: int, stop: tuple[float, Array] | None) -> None:
         """Go on over steps of a method's own choice, up to an event, if one ended the run."""
-        if not self.is_needed or len(piece.t) < 2:
+        if len(piece.t) < 2:
             return
         end = piece.t[-1] if stop is None else stop[0]
         i = np.flatnonzero(piece.t[:-1] < end)
@@ -85,7 +83,7 @@ class Account:
 
     def add_equal(self, t: Array, y: Array, h: float, begins: bool, over: bool) -> None:
         """Go on over the ends of equal steps h; whether the first is where they begin, the last where they are over."""
-        if not self.is_needed or len(t) < 2:
+        if len(t) < 2:
             return
         P = self._powers(t, y)
         parts = 0.5 * np.diff(t)[:, np.newaxis] * (P[:-1] + P[1:])
@@ -98,29 +96,27 @@ class Account:
     def jump(self, before: Array, after: Array) -> None:
         """A prescribed speed jumps: what that takes is work too."""
         if before.tobytes() != after.tobytes():
-            self.sums += self.energy(after) - self.energy(before)
+            self.sums[0] += self.energy(after) - self.energy(before)
 
     def _near(self, t: float, y: Array, dt: float) -> Array:
         """Return the powers a moment later, or earlier."""
-        model = self.model
-        self._powers(np.array([t]), y[np.newaxis])
-        # where the kernel leaves v̇ (kernels/motion.py)
-        first = int(model.ints[at.N_WORK] + model.ints[at.N_U])
-        a = self._work[first : first + model.nv]
+        system, nq = self.drive.system, self.model.nq
+        a = np.full(self.model.nv, np.nan)
+        acceleration = motion.constrained_acceleration if self.model.rows else motion.acceleration
+        acceleration(system.ints, self._floats, t, y[:nq], y[nq:], self._work, a)
         if not np.isfinite(a).all():
             return np.full(2, np.nan)
-        there = self.drive.system.states.retract(y, dt * np.concatenate([y[model.nq :], a]))
+        there = system.states.retract(y, dt * np.concatenate([y[nq:], a]))
         return self._powers(np.array([t + dt]), there[np.newaxis])[0]
 
     def _powers(self, t: Array, y: Array) -> Array:
-        """Return P_in and dE/dt, a row each; NaN where the model cannot be asked."""
+        """Return P_in and P_d, a row each; NaN where the model cannot be asked."""
         out, system = np.empty((len(t), 2)), self.drive.system
         raised, self.drive.error = self.drive.error, None
         system.breaks.limit(self._floats, float(t[0]))
         states = np.ascontiguousarray(y)
-        status = self._kernel(
-            system.ints, self._floats, np.ascontiguousarray(t), states, self.driven, self.damped, self._work, out
-        )
+        times = np.ascontiguousarray(t)
+        status = self._kernel(system.ints, self._floats, times, states, self._held, self._work, out)
         if status:
             out[:] = np.nan
         if raised is not None or not isinstance(self.drive.error, KeyboardInterrupt):
@@ -130,18 +126,3 @@ class Account:
     def _sum(self, parts: Array) -> None:
         # one after another, so that it does not matter in how many pieces a run is made
         self.sums = np.cumsum(np.concatenate([self.sums[np.newaxis], parts]), axis=0)[-1]
-
-
-def is_damped(model: Model) -> bool:
-    """Return whether anything takes energy, or may: dampers, friction, and modes that a ruthless model simplifies."""
-    for i in range(len(model.bodies)):
-        b, f = at.HEADER + i * at.BODY_I_SIZE, at.HEADER_F + i * at.BODY_F_SIZE
-        n = int(model.ints[b + at.NM])
-        if np.any(model.floats[f + at.DAMPING : f + at.DAMPING + 6]) or (n and model.tree.fidelity != "full"):
-            return True
-        if np.any(model.floats[f + at.FRICTION : f + at.FRICTION + 6]):
-            return True
-        if n and np.any(model.floats[at.modal_matrices(model.ints, b)[4] :][: n * n]):
-            return True
-    passive = [force for force in model.tree.forces if not isinstance(force, Actuator | PointForce)]
-    return any(np.any(getattr(force, "damping", 1.0)) for force in passive)

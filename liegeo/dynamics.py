@@ -30,8 +30,6 @@ T = TypeVar("T")
 
 # The step of a complex-step derivative: so small that its square vanishes beside anything.
 _STEP = 1e-40
-# Numbers of a state beyond which squares overflow.
-_LARGE = 1e100
 
 
 def _finite(function: Callable[P, T]) -> Callable[P, T]:
@@ -41,11 +39,17 @@ def _finite(function: Callable[P, T]) -> Callable[P, T]:
     def checked(*args: P.args, **options: P.kwargs) -> T:
         answer = function(*args, **options)
         if not _is_finite(answer):
-            state: Any = args[1] if len(args) > 1 else options["state"]
-            raise DynamicsError(f"dynamics: the answer of {function.__name__} is not finite: {_too_large(state)}")
+            raise _not_finite(f"the answer of {function.__name__}")
         return answer
 
     return checked
+
+
+def _not_finite(what: str) -> DynamicsError:
+    return DynamicsError(
+        f"dynamics: {what} is not finite: numbers of the state, of the model or of its inputs are so large\n"
+        "  that their products overflow, or there is no solution in this position."
+    )
 
 
 def _is_finite(answer: Any) -> bool:
@@ -55,18 +59,6 @@ def _is_finite(answer: Any) -> bool:
     if isinstance(answer, dict):
         return all(_is_finite(part) for part in answer.values())
     return all(_is_finite(part) for part in answer) if isinstance(answer, tuple) else bool(np.isfinite(answer))
-
-
-def _too_large(state: State) -> str:
-    """Return what is the matter with the numbers of a state."""
-    sizes = {name: float(np.abs(getattr(state, name)).max(initial=0.0)) for name in ("q", "v")}
-    worst = max(sizes, key=lambda name: sizes[name])
-    if sizes[worst] <= _LARGE:
-        return "numbers of the model or of its inputs are too large, or there is no solution in this position."
-    return (
-        f"the state's {worst} goes up to {sizes[worst]:.3g}.\n"
-        f"  Products of such numbers overflow; expected less than about {_LARGE:.0e} in SI units."
-    )
 
 
 @_finite
@@ -416,9 +408,6 @@ def _accelerate(model: Model, q: Array, v: Array, u: Array, work: Array, out: Ar
     kernel = loops.forward_dynamics if model.rows else articulated.forward_dynamics
     status = kernel(model.ints, model.floats, q, v, u, work, out)
     model.check_custom()
-    if status and max(np.abs(x).max(initial=0.0) for x in (q, v, u)) > _LARGE:
-        # pivots that are not numbers say nothing about inertia
-        raise DynamicsError(f"dynamics: forward_dynamics cannot be computed: {_too_large(State(q, v))}")
     _check(model, status)
 
 
@@ -429,6 +418,8 @@ def _check_real(model: Model, work: Array) -> None:
 
 def _check(model: Model, status: int) -> None:
     """The kernels' status: 2i + 1 is the joint, 2i + 2 are the modes of body i."""
+    if status == articulated.NOT_FINITE:
+        raise _not_finite("the inertia of the tree")
     if status:
         raise DynamicsError(model.singular((status - 1) // 2, modes=status % 2 == 0))
 

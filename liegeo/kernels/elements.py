@@ -200,13 +200,19 @@ def apply_elements(I, F, q, v, u, W):
         elif kind == at.BUSHING:
             _bushing(I, F, a, b, f, W)
         else:
-            wrench = plus(six(F, f), six(u, index(I[e + at.ELEMENT_U])))
-            x = index(I[a + at.FRAME_W])
-            if kind == at.LOAD_WORLD:
-                n0, n1, n2 = rotate_back(W, x + at.X_WF, wrench[0], wrench[1], wrench[2])
-                f0, f1, f2 = rotate_back(W, x + at.X_WF, wrench[3], wrench[4], wrench[5])
-                wrench = (n0, n1, n2, f0, f1, f2)
-            push(I, a, wrench, W)
+            push(I, a, _wrench(I, F, e, u, W), W)
+
+
+@kernel
+def _wrench(I, F, e, u, W):
+    """The load of the element with row e, its constant part and its input, in the axes of its frame."""
+    wrench = plus(six(F, index(I[e + at.ELEMENT_F])), six(u, index(I[e + at.ELEMENT_U])))
+    if I[e + at.ELEMENT_KIND] != at.LOAD_WORLD:
+        return wrench
+    x = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W])
+    n0, n1, n2 = rotate_back(W, x + at.X_WF, wrench[0], wrench[1], wrench[2])
+    f0, f1, f2 = rotate_back(W, x + at.X_WF, wrench[3], wrench[4], wrench[5])
+    return n0, n1, n2, f0, f1, f2
 
 
 @kernel(forceinline=False)
@@ -232,6 +238,16 @@ def _span(W, x, y):
     return r0, r1, r2, np.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
 
 
+@kernel
+def _stretching(W, x, y, n0, n1, n2):
+    """The direction n in the axes of A and of B, and L̇ of (2)."""
+    a0, a1, a2 = rotate_back(W, x, n0, n1, n2)
+    b0, b1, b2 = rotate_back(W, y, n0, n1, n2)
+    rate = b0 * W[y + at.V_F + 3] + b1 * W[y + at.V_F + 4] + b2 * W[y + at.V_F + 5]
+    rate -= a0 * W[x + at.V_F + 3] + a1 * W[x + at.V_F + 4] + a2 * W[x + at.V_F + 5]
+    return (a0, a1, a2), (b0, b1, b2), rate
+
+
 @kernel(forceinline=False)
 def _spring(I, F, a, b, f, W):
     """(2); its data: stiffness, damping, free length.
@@ -249,11 +265,7 @@ def _spring(I, F, a, b, f, W):
             push(I, a, (0.0 * a0, 0.0 * a0, 0.0 * a0, a0, a1, a2), W)
             push(I, b, (0.0 * b0, 0.0 * b0, 0.0 * b0, -b0, -b1, -b2), W)
         return
-    n0, n1, n2 = r0 / length, r1 / length, r2 / length
-    a0, a1, a2 = rotate_back(W, x, n0, n1, n2)
-    b0, b1, b2 = rotate_back(W, y, n0, n1, n2)
-    rate = b0 * W[y + at.V_F + 3] + b1 * W[y + at.V_F + 4] + b2 * W[y + at.V_F + 5]
-    rate -= a0 * W[x + at.V_F + 3] + a1 * W[x + at.V_F + 4] + a2 * W[x + at.V_F + 5]
+    (a0, a1, a2), (b0, b1, b2), rate = _stretching(W, x, y, r0 / length, r1 / length, r2 / length)
     tension = F[f] * (length - F[f + 2]) + F[f + 1] * rate
     zero = 0.0 * tension
     push(I, a, (zero, zero, zero, tension * a0, tension * a1, tension * a2), W)
@@ -270,26 +282,32 @@ def relative(W, x, y):
     return (c0, c1, c2, c3, c4, c5, c6, c7, c8), (p0, p1, p2)
 
 
+@kernel
+def _deformation(W, x, y):
+    """θ and r of (3), θ̇ and ṙ, R_AB, and the coefficient of θ̂² in dexp_left(θ)⁻¹."""
+    R, p = relative(W, x, y)
+    t0, t1, t2 = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
+    A, B = six(W, x + at.V_F), six(W, y + at.V_F)
+    w0, w1, w2 = rotate(R, 0, B[0], B[1], B[2])
+    v0, v1, v2 = rotate(R, 0, B[3], B[4], B[5])
+    c0, c1, c2 = cross(A[0], A[1], A[2], p[0], p[1], p[2])
+    g, _, _ = dexpinv_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
+    d0, d1, d2 = quadratic_apply(t0, t1, t2, -0.5, g, w0 - A[0], w1 - A[1], w2 - A[2])
+    return (t0, t1, t2), p, (d0, d1, d2), (v0 - A[3] - c0, v1 - A[4] - c1, v2 - A[5] - c2), R, g
+
+
 @kernel(forceinline=False)
 def _bushing(I, F, a, b, f, W):
     """(3); its data: stiffness and damping, six each."""
     a, b, f = index(a), index(b), index(f)
     x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-    R, p = relative(W, x, y)
-    p0, p1, p2 = p
-    t0, t1, t2 = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
-    A, B = six(W, x + at.V_F), six(W, y + at.V_F)
-    w0, w1, w2 = rotate(R, 0, B[0], B[1], B[2])
-    v0, v1, v2 = rotate(R, 0, B[3], B[4], B[5])
-    c0, c1, c2 = cross(A[0], A[1], A[2], p0, p1, p2)
-    g, _, _ = dexpinv_coefficients(t0 * t0 + t1 * t1 + t2 * t2)
-    d0, d1, d2 = quadratic_apply(t0, t1, t2, -0.5, g, w0 - A[0], w1 - A[1], w2 - A[2])
+    (t0, t1, t2), (p0, p1, p2), (d0, d1, d2), (r0, r1, r2), R, g = _deformation(W, x, y)
     k, d = f, f + 6
     m0, m1, m2 = F[k] * t0 + F[d] * d0, F[k + 1] * t1 + F[d + 1] * d1, F[k + 2] * t2 + F[d + 2] * d2
     n0, n1, n2 = quadratic_apply(t0, t1, t2, 0.5, g, -m0, -m1, -m2)
-    f0 = -F[k + 3] * p0 - F[d + 3] * (v0 - A[3] - c0)
-    f1 = -F[k + 4] * p1 - F[d + 4] * (v1 - A[4] - c1)
-    f2 = -F[k + 5] * p2 - F[d + 5] * (v2 - A[5] - c2)
+    f0 = -F[k + 3] * p0 - F[d + 3] * r0
+    f1 = -F[k + 4] * p1 - F[d + 4] * r1
+    f2 = -F[k + 5] * p2 - F[d + 5] * r2
     e0, e1, e2 = cross(p0, p1, p2, f0, f1, f2)
     push(I, a, (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), W)
     b0, b1, b2 = rotate_back(R, 0, n0, n1, n2)
@@ -316,3 +334,52 @@ def element_energy(I, F, W):
             for k in range(3):
                 energy += 0.5 * (F[f + k] * t[k] * t[k] + F[f + 3 + k] * p[k] * p[k])
     return energy
+
+
+@kernel(forceinline=False)
+def element_powers(I, F, u, W):
+    """Return the power of all loads, and what springs and bushings dissipate, after `place_frames`."""
+    work = dissipated = 0.0 * W[0]
+    for i in range(I[at.N_ELEMENTS]):
+        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
+        kind, f = I[e + at.ELEMENT_KIND], index(I[e + at.ELEMENT_F])
+        x = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W])
+        if kind != at.SPRING and kind != at.BUSHING:
+            work += dot(_wrench(I, F, e, u, W), six(W, x + at.V_F))
+            continue
+        y = index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
+        if kind == at.SPRING:
+            r0, r1, r2, length = _span(W, x, y)
+            if length.real != 0.0:
+                _, _, rate = _stretching(W, x, y, r0 / length, r1 / length, r2 / length)
+                dissipated += F[f + 1] * rate * rate
+        else:
+            _, _, turning, moving, _, _ = _deformation(W, x, y)
+            for k in range(3):
+                dissipated += F[f + 6 + k] * turning[k] * turning[k] + F[f + 9 + k] * moving[k] * moving[k]
+    return work, dissipated
+
+
+@kernel(forceinline=False)
+def joint_powers(I, F, v, u):
+    """Return the power of generalised forces and actuators, and what joints and modes dissipate."""
+    work = dissipated = 0.0 * v[0]
+    for k in range(I[at.N_V]):
+        work += u[k] * v[k]
+    for i in range(I[at.N_ACTUATORS]):
+        a = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
+        work += actuator_force(I, F, a, u) * v[index(I[a + at.ACTUATED])]
+    for i in range(I[at.N_BODIES]):
+        b, f, _ = at.rows(i)
+        jv, ev, n = index(I[b + at.JV]), index(I[b + at.EV]), index(I[b + at.NM])
+        for k in range(index(I[b + at.NV])):
+            speed = v[jv + k]
+            dissipated += F[f + at.DAMPING + k] * speed * speed
+            if F[f + at.FRICTION + k] != 0.0:
+                dissipated += F[f + at.FRICTION + k] * _smooth_sign(speed / F[f + at.FRICTION_SPEED]) * speed
+        if n > 0:
+            damping = at.modal_matrices(I, b)[4]
+            for k in range(n):
+                for l in range(n):
+                    dissipated += F[damping + n * k + l] * v[ev + k] * v[ev + l]
+    return work, dissipated

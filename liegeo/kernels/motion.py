@@ -9,12 +9,11 @@ The slope of problems.py (1) follows from inverse dynamics, M a + b = 0 for the 
 
 the derivative by complex step, exact to round-off, on the tangent q + iε q̇, which is all that ε² leaves.
 
-Power: from M a + b = τ + Jᵀλ, b with the passive forces and without inputs, and from the energy E(q, v) of a motion,
+Power: that of generalised forces, actuators and loads, and what joints, modes and elements dissipate, is known from the
+speeds (elements.py).  What holds prescribed motions and locked speeds does work too: from M a + b = τ + Jᵀλ, b with the
+passive forces and without inputs, all that drives the tree has the power
 
-    P_in = v·(M a + b),     dE/dt = (E(q + εq̇, v + εa) − E(q − εq̇, v − εa)) / 2ε,     P_in − dE/dt dissipated.    (2)
-
-P_in is the power of inputs, prescribed motions and locks: constraints that do not move do no work.  The difference is
-exact for all of E that is quadratic, and right to ε² where inertia turns with q; it saves the complex kernels.
+    P_in = v·(M a + b):      constraints that do not move do no work.                                             (2)
 """
 
 from __future__ import annotations
@@ -24,14 +23,13 @@ import numpy as np
 from liegeo._jit import call_address, index, kernel
 from liegeo.kernels import articulated, inverse, loops, observe
 from liegeo.kernels import layout as at
+from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
 from liegeo.lie.quaternion import matrix_entries
 
 # The step of a complex-step derivative: so small that its square vanishes beside anything.
 _STEP = 1e-40
-# ε of (2), in radians of the fastest coordinate.
-_NEAR = 1e-4
 
 INPUT_FAILED = -2
 
@@ -329,46 +327,41 @@ def energy(I, F, t, q, v, W):
 
 
 def _powers(forward_dynamics, name):
-    """(I, F, T, Y, driven, damped, W, out): powers (2) at times T and states Y, P_in and dE/dt, a row each.
+    """(I, F, T, Y, held, W, out): power of what drives the tree and dissipated power, at times T and states Y.
 
-    Not `driven`: P_in is zero.  Not `damped`: dE/dt is P_in.  Returns as `acceleration`, and leaves v̇ behind u.
+    `held`: there are prescribed motions or locked speeds, so that (2) is needed.  Returns as `acceleration`.
     """
 
     @kernel(forceinline=False, name=name)
-    def powers(I, F, T, Y, driven, damped, W, out):
+    def powers(I, F, T, Y, held, W, out):
         o, n_u, nv = index(I[at.N_WORK]), I[at.N_U], index(I[at.N_V])
         nq = Y.shape[1] - nv
-        a, b, _, _, start = _parts(I)
-        rate, place, speeds = W[start : start + nq], W[start + nq : start + 2 * nq], W[start + 2 * nq :][:nv]
+        a, b, _, _, _ = _parts(I)
         for k in range(T.shape[0]):
             q, v = Y[k, :nq], Y[k, nq:]
             status = drive(I, F, T[k], q, v, W)
             if status != 0:
                 return status
-            status = forward_dynamics(I, F, q, v, W[o:], W, W[a : a + nv])
-            if status != 0:
-                return status
-            out[k, 0] = 0.0
-            if driven:
+            out[k, 0], out[k, 1] = joint_powers(I, F, v, W[o:])
+            if held:
+                status = forward_dynamics(I, F, q, v, W[o:], W, W[a : a + nv])
+                if status != 0:
+                    return status
                 for d in range(n_u):
                     W[o + d] = W[a + d] if d < nv else 0.0
                 inverse.inverse_dynamics(I, F, q, v, W[o:], W, W[b : b + nv])
+                out[k, 0] = 0.0
                 for d in range(nv):
                     out[k, 0] += v[d] * W[b + d]
-            out[k, 1] = out[k, 0]
-            if damped:
-                configuration_rate(I, q, v, rate)
-                fastest = 1.0
-                for d in range(nv):
-                    fastest = max(fastest, abs(v[d]))
-                step = _NEAR / fastest
-                out[k, 1] = 0.0
-                for sign in (1.0, -1.0):
-                    for d in range(nq):
-                        place[d] = q[d] + sign * step * rate[d]
-                    for d in range(nv):
-                        speeds[d] = v[d] + sign * step * W[a + d]
-                    out[k, 1] += sign * energy(I, F, T[k], place, speeds, W) / (2.0 * step)
+            elif I[at.N_ELEMENTS] > 0:
+                poses(I, F, q, W)
+                velocities(I, F, q, v, W)
+                place_frames(I, F, q, v, W)
+            if I[at.N_ELEMENTS] > 0:
+                # of loads that are held only the constant part is left, which (2) counts as passive
+                work, dissipated = element_powers(I, F, W[o:], W)
+                out[k, 0] += work
+                out[k, 1] += dissipated
         return 0
 
     return powers
