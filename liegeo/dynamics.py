@@ -54,8 +54,7 @@ def _not_finite(what: str) -> DynamicsError:
 
 def _is_finite(answer: Any) -> bool:
     if isinstance(answer, np.ndarray):
-        # a sum is quicker than a look at each, and enough if it is finite
-        return bool(np.isfinite(np.add.reduce(answer, axis=None)) or np.isfinite(answer).all())
+        return bool(np.isfinite(answer).all())
     if isinstance(answer, dict):
         return all(_is_finite(part) for part in answer.values())
     return all(_is_finite(part) for part in answer) if isinstance(answer, tuple) else bool(np.isfinite(answer))

@@ -300,14 +300,17 @@ def test_too_many_samples_are_refused_before_memory_is_asked_for():
 
 
 @pytest.mark.parametrize("name", ["forward_dynamics", "inverse_dynamics", "joint_forces", "balance"])
-def test_numbers_that_overflow_are_an_error_that_does_not_ask_for_inertia(name):
-    """States beyond 1e60 are refused; below, products with what the model has may still overflow."""
+def test_states_that_would_overflow_are_refused(name):
     model = pendulum()
     with pytest.raises(InputError, match=r"v\['j0'\] is 1e\+200, expected a number between"):
         model.state(v={"j0": 1e200})
-    with pytest.raises(InputError, match=r"1e\+200"):
+    with pytest.raises(InputError, match=r"the state's v is 1e\+200, expected a number between"):
         getattr(dynamics, name)(model, lm.State(np.zeros(2), np.array([1e200, 0.0])))
-    names = [f"rod_{k}" for k in range(400)]
+
+
+def test_an_overflow_is_an_error_that_does_not_ask_for_inertia():
+    """Below 1e60 products with what the model has may still overflow: here |v|² times lengths of a long chain."""
+    names = [f"rod_{k}" for k in range(3000)]
     rods = [lm.Body(name, mass=9e59, inertia=np.eye(3), frames={"tip": (9e59, 0, 0)}) for name in names]
     hinges = [
         lm.Revolute(
@@ -315,6 +318,9 @@ def test_numbers_that_overflow_are_an_error_that_does_not_ask_for_inertia(name):
         )
         for k, name in enumerate(names)
     ]
-    huge = lm.Tree(rods, hinges).compile()
-    with pytest.raises(DynamicsError, match=f"(the answer of {name}|the inertia of the tree) is not finite"):
-        getattr(dynamics, name)(huge, huge.state(np.linspace(0.0, 1.0, 400), np.full(400, 9e59)))
+    model = lm.Tree(rods, hinges).compile()
+    state = model.state(np.linspace(0.0, 1.0, 3000), np.full(3000, 9e59))
+    with pytest.raises(DynamicsError, match="the answer of inverse_dynamics is not finite: numbers of the state"):
+        dynamics.inverse_dynamics(model, state)
+    with pytest.raises(DynamicsError, match="the answer of balance is not finite"):
+        dynamics.balance(model, state)
