@@ -66,6 +66,11 @@ _KEPT = 16
 _CHANGE, _ZERO = 1e-4, 1e-14
 
 
+# What a step that failed tries once more, as shares of what internal steps had done: next to a singular position other
+# internal steps, which have to end there, may fail where those did not.
+_SHARES_OF_A_STEP = (1.0, 1.0 - 1e-6, 1.0 - 1e-4, 0.99, 0.9)
+
+
 class LogMessage(NamedTuple):
     """What the native library reads of a message."""
 
@@ -336,9 +341,11 @@ class Slave(Fmi2Slave):
     def _stop_early(self, t: float, size: float, slopes: Array | None, error: Exception) -> None:
         """A step failed: go as far as internal steps succeed, and say how far that is."""
         machine = self._machine_now()
-        with contextlib.suppress(Exception):
-            if t < machine.reached < t + size:
-                machine.step(t, machine.reached - t, slopes)
+        got = machine.reached - t
+        for share in _SHARES_OF_A_STEP if 0.0 < got < size else ():
+            with contextlib.suppress(Exception):
+                machine.step(t, share * got, slopes)
+                break
         self._block.time = machine.t
         text = f"fmi2DoStep: the step from {t:g} s, {size:g} s long, is discarded: {_words(error)}"
         self._answer(DISCARD, text, "".join(traceback.format_exception(error)))

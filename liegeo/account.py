@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo import dynamics
+from liegeo.errors import LiegeoError
 from liegeo.integrate import AdaptiveTrajectory
 from liegeo.kernels import motion
 from liegeo.model.constraints import Motion
@@ -52,9 +53,12 @@ class Account:
         self.sums = np.zeros(2)
 
     def energy(self, y: Array) -> float:
-        """Return the energy of a state (q, v)."""
+        """Return the energy of a state (q, v); NaN of one that has no finite energy, where a run has blown up."""
         nq = self.model.nq
-        return float(dynamics.balance(self.model, State(y[:nq], y[nq:])).energy)
+        try:
+            return float(dynamics.balance(self.model, State(y[:nq], y[nq:])).energy)
+        except LiegeoError:
+            return np.nan
 
     def of(self, end: Array) -> EnergyAccount:
         """Return the account (1) of a run that is at this state."""

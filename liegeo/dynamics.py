@@ -251,6 +251,9 @@ def solve(model: Model, state: State, r: Any, alpha: float = 0.0, beta: float = 
 
     α = β = 0 is the inverse of the mass matrix times a vector; implicit integrators need the rest.
     """
+    for name, factor in (("alpha", alpha), ("beta", beta)):
+        if not np.isfinite(factor):
+            raise InputError(f"solve: {name} is {factor!r}, expected a finite number.")
     (q, _, right), work, out = _prepare(model, state, model.speeds("r", r))
     _check(model, articulated.solve(model.ints, model.floats, q, right, float(alpha), float(beta), work, out))
     return out
@@ -417,10 +420,14 @@ def _check_real(model: Model, work: Array) -> None:
 
 def _check(model: Model, status: int) -> None:
     """The kernels' status: 2i + 1 is the joint, 2i + 2 are the modes of body i."""
-    if status == articulated.NOT_FINITE:
-        raise _not_finite("the inertia of the tree")
     if status:
-        raise DynamicsError(model.singular((status - 1) // 2, modes=status % 2 == 0))
+        # pivots that are not numbers say nothing about inertia
+        overflow = status == articulated.NOT_FINITE
+        raise (
+            _not_finite("a matrix")
+            if overflow
+            else DynamicsError(model.singular((status - 1) // 2, modes=status % 2 == 0))
+        )
 
 
 def _row(work: Array, i: int, column: int) -> Array:

@@ -593,7 +593,7 @@ def test_demo_writes_data_a_picture_a_page_and_units(tmp_path):
     done = shell("demo", "--folder", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "× real time" in done.stdout
-    assert "inputs did" in done.stdout
+    assert "work of inputs" in done.stdout
     assert "As two FMUs that meet every 1 ms" in done.stdout
     assert {file.name for file in (tmp_path / "out").iterdir()} == {
         "arm.yaml", "arm.csv", "arm.png", "arm.html", "arm.fmu", "controller.fmu", "system.yaml", "cosim.csv"

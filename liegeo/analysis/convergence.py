@@ -317,7 +317,8 @@ def _long_run(problem: Problem, method: Method, steps: int, h: float, samples: i
         status = stepper.advance(h, b - a, problem.t_start + a * h)
         if status:
             taken = round((stepper.t - problem.t_start) / h)
-            return np.array(t), np.stack(y), taken, f"{explain(problem.system, status)} after t = {stepper.t:.6g}."
+            why = explain(problem.system, status, stepper.y, problem.start)
+            return np.array(t), np.stack(y), taken, f"after t = {stepper.t:.6g}, {why}."
         t.append(stepper.t)
         y.append(stepper.y.copy())
     return np.array(t), np.stack(y), steps, ""

@@ -227,8 +227,8 @@ def solve_adaptive(
         return cut(run, stop, stepper.field(*stop))
     if status != FINISHED:
         raise IntegrationError(
-            f"problem '{problem.name}', {method.name}: {stepper.why} at t = {stepper.t:.6g}, "
-            f"after {len(run.t) - 1} steps.\n"
+            f"problem '{problem.name}', {method.name}: at t = {stepper.t:.6g}, after {len(run.t) - 1} steps, "
+            f"{stepper.why}.\n"
             "  The field is not smooth or not finite there, or the tolerances are below round-off.",
             run,
         )

@@ -344,7 +344,7 @@ def solve(problem: Problem, method: Method, steps: int, save: int | None = None)
         if status:
             why = explain(problem.system, status, stepper.y, problem.start)
             raise IntegrationError(
-                f"problem '{problem.name}', {method.name}: {why} after t = {stepper.t:.6g}.\n"
+                f"problem '{problem.name}', {method.name}: after t = {stepper.t:.6g}, {why}.\n"
                 "  Take more steps, or look for a singularity of the field.",
                 Trajectory(np.array(times), np.stack(out)),
             )

@@ -175,7 +175,7 @@ def test_what_fails_is_a_row():
         case = analysis.Case("explodes", "to infinity", EXPLODES, invariants={"y": lambda t, y: y[:, 0]})
         drift = analysis.drift([li.RKMK4, li.DormandPrince54], case, steps=400, h=0.005)
     assert [np.isnan(row.error) for row in study.rows] == [True, True]
-    assert "failed: explodes, rkmk-4: problem 'explodes', rkmk-4: the solution is not finite after t =" in repr(study)
+    assert "problem 'explodes', rkmk-4: after t = 1.1, the solution grows without bound" in repr(study)
     assert [row.message != "" for row in work.rows] == [True, True]
     assert "the step became too small" in work.rows[1].message
     assert [row.message != "" for row in drift.rows] == [True, True]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
 import liegeo
 from liegeo import dynamics
@@ -641,7 +642,53 @@ REFUSED = {
         lambda: dynamics.forward_dynamics(*own(lambda model, state: state.q[:1]), method="direct"),
         'method "direct" knows no loops',
     ),
+    # laws of prescribed motions
+    "a law with too many values": (
+        lambda: follow(([0.0, 1.0], [1.0, 2.0, 3.0])),
+        "inputs['m'] has 2 times and values of shape (3,), expected at least 2 times and values of shape (2, 1).",
+    ),
+    "a law that stands still": (
+        lambda: follow(([0.0, 0.0], [1.0, 2.0])),
+        "inputs['m']: times must rise strictly, and times and values must be finite.",
+    ),
+    "a law that returns one number": (
+        lambda: follow(lambda t: 3.0),
+        "inputs['m'] returned 3.0, expected value, rate and acceleration.",
+    ),
+    "a law of the wrong size": (
+        lambda: follow(lambda t: ([1.0, 2.0], 0.0, 0.0)),
+        "inputs['m'] returned 2, 1 and 1 numbers, expected 1, 1 and 1.",
+    ),
+    "a spline of two components": (
+        lambda: follow(CubicSpline([0.0, 1.0, 2.0], np.zeros((3, 2)))),
+        "inputs['m'] is a spline with 2 components, expected 1.",
+    ),
+    "a spline on a ball": (
+        lambda: follow(CubicSpline([0.0, 1.0, 2.0], np.zeros((3, 3))), "ball"),
+        "inputs['m'] is a spline, but the coordinates of joint 'ball' are an element of a group.",
+    ),
+    # overflow
+    "an answer that is not finite": (
+        lambda: dynamics.forward_dynamics(*light(), tau=[1e50]),
+        "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
+    ),
+    "a factor that is not finite": (
+        lambda: dynamics.solve(*light(), [1.0], alpha=np.nan),
+        "solve: alpha is nan, expected a finite number.",
+    ),
 }
+
+
+def follow(law, joint="j"):
+    """Ask for the motion under a law."""
+    model = looped(lm.Motion(name="m", joint=joint, law=law), ball=joint == "ball")
+    return dynamics.forward_dynamics(model, model.state())
+
+
+def light():
+    """A pendulum of next to no inertia, and its state."""
+    model = tree(body(mass=1e-290, inertia=(1e-290,) * 3), hinge()).compile()
+    return model, model.state()
 
 
 def looped(*loops, ball=False):

@@ -135,7 +135,9 @@ def test_messages():
     explodes = li.Problem(R(1), lambda t, y: y**2, [1.0], 2.0, name="explodes")
     with (
         np.errstate(all="ignore"),
-        pytest.raises(IntegrationError, match="'explodes', rkmk-54: the step became too small at t = 1") as raised,
+        pytest.raises(
+            IntegrationError, match=r"rkmk-54: at t = 1, after .* steps, the step became too small"
+        ) as raised,
     ):
         li.solve_adaptive(explodes)
     assert raised.value.trajectory.t[-1] == pytest.approx(1.0)

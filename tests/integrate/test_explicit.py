@@ -268,7 +268,7 @@ def test_messages():
     explodes = li.Problem(R(1), lambda t, y: y**2, [1.0], 2.0, name="explodes")
     with (
         np.errstate(all="ignore"),
-        pytest.raises(IntegrationError, match="'explodes', rkmk-4: the solution is not fin") as e,
+        pytest.raises(IntegrationError, match=r"rkmk-4: after t = 1\.1, the solution grows without bound") as e,
     ):
         li.solve(explodes, li.RKMK4, 40, save=10)
     assert e.value.trajectory.t[-1] == pytest.approx(1.0)

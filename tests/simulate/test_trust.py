@@ -221,8 +221,11 @@ def test_a_function_with_a_memory_is_noticed():
 # ---- ends that are not the end
 
 
+# signals that a shell or nohup told the test run to ignore would be ignored here too
 SCRIPT = """
-import sys, liegeo as lg
+import signal, sys, liegeo as lg
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from liegeo.io import shipped
 mechanism = lg.load(shipped.find("heavy_top"))
 run = mechanism.simulate(t_end=1e7, output=1e5, checkpoint="run.checkpoint", checkpoint_every=0.0, progress=False)
@@ -239,7 +242,10 @@ def test_signals_leave_a_table_and_a_checkpoint(tmp_path, name):
     while not (tmp_path / "run.checkpoint").exists() and time.time() < end:
         time.sleep(0.05)
     process.send_signal(getattr(signal, name))
-    output, _ = process.communicate(timeout=60.0)
+    try:
+        output, _ = process.communicate(timeout=120.0)
+    finally:
+        process.kill()
     assert process.returncode == 0
     assert b"interrupted at t =" in output
     assert {file.name for file in tmp_path.iterdir()} == {"run.checkpoint", "run.csv"}
