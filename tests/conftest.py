@@ -15,7 +15,10 @@ import pytest
 from hypothesis import settings
 
 # Files that take minutes: begun last, they would keep one worker busy while the other has nothing left to do.
-LONG = ("test_bench.py", "test_fmu_models.py", "test_tutorial.py", "test_checkpoints.py")
+LONG = (
+    *("test_fmu_models.py", "test_bench.py", "test_tutorial.py", "test_checkpoints.py", "test_problems.py"),
+    *("test_fmu_processes.py", "test_fls13.py", "test_axioms.py"),
+)
 
 # No deadline: the first call of a kernel may compile it.
 settings.register_profile("liegeo", derandomize=True, deadline=None, max_examples=25)

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.foreign
+
 ROOT = Path(__file__).parents[1]
 OPERATIONS = {"exp", "log", "Ad_apply", "compose", "act"}
 SOURCES = {"beam, stiffened", "beam, not", "solid, stiffened", "solid, Exudyn"}

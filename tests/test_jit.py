@@ -117,6 +117,7 @@ def test_the_first_run_says_once_that_it_compiles_and_only_to_a_person(tmp_path)
     assert done.stderr == b""
 
 
+@pytest.mark.foreign
 @compiled_only
 def test_two_processes_fill_the_cache_at_once(tmp_path):
     children = [
@@ -147,6 +148,7 @@ def test_a_folder_that_cannot_be_made_costs_time_only(tmp_path):
     assert file.read_text() == "in the way"
 
 
+@pytest.mark.foreign
 @compiled_only
 def test_an_edit_below_is_compiled_anew(tmp_path):
     """The loop is in batch.py, its kernel in rn.py: the loop's machine code has that of the kernel inside it."""
@@ -216,6 +218,7 @@ sys.stdout.write(str([globals()[name](3) for name in sys.argv[1].split()]))
 """
 
 
+@pytest.mark.foreign
 @compiled_only
 def test_what_stands_apart_is_there_when_somebody_jumps_to_it(tmp_path):
     """Whoever comes first, from source and from the cache, in kernels and in functions of Numba's own decorator."""
@@ -238,6 +241,7 @@ def test_what_stands_apart_is_there_when_somebody_jumps_to_it(tmp_path):
     assert b"liegeo.theirs.inner-" in entry["theirs.middle"]
 
 
+@pytest.mark.foreign
 @compiled_only
 @pytest.mark.parametrize("name", ["look_up", "around", "down"])
 def test_places_in_memory_are_not_kept(tmp_path, name):

@@ -25,22 +25,20 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 
-KERNEL_TESTS = ("tests/dynamics", "tests/loops/test_constraints.py", "tests/integrate/test_variational.py")
-
 # By part: the files that are changed, then the rounds of tests, each with (plain Python?, arguments for pytest).
 PARTS: dict[str, tuple[tuple[str, ...], tuple[tuple[bool, tuple[str, ...]], ...]]] = {
     "kernels": (
         ("liegeo/kernels/*.py",),
         (
             (True, ("-m", "kernels", "tests/dynamics")),
-            (False, ("-m", "not slow", *KERNEL_TESTS, "tests/loops", "tests/simulate", "tests/integrate")),
+            (False, ("tests/dynamics", "tests/loops", "tests/simulate", "tests/integrate")),
         ),
     ),
     "reductions": (
         ("liegeo/flex/modes.py", "liegeo/flex/fe.py", "liegeo/flex/beams.py", "liegeo/flex/sections.py"),
-        ((False, ("-m", "not slow", "tests/flex")),),
+        ((False, ("tests/flex",)),),
     ),
-    "integrals": (("liegeo/flex/inertia.py", "liegeo/flex/solid.py"), ((False, ("-m", "not slow", "tests/flex")),)),
+    "integrals": (("liegeo/flex/inertia.py", "liegeo/flex/solid.py"), ((False, ("tests/flex",)),)),
 }
 
 OPERATORS: dict[type[ast.operator], type[ast.operator]] = {

@@ -89,6 +89,7 @@ def test_closed_forms_solve_the_equations(name):
     assert case.exact(np.linspace(0.0, 1.0, 5)).shape == (5, *group.element_shape)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", motions.SYSTEMS)
 def test_references_are_what_their_script_finds(name):
     """The stored digits, the closed forms and the script agree to 1e-12 of their size; the file says how it knows."""

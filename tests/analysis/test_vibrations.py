@@ -69,6 +69,7 @@ def test_a_beam_in_space_has_six_rigid_motions_and_the_modes_of_its_elements():
     assert found.shares.sum(axis=0) == pytest.approx(np.ones(len(found)))
 
 
+@pytest.mark.slow
 def test_loops_and_locks_take_modes_away():
     """A double pendulum whose lower mass slides on a vertical line has one mode; locked at the top, another."""
     line = lm.PointOnLine(name="line", a="world", b="m1.end", axis=(0, 0, 1))

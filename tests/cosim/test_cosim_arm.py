@@ -39,6 +39,7 @@ def test_arm_under_controllers_in_c_converges_to_one_process(shop, alone, option
     assert fine < 2e-4
 
 
+@pytest.mark.foreign
 @pytest.mark.slow
 def test_arm_under_controllers_of_three_tools(shop, alone):
     """One joint each: C, pythonfmu, unifmu.  The motion is that under C alone, and its error falls with h."""

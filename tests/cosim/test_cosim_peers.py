@@ -24,6 +24,8 @@ from scipy.linalg import expm
 
 from fmu_export.cosim import System, Unit, save_system
 
+pytestmark = pytest.mark.foreign
+
 built = cosim_fixtures.built
 
 RUN = Path(__file__).with_name("peer_run.py")

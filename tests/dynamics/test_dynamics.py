@@ -242,6 +242,7 @@ def test_moving_the_world_changes_nothing():
     assert dynamics.forward_dynamics(other, state) == pytest.approx(a, rel=1e-10, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_a_model_that_does_not_fit_into_the_cache_gives_the_same_bits():
     """Its data are asked for ahead of their use, also beyond the end of those of the last body."""
     rng, _, model, state = random_case(109, 6, flexible=1.0, n_modes=5)

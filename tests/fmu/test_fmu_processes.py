@@ -17,6 +17,8 @@ from units import ARMS, mechanism_unit
 import fmu_export
 from fmu_export.host import Unpacked
 
+pytestmark = pytest.mark.foreign
+
 HERE = Path(__file__).parent
 
 

@@ -65,6 +65,7 @@ def whole(path):
         return {name: archive[name] for name in archive.files}
 
 
+@pytest.mark.foreign
 @pytest.mark.parametrize("kind", RUNS)
 def test_killed_runs_end_with_the_same_bits(kind, tmp_path):
     """SIGKILL at random moments, again and again; the run that ends equals one that nobody touched."""

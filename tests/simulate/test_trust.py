@@ -234,6 +234,7 @@ print(run.info.message)
 """
 
 
+@pytest.mark.foreign
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_signals_leave_a_table_and_a_checkpoint(tmp_path, name):

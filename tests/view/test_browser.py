@@ -22,6 +22,8 @@ from liegeo.kernels import layout as at
 from liegeo.model.model import State
 from liegeo.view import serve, write_page
 
+pytestmark = pytest.mark.foreign
+
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

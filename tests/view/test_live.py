@@ -275,6 +275,7 @@ def interrupted(code, line):
     return out, errors, process
 
 
+@pytest.mark.foreign
 def test_ctrl_c_during_the_run_ends_both():
     code = f"""
         import sys
@@ -297,6 +298,7 @@ def test_ctrl_c_during_the_run_ends_both():
     assert (errors, process.returncode) == ("", 0)
 
 
+@pytest.mark.foreign
 def test_ctrl_c_ends_the_server_cleanly():
     code = f"""
         import sys
