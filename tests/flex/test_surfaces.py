@@ -25,6 +25,7 @@ from liegeo.flex import (
     substructure,
     tube,
 )
+from liegeo.flex.sections import round_outline
 from liegeo.flex.surface import Surface
 from liegeo.model.joints import Revolute
 
@@ -201,3 +202,11 @@ def test_skins_change_no_bit_of_a_model():
 def test_a_surface_says_what_does_not_fit():
     with pytest.raises(ModelError, match=r"surface: points have shape \(2, 3\) and its matrix \(5, 4\), expected"):
         Surface(np.zeros((2, 3)), np.zeros((0, 3)), np.zeros((5, 4)))
+
+
+def test_a_round_outline_is_symmetric_about_both_axes():
+    points = round_outline(2.0, 3.0)
+    assert (points[:, 0] / 1.0) ** 2 + (points[:, 1] / 1.5) ** 2 == pytest.approx(np.ones(len(points)))
+    for mirrored in (points * [-1.0, 1.0], points * [1.0, -1.0]):
+        distances = np.linalg.norm(points[:, np.newaxis] - mirrored, axis=2)
+        assert distances.min(axis=0).max() < 1e-15
