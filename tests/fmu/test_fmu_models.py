@@ -21,7 +21,7 @@ from liegeo.motion import Drive
 from liegeo.results.names import names_of
 
 # Those that are quick, and have a rotation, flexible bodies, inputs and loops among them.
-QUICK = ("double_pendulum", "heavy_top", "flexible_arm", "bricard")
+QUICK = ("double_pendulum", "heavy_top")
 FOLDER = Path(__file__).parents[2] / "models"
 MODELS = [
     pytest.param(path, id=path.stem, marks=() if path.stem in QUICK else pytest.mark.slow)
@@ -125,6 +125,7 @@ def test_steps_are_those_that_are_asked_for(folder):
         assert whole[name][-1] == expected[name][-1]
 
 
+@pytest.mark.slow
 def test_friction_with_fixed_steps(folder):
     """A pendulum that friction stops and holds: steps of 1 ms end with what small ones of another method find."""
     path = folder / "brake.yaml"

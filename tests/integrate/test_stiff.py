@@ -214,7 +214,7 @@ def test_a_matrix_that_is_stale_is_made_anew():
 def test_equations_without_a_solution_are_an_error(others):
     """A force that is not a number."""
     problem = oscillators((np.nan, 0.0, 0.0), *others)
-    with pytest.raises(IntegrationError, match=r"generalised-alpha-0\.8: the solution is not finite"):
+    with pytest.raises(IntegrationError, match=r"generalised-alpha-0\.8: after t = 0, the solution is not finite"):
         li.solve(problem, li.GeneralisedAlpha, 10)
 
 
