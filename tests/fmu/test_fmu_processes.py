@@ -129,11 +129,12 @@ root = sys.argv[2]
 # an environment may lie in the folder of the project
 sys.path[:] = [path for path in sys.path if path and ("site-packages" in path or not path.startswith(root))]
 import fmpy
-# what liegeo needs but the unit does not say is not there; only the host itself has fmpy, which needs lxml
+# what liegeo needs but the unit does not say is not there; only the host itself has fmpy, which needs lxml, and
+# Numba brings its own llvmlite
 name = lambda line: re.match(r"[\\w-]+", line)[0].lower()
 said = {name(line) for line in zipfile.ZipFile(sys.argv[1]).read("resources/requirements.txt").decode().split()}
 all_of_it = {name(line) for line in importlib.metadata.requires("liegeo") if ";" not in line}
-absent = all_of_it - said - {"fmpy", "lxml"}
+absent = all_of_it - said - {"fmpy", "lxml", "llvmlite"}
 assert {"rich", "matplotlib"} <= absent
 modules = {m for m, owners in importlib.metadata.packages_distributions().items() if absent & {*map(str.lower, owners)}}
 class Absent:
