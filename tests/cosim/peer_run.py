@@ -80,5 +80,5 @@ if __name__ == "__main__":
     who, file, h, n, unit, variable, reference, out = sys.argv[1:]
     values = globals()[who](file, float(h), int(n), unit, variable, int(reference))
     np.save(out, np.array(values))
-    # pythonfmu's library uses memory that is gone when a process ends: under ecos some runs crash there
+    # under ecos some runs crash when the process ends, for a reason that we did not find; results are written by then
     os._exit(0)
