@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,6 @@ from fmu_export.variables import INPUT, OUTPUT, Variable
 from liegeo.assembly import assemble
 from liegeo.errors import LiegeoError
 from liegeo.kernels import layout as at
-from liegeo.model.model import State
 
 # How far random states are from the first: joints, and by state, modes; halvings where that is too far.
 _DISTANCE, _MODAL, _HALVINGS = 0.3, (1e-6, 1e-3, 1e-2), 8
@@ -98,13 +98,14 @@ def _move(machine: Machine, random: np.random.Generator, modal: float) -> None:
     group = model.group
     if group is None:
         return
-    y, nq = machine.stepper.y, model.nq
+    y = machine.stepper.y
     shift = random.uniform(-_DISTANCE, _DISTANCE, (2, model.nv))
     for body in range(len(model.bodies)):
         # what is a small angle at a joint may tear a stiff body apart
         shift[:, model.modal_slice(body, at.EV)] *= modal
     for _ in range(_HALVINGS):
-        state = State(group.retract(y[:nq].copy(), shift[0]), y[nq:] + shift[1], machine.t)
+        there = model.unpack(y, machine.t)
+        state = replace(there, q=group.retract(there.q, shift[0]), v=there.v + shift[1])
         try:
             if model.rows:
                 state = assemble(model, state, inputs=machine.drive)
@@ -112,5 +113,5 @@ def _move(machine: Machine, random: np.random.Generator, modal: float) -> None:
             # not so far, then
             shift *= 0.5
             continue
-        y[:nq], y[nq:] = state.q, state.v
+        y[:] = state.y
         return

@@ -36,6 +36,7 @@ from liegeo.integrate.methods import explain
 from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
+from liegeo.kernels.states import state_rates
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
@@ -68,16 +69,13 @@ class Driven(Drive):
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
         mine = [(place, np.array([1.0, _ORDER, 0.0, np.inf, *[0.0] * _ORDER])) for place in self._places]
         others = [(place, table) for place, table in tables if place not in self._places]
-        # behind the last table nothing stands, so that ours are the last numbers of F
+        # behind the last table nothing stands, so that ours are the last numbers of D
         return super()._pack([*others, *mine])
 
     @property
     def only_outside(self) -> bool:
         """Whether nothing but constants and the inputs from outside drives the model."""
-        ints = self.system.ints
-        if self._callback is not None or not ints[at.DRIVE]:
-            return self._callback is None
-        return int(ints[ints[at.DRIVE] + at.DRIVE_TABLES]) == len(self._places)
+        return self._callback is None and int(self.system.ints[at.S_TABLES]) == len(self._places)
 
 
 class Machine:
@@ -97,17 +95,10 @@ class Machine:
         stop: float | None,
         y: Array | None = None,
     ) -> None:
-        """`y`, if given, is the state (q, v) at the start; otherwise it is what the mechanism and `initial` say."""
+        """`y`, if given, is the state (q, v, x) at the start; otherwise it is what the mechanism and `initial` say."""
         _check(settings)
         self.settings = settings
-        compiled = mechanism.compile()
-        # gravity may change while others use the same model
-        self.model = Model(
-            compiled.tree, compiled.ints, compiled.floats.copy(), compiled.group, compiled.inputs, compiled.rows
-        )
-        self.model.custom = compiled.custom
-        for axis, value in gravity.items():
-            _writable(self.model.floats)[at.GRAVITY + axis] = value
+        self.model = mechanism.compile()
         self.places = np.array(places, dtype=np.int64)
         others = _not_at(self.model, mechanism.experiment.inputs, set(places))
         self.drive = Driven(self.model, others, places)
@@ -119,12 +110,11 @@ class Machine:
         self._end = self.w.copy()
         self._c = self._new_coefficients(self._t0)
         self._floats = [_writable(self.drive.system.floats)]
+        for axis, value in gravity.items():
+            self._put_gravity(axis, value)
         self._tables = [self._rows_of_tables(F) for F in self._floats]
         self._set_coefficients(self._t0)
-        if y is None:
-            state = self._state(mechanism, initial, float(start))
-        else:
-            state = State(y[: self.model.nq], y[self.model.nq :], float(start))
+        state = self._state(mechanism, initial, float(start)) if y is None else self.model.unpack(y, float(start))
         self.stepper = self._stepper(state, stop)
         self._floats.append(_writable(self.stepper._F))
         self._tables.append(self._rows_of_tables(self._floats[-1]))
@@ -135,13 +125,14 @@ class Machine:
         self.steps = 0
         self._origin, self._h = self.t, 0.0
         self._nq, self._only_outside = self.model.nq, self.drive.only_outside
+        self._first_state = self.model.nv + self.model.nu
         self._memory = self.stepper.memory
         # inputs that are constant within a step
         self._held = settings.extrapolation != LINEAR and not self._motions
         # whether the last step began with slopes that were given for it
         self._sloped = False
         self._W = np.empty(self.drive.system.work)
-        self._u = self._W[int(self.model.ints[at.N_WORK]) :][: self.model.nv + self.model.nu]
+        self._u = self._W[int(self.model.ints[at.N_WORK]) :][: len(self.drive.constants)]
         self.outputs = Outputs(self.model, columns)
         self._signs = self.outputs.signs(*self._point()) if self.outputs.has_quaternions else np.zeros(0)
 
@@ -150,7 +141,7 @@ class Machine:
     def _stepper(self, state: State, stop: float | None) -> Stepper | AdaptiveStepper:
         start, settings = float(state.t), self.settings
         end = start + 1.0 if stop is None or not stop > start else float(stop)
-        problem = Problem.of(self.drive.system, state.q, state.v, end, t_start=start, name=self.model.tree.name)
+        problem = Problem.of(self.drive.system, state.q, state.w, end, t_start=start, name=self.model.tree.name)
         method = METHODS[settings.method]
         if isinstance(method, AdaptiveMethod):
             return AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
@@ -158,12 +149,12 @@ class Machine:
 
     def _state(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
         model = self.model
-        state = model.state(q=mechanism.initial.q, v=mechanism.initial.v, t=start)
-        q, v = state.q.copy(), state.v.copy()
+        state = mechanism.initial.state(model, start)
+        parts = {"q": state.q.copy(), "v": state.v.copy(), "x": state.x.copy()}
         for (letter, place), value in initial.items():
-            (q if letter == "q" else v)[place] = value
-        _normalise(model, q, {place for letter, place in initial if letter == "q"})
-        state = model.state(q=q, v=v, t=start)
+            parts[letter][place] = value
+        _normalise(model, parts["q"], {place for letter, place in initial if letter == "q"})
+        state = model.state(**parts, t=start)
         if not model.rows:
             return state
         keep, driven = mechanism.initial.keep, _driven_joints(model, self.places.tolist())
@@ -211,16 +202,26 @@ class Machine:
 
     def set_gravity(self, axis: int, value: float) -> None:
         """Accelerations jump: a method starts anew."""
-        for F in (_writable(self.model.floats), *self._floats):
-            F[at.GRAVITY + axis] = value
+        self._put_gravity(axis, value)
         self._restart()
+
+    @property
+    def gravity(self) -> Array:
+        """The acceleration of gravity, which an FMU may change while it runs; a view."""
+        return self.drive.constants[-3:]
+
+    def _put_gravity(self, axis: int, value: float) -> None:
+        """Write gravity wherever u is constant: in the drive, and in what kernels read of it."""
+        self.gravity[axis] = value
+        for D in self._floats:
+            D[at.D_U + len(self.drive.constants) - 3 + axis] = value
 
     def go_on_from(self, other: Machine) -> None:
         """Take over from a machine of the same structure with other numbers: its state, and gravity as it is here."""
         mine, its = self.model, other.model
         if len(mine.floats) != len(its.floats) or not np.array_equal(mine.fingerprint, its.fingerprint):
             raise InputError("the new value changes what the model consists of; that cannot be while it moves.")
-        self.restore({**other.snapshot(), "gravity": mine.floats[at.GRAVITY : at.GRAVITY + 3].copy()})
+        self.restore({**other.snapshot(), "gravity": self.gravity.copy()})
         if mine.rows:
             self._follow(self.t)
         self._restart()
@@ -288,10 +289,7 @@ class Machine:
 
     def _follow(self, t: float) -> None:
         """Prescribed motions have been set: the state follows, as the constraints want it."""
-        nq = self.model.nq
-        y = self.stepper.y
-        state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
-        y[:nq], y[nq:] = state.q, state.v
+        self.stepper.y[:] = project(self.model, self.model.unpack(self.stepper.y, t), self.drive).y
 
     def _advance(self, t: float, end: float) -> None:
         """Go from t to `end`, from each jump of laws and other inputs of the FMU itself to the next."""
@@ -379,6 +377,7 @@ class Machine:
         y, nq = self.stepper.y, self._nq
         if self._only_outside:
             self._u[:] = self.drive.constants
+            self._u[self._first_state : -3] = y[nq + self.model.nv :]
         else:
             system = self.drive.system
             status = motion.drive(system.ints, system.floats, self.t, y[:nq], y[nq:], self._W)
@@ -404,8 +403,11 @@ class Machine:
             self.t, y[:], self.w[:] = kept
 
     def accelerations(self) -> Array:
-        """v̇, with the inputs as they are now."""
-        return self.outputs.accelerations(*self._point()).copy()
+        """Return v̇ and ẋ, with the inputs as they are now."""
+        t, q, v, u = self._point()
+        rates = np.empty(self.model.nx)
+        state_rates(self.model.ints, self.model.floats, v, u, rates)
+        return np.concatenate([self.outputs.accelerations(t, q, v, u), rates])
 
     def input_rates(self) -> Array:
         """The rates of the inputs (1) where the last step ended."""
@@ -428,7 +430,7 @@ class Machine:
             "signs": self._signs,
             "times": np.array([self.t, self._t0, float(self.steps)]),
             "count": np.array(self._count()),
-            "gravity": self.model.floats[at.GRAVITY : at.GRAVITY + 3].copy(),
+            "gravity": self.gravity.copy(),
         }
 
     def restore(self, saved: Mapping[str, Array]) -> None:
@@ -444,8 +446,8 @@ class Machine:
         self.t, t0, steps = (float(x) for x in saved["times"])
         self.steps = int(steps)
         self._set_count(saved["count"])
-        for F in (_writable(self.model.floats), *self._floats):
-            F[at.GRAVITY : at.GRAVITY + 3] = saved["gravity"]
+        for axis, value in enumerate(saved["gravity"]):
+            self._put_gravity(axis, float(value))
         self._set_coefficients(t0)
         self._limit(self.t)
 

@@ -71,7 +71,7 @@ def _observe(plan, data, I, F, t, q, v, u, W, world, scratch, z, out):  # type: 
 
     `data` has the numbers of nodes; of `scratch` the constant parts are there.
     """
-    todo, nq, nv = plan[_TODO], q.shape[0], v.shape[0]
+    todo, nq, nv = plan[_TODO], q.shape[0], I[at.N_V]
     z[0] = t
     for k in range(nq):
         z[1 + k] = q[k]
@@ -85,13 +85,13 @@ def _observe(plan, data, I, F, t, q, v, u, W, world, scratch, z, out):  # type: 
         kinematics.velocities(I, F, q, v, W)
         kinematics.world_poses(I, W, world, 0)
         if todo & _RATE:
-            inverse.accelerations(I, F, a, 0.0, W)
+            inverse.accelerations(I, F, a, at.NO_GRAVITY, W)
     for k in range(plan[_N_FRAMES]):
         _observe_frame(plan, plan[_FRAME_ROWS] + k * _FRAME_SIZE, data, q, v, a, W, world, scratch, z, k)
     if todo & _WEIGH:
         o = plan[_BALANCE_AT]
         inertia.inertias(I, F, q, W)
-        observe.energies(I, F, q, v, W, world, z[o : o + 13])
+        observe.energies(I, F, q, v, u, W, world, z[o : o + 13])
         z[o + 13] = z[o] + z[o + 1] + z[o + 2]
     for k in range(plan[_N_COLUMNS]):
         c = plan[_COLUMNS] + 2 * k
@@ -185,12 +185,12 @@ class Outputs:
 
     def __init__(self, model: Model, columns: Sequence[tuple[Source, int]]) -> None:
         self.model = model
-        nq, nv, nu = model.nq, model.nv, model.nu
+        nq, nv, nu, nx = model.nq, model.nv, model.nu, model.nx
         sources = list(dict.fromkeys(source for source, _ in columns))
         framed = [source for source in sources if source[0] == "frame"]
         places = list(dict.fromkeys(source[1] for source in framed))
         # where the parts of the vector begin
-        sizes = {"t": 1, "q": nq, "v": nv, "u": nv + nu, "a": nv, "balance": _BALANCE_SIZE}
+        sizes = {"t": 1, "q": nq, "v": nv, "u": nv + nu, "x": nx, "gravity": 3, "a": nv, "balance": _BALANCE_SIZE}
         starts = dict(zip([*sizes, "frame"], np.cumsum([0, *sizes.values()]).tolist(), strict=True))
         self._z = np.full(starts["frame"] + _ROW_SIZE * len(places), np.nan)
         self._a = self._z[starts["a"] : starts["a"] + nv]

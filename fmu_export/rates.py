@@ -75,7 +75,7 @@ def along_motion(machine: Machine) -> Array:
     size = _OF_MOTION / (np.abs(v).max(initial=0.0) + 1e-2 / machine.settings.step)
 
     def outputs(e: float) -> Array:
-        moved = q if group is None else group.retract(q.copy(), e * v)
+        moved = q if group is None else group.retract(q.copy(), e * v[: machine.model.nv])
         return machine.values_at(t + e, moved, v + e * a, w + e * w_rate)
 
     return slope(outputs, size)

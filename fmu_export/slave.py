@@ -50,7 +50,6 @@ from fmu_export.variables import (
 from liegeo.errors import InputError, LiegeoError
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
-from liegeo.kernels import layout as at
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -144,7 +143,7 @@ def _kind(variable: Variable) -> Kind:
         # what is not set follows from the model
         kind |= Kind.DIRECT
     if variable.role == OUTPUT:
-        kind |= Kind.OUTPUT | (Kind.DIRECT if variable.key[0][0] in ("t", "q", "v", "u") else Kind.COMPUTED)
+        kind |= Kind.OUTPUT | (Kind.DIRECT if variable.key[0][0] in ("t", "q", "v", "u", "x") else Kind.COMPUTED)
     return kind
 
 
@@ -415,13 +414,13 @@ class Slave(Fmi2Slave):
     def _show_parameters(self) -> None:
         """Parameters that follow from others: what is not set is as the model has it."""
         machine = self._machine_now()
-        nq, y = machine.model.nq, machine.stepper.y
+        state = machine.model.unpack(machine.stepper.y)
         for reference, variable in enumerate(self.unit.variables):
             if reference in self._set:
                 continue
             if variable.role == INITIAL:
                 letter, place = variable.key
-                self._values[reference] = float(y[place if letter == "q" else nq + place]) / variable.factor
+                self._values[reference] = float(getattr(state, letter)[place]) / variable.factor
             elif variable.role == INTEGRATOR:
                 shown = getattr(machine.settings, variable.key[0])
                 if variable.type == REAL:
@@ -432,10 +431,10 @@ class Slave(Fmi2Slave):
 
     def _show_gravity(self) -> None:
         """What is not set is as the model has it, whose parameters may say it."""
-        floats = self._machine_now().model.floats
+        gravity = self._machine_now().gravity
         for reference, variable in enumerate(self.unit.variables):
             if variable.role == GRAVITY and reference not in self._set:
-                self._values[reference] = floats[at.GRAVITY + variable.key[0]]
+                self._values[reference] = gravity[variable.key[0]]
 
     def _refresh(self, computed: bool) -> None:
         """The values of outputs, those that take time only if they are asked for."""

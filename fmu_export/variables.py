@@ -330,9 +330,9 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
         )
     state = mechanism.state()
     for name, column in names_of(model).table.items():
-        if column.source in (("q",), ("v",)):
+        if column.source in (("q",), ("v",), ("x",)):
             letter = column.source[0]
-            value = (state.q if letter == "q" else state.v)[column.place]
+            value = getattr(state, letter)[column.place]
             yield Variable(
                 f"initial.{structured(name)}",
                 INITIAL,

@@ -24,7 +24,7 @@ from liegeo.errors import LiegeoError
 from liegeo.integrate import AdaptiveTrajectory
 from liegeo.kernels import motion
 from liegeo.model.constraints import Motion
-from liegeo.model.model import Model, State
+from liegeo.model.model import Model
 from liegeo.motion import Drive
 from liegeo.results.result import EnergyAccount
 
@@ -54,9 +54,8 @@ class Account:
 
     def energy(self, y: Array) -> float:
         """Return the energy of a state (q, v); NaN of one that has no finite energy, where a run has blown up."""
-        nq = self.model.nq
         try:
-            return float(dynamics.balance(self.model, State(y[:nq], y[nq:])).energy)
+            return float(dynamics.balance(self.model, self.model.unpack(y)).energy)
         except LiegeoError:
             return np.nan
 
@@ -104,13 +103,13 @@ class Account:
 
     def _near(self, t: float, y: Array, dt: float) -> Array:
         """Return the powers a moment later, or earlier."""
-        system, nq = self.drive.system, self.model.nq
-        a = np.full(self.model.nv, np.nan)
+        system, nq, nv = self.drive.system, self.model.nq, self.model.nv
+        a = np.full(nv + self.model.nx, np.nan)
         acceleration = motion.constrained_acceleration if self.model.rows else motion.acceleration
         acceleration(system.ints, self._floats, t, y[:nq], y[nq:], self._work, a)
         if not np.isfinite(a).all():
             return np.full(2, np.nan)
-        there = system.states.retract(y, dt * np.concatenate([y[nq:], a]))
+        there = system.state_group.retract(y, dt * np.concatenate([y[nq : nq + nv], a]))
         return self._powers(np.array([t + dt]), there[np.newaxis])[0]
 
     def _powers(self, t: Array, y: Array) -> Array:

@@ -9,6 +9,7 @@ not move at all.  Speeds then follow in one step, being linear: the smallest cha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def assemble(
         if closer.size(lacking) <= CLOSED:
             break
         try:
-            J = dynamics.constraint_jacobian(model, State(q, np.zeros(model.nv), start.t)) * weights
+            J = dynamics.constraint_jacobian(model, replace(start, q=q, v=np.zeros(model.nv))) * weights
         except DynamicsError:
             J = np.full(1, np.nan)
         if not (np.isfinite(J).all() and np.isfinite(lacking).all()):
@@ -88,7 +89,7 @@ def assemble(
             f"the speeds of '{model.tree.name}' cannot obey its loops: {_worst(model, slow, '/s')}.\n"
             "  Keep fewer joints, or change what is prescribed."
         )
-    return State(q, v, start.t)
+    return replace(start, q=q, v=v)
 
 
 def _weights(model: Model) -> Array:
@@ -113,7 +114,8 @@ class Closer:
 
     def measure(self, q: Array, v: Array, t: float) -> Array:
         """Residuals; `dq`, `dv` become the corrections, `rates` the rates."""
-        u = self._drive.values(float(t), q, v)
+        # constraints know nothing of first-order states
+        u = self._drive.values(float(t), q, np.append(v, np.zeros(self.model.nx)))
         model = self.model
         status = loops.closing(model.ints, model.floats, q, v, u, self._beta, self._work, self.dq, self.dv)
         model.check_custom()
@@ -161,7 +163,7 @@ def project(model: Model, state: State, inputs: Any = None, *, check: bool = Tru
             f"the loops of '{model.tree.name}' cannot be closed near this state: {_worst(model, first, '')}.\n"
             "  Check lengths, frames and what is prescribed, or go there in smaller steps."
         )
-    return State(q, v + closer.dv, state.t)
+    return replace(state, q=q, v=v + closer.dv)
 
 
 def _worst(model: Model, values: Array, unit: str) -> str:

@@ -459,7 +459,6 @@ def modes(
     from liegeo.analysis.modes import commutes
     from liegeo.analysis.modes import modes as find
     from liegeo.errors import InputError
-    from liegeo.model.model import State
     from liegeo.motion import Drive
     from liegeo.results.names import matches
 
@@ -467,7 +466,9 @@ def modes(
     compiled, state = mechanism.compile(), mechanism.state()
     stopped = bool(state.v.any()) and not commutes(compiled)
     if stopped:
-        state = State(state.q, 0.0 * state.v, state.t)
+        import dataclasses
+
+        state = dataclasses.replace(state, v=0.0 * state.v)
     inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.v)[compiled.nv :]
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}

@@ -90,7 +90,7 @@ class Controller:
         """By joint: what demo_controller.SETTINGS lists."""
         there = start.q.copy()
         there[self.at_q] += [SWING[joint] for joint in self.motors]
-        away = equilibrium(model, State(there, start.v), hold=SWING)
+        away = equilibrium(model, dataclasses.replace(start, q=there), hold=SWING)
         weights = [dynamics.inverse_dynamics(model, state)[self.at_v] for state in (start, away)]
         # what each feels of its own acceleration; a column of the mass matrix, whose kernels nothing else here needs
         pushed = [dynamics.inverse_dynamics(model, start, a) for a in np.eye(model.nv)[self.at_v]]

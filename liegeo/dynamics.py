@@ -3,7 +3,7 @@
 Vectors in the algebra (speeds, accelerations, forces) and inputs may be given in full or by name.  In a loop, the
 kernels behind these functions can be called without checks: `kernels.articulated.forward_dynamics(model.ints,
 model.floats, q, v, u, workspace, out)`, with `workspace = model.workspace()` and
-`u = model.drive("tau", tau, inputs, state.t)`.
+`u = model.drive("tau", tau, inputs, state.t, state.x)`.
 
 Prescribed motions that `inputs` do not name follow their laws at the time of the state, as they do in `simulate`.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -77,7 +78,7 @@ def forward_dynamics(
         return _composite(model, state, tau, inputs)
     if method != "articulated":
         raise InputError(f"method is {method!r}, expected one of articulated, direct, composite.")
-    (q, v, u), work, out = _prepare(model, state, model.drive("tau", tau, inputs, _time(state)))
+    (q, v, u), work, out = _prepare(model, state, _drive(model, "tau", tau, inputs, state))
     _accelerate(model, q, v, u, work, out)
     return out
 
@@ -109,7 +110,7 @@ def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = No
 
     Of the tree: what loops would carry is not subtracted.
     """
-    (q, v, acceleration), work, out = _prepare(model, state, model.drive("a", a, inputs, _time(state)))
+    (q, v, acceleration), work, out = _prepare(model, state, _drive(model, "a", a, inputs, state))
     inverse.inverse_dynamics(model.ints, model.floats, q, v, acceleration, work, out)
     return out
 
@@ -149,7 +150,7 @@ def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None
 
 def _forces_in_motion(model: Model, state: State, tau: Any, inputs: Any) -> tuple[Array, Array]:
     """The generalised forces that the motion under `tau` takes beside inputs and loops; a workspace with all forces."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, _time(state)))
+    (q, v, u), work, a = _prepare(model, state, _drive(model, "tau", tau, inputs, state))
     _accelerate(model, q, v, u, work, a)
     given, forces = np.concatenate([a, u[model.nv :]]), np.empty_like(a)
     if model.rows:
@@ -171,15 +172,16 @@ class ConstraintValues(NamedTuple):
 @_finite
 def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """How far a state, and accelerations a (none given: zero), are from obeying the constraints."""
-    (q, v, u), work, _ = _prepare(model, state, model.drive("a", a, inputs, _time(state)))
+    (q, v, u), work, _ = _prepare(model, state, _drive(model, "a", a, inputs, state))
     _check_real(model, work)
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
-    inverse.accelerations(I, F, u[: model.nv], 1.0, work)
+    gravity = tuple(u[-3:])
+    inverse.accelerations(I, F, u[: model.nv], gravity, work)
     constraints.evaluate(I, F, q, v, u, work)
     model.check_custom()
-    constraints.accelerated(I, F, q, v, u[: model.nv], work)
+    constraints.accelerated(I, F, q, v, u[: model.nv], gravity, work)
     return ConstraintValues(*(work[model.row_slice(column)].copy() for column in (at.PHI, at.RATE, at.RIGHT)))
 
 
@@ -187,7 +189,7 @@ def constraint_values(model: Model, state: State, inputs: Any = None, a: Any = N
 def constraint_jacobian(model: Model, state: State) -> Array:
     """J, one row a constraint's row: J v is the rate of the residuals, but for what moves by itself."""
     model.check(state)
-    rest = State(state.q, np.zeros(model.nv), state.t)
+    rest = replace(state, v=np.zeros(model.nv))
     at_rest = constraint_values(model, rest).acceleration
     columns = [constraint_values(model, rest, a=e).acceleration - at_rest for e in np.eye(model.nv)]
     return np.stack(columns, axis=1) if columns else np.zeros((len(model.rows), 0))
@@ -200,7 +202,7 @@ def loop_forces(model: Model, state: State, tau: Any = None, inputs: Any = None)
     Of one between frames the wrench (moment, force) on its child or `b`, at that frame and in its axes; of others one
     generalised force a row, such as the torque that a Motion takes.
     """
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", tau, inputs, _time(state)))
+    (q, v, u), work, a = _prepare(model, state, _drive(model, "tau", tau, inputs, state))
     _accelerate(model, q, v, u, work, a)
     return _loop_forces(model, work, _smallest_multipliers(model, work)) if model.rows else {}
 
@@ -230,7 +232,7 @@ def _smallest_multipliers(model: Model, work: Array) -> Array:
 
 def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
     """Rows of the constraints that the others hold already, here; which ones of several that say the same is chance."""
-    (q, v, u), work, a = _prepare(model, state, model.drive("tau", None, None, _time(state)))
+    (q, v, u), work, a = _prepare(model, state, _drive(model, "tau", None, None, state))
     if not model.rows:
         return ()
     _accelerate(model, q, v, u, work, a)
@@ -286,8 +288,8 @@ def _derivatives(model: Model, state: State, last: Array, inputs: Any, function:
         return Derivatives(empty, empty, empty)
     steps = 1j * _STEP * np.eye(model.nv)
     moved = model.group.retract(state.q.astype(complex), steps)
-    by_q = [function(model, State(x, state.v, state.t), last, inputs).imag / _STEP for x in moved]
-    by_v = [function(model, State(state.q, state.v + e, state.t), last, inputs).imag / _STEP for e in steps]
+    by_q = [function(model, replace(state, q=x), last, inputs).imag / _STEP for x in moved]
+    by_v = [function(model, replace(state, v=state.v + e), last, inputs).imag / _STEP for e in steps]
     by_last = [function(model, state, last + e, inputs).imag / _STEP for e in steps]
     return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
 
@@ -381,19 +383,20 @@ class Balance(NamedTuple):
 @_finite
 def balance(model: Model, state: State) -> Balance:
     """Energy, momentum and centre of mass of the whole model."""
-    (q, v, *_), work, _ = _prepare(model, state)
+    (q, v, u), work, _ = _prepare(model, state, _drive(model, "tau", None, np.zeros(model.nu), state))
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
     inertia.inertias(I, F, q, work)
     out = np.empty(13, q.dtype)
-    observe.energies(I, F, q, v, work, _world(model, work), out)
+    observe.energies(I, F, q, v, u, work, _world(model, work), out)
     return Balance(out[0], out[1], out[2], out[3:9], out[9], out[10:13])
 
 
-def _time(state: Any) -> float:
-    """Return the time of a state; what is none is refused by `_prepare`."""
-    return float(getattr(state, "t", 0.0))
+def _drive(model: Model, what: str, vector: Any, inputs: Any, state: State) -> Array:
+    """Return what the kernels call u, in this state."""
+    model.check(state)
+    return model.drive(what, vector, inputs, float(state.t), state.x)
 
 
 def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Array, Array]:
@@ -442,7 +445,7 @@ def _move(model: Model, state: State, a: Any) -> tuple[Array, Array]:
     I, F = model.ints, model.floats
     kinematics.poses(I, F, q, work)
     kinematics.velocities(I, F, q, v, work)
-    inverse.accelerations(I, F, acceleration, 0.0, work)
+    inverse.accelerations(I, F, acceleration, at.NO_GRAVITY, work)
     return _world(model, work), work
 
 

@@ -31,11 +31,12 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline, PPoly
 
 from liegeo._jit import DRIVE_FUNCTION
+from liegeo._memory import address_of
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
 from liegeo.integrate.problems import Breaks
-from liegeo.kernels import articulated, loops, motion
 from liegeo.kernels import layout as at
+from liegeo.kernels import loops, motion
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.laws import is_sampled, read_law, read_samples
@@ -48,21 +49,21 @@ DYNAMICS = Dynamics(
     motion.residual,
     motion.momentum,
     motion.slope,
-    articulated.factorise,
-    articulated.substitute,
+    motion.factorise,
+    motion.substitute,
     motion.resistance,
     motion.energy,
-    factorise_next=articulated.factorise_next,
+    factorise_next=motion.factorise_next,
     along=motion.along,
 )
 
 CONSTRAINED = DYNAMICS._replace(
     acceleration=motion.constrained_acceleration,
     residual=motion.constrained_residual,
-    factorise=loops.factorise,
+    factorise=motion.constrained_factorise,
     closing=motion.closing,
-    correct=loops.correct,
-    release=loops.release,
+    correct=motion.correct,
+    release=motion.release,
     along=motion.constrained_along,
 )
 
@@ -96,7 +97,7 @@ class Drive:
         # calls of functions, while they are recorded: t, q, v and what they wrote into u; where they write
         self._record: list[tuple[float, Array, Array, Array]] | None = None
         self._answered: list[slice] = []
-        constants = np.zeros(model.nv + model.nu)
+        constants = model.drive("tau", None, np.zeros(model.nu), 0.0)
         tables: list[tuple[int, Array]] = []
         self._declared: list[float] = _declared("inputs", inputs)
         given = {} if callable(inputs) else dict(_as_mapping(inputs))
@@ -113,12 +114,13 @@ class Drive:
             self._callback = DRIVE_FUNCTION(self._call)
         self._views: dict[tuple[int, int], Array] = {}
         ints, floats = self._pack(tables)
-        work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
+        n_work, n_u = (int(model.ints[place]) for place in (at.N_WORK, at.N_U))
+        work = motion.work_size(n_work, n_u, model.nv, model.nx, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
         if model.custom:
             # functions of a user's own take no complex numbers: the geometry of their forces stays out
             dynamics = dynamics._replace(along=motion.along)
-        breaks = Breaks(self._find_breaks(tables), len(model.floats))
+        breaks = Breaks(self._find_breaks(tables))
         self.system = System(
             model.group,
             dynamics,
@@ -130,6 +132,7 @@ class Drive:
             coupled=_is_coupled(model),
             diagnose=self._diagnose,
             breaks=breaks,
+            states=model.state_owners,
         )
 
     def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
@@ -157,11 +160,11 @@ class Drive:
             self._record = None
 
     def _ask_again(self) -> None:
-        model, record = self.model, self._record or []
+        record = self._record or []
         self._record = None
         for t, q, v, before in record:
-            u = np.zeros(model.nv + model.nu)
-            self._answer(t, State(q.copy(), v.copy(), t), u)
+            u = np.zeros(len(self.constants))
+            self._answer(t, self._state(t, q, v), u)
             other = np.flatnonzero(np.abs(u - before) > _SAME_ANSWER * (1.0 + np.abs(before)))
             if len(other):
                 owner = next((name for place, name, _, _ in self._functions if other[0] in _range(place)), None)
@@ -181,19 +184,22 @@ class Drive:
 
     @property
     def data(self) -> tuple[NDArray[np.int64], Array]:
-        """Constants and tables as the kernels read them, without the address of the function."""
-        ints = self.system.ints[len(self.model.ints) :].copy()
-        ints[:1] = 0
-        return ints, self.system.floats[len(self.model.floats) :]
+        """Constants and tables as the kernels read them, without the addresses, which change from run to run."""
+        return self.system.ints[at.S_TABLES :], self.system.floats
 
-    def values(self, t: float, q: Array, v: Array) -> Array:
-        """u at one time and state."""
+    def values(self, t: float, q: Array, w: Array) -> Array:
+        """Return u of the kernels at one time, configuration and speeds with states, w = (v, x)."""
         work = np.empty(self.system.work)
-        status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(v), work)
+        status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(w), work)
         if status:
             raise self.error or InputError(self._explain(status))
-        start = int(self.system.ints[at.N_WORK])
-        return work[start : start + self.model.nv + self.model.nu].copy()
+        start = int(self.model.ints[at.N_WORK])
+        return work[start : start + len(self.constants)].copy()
+
+    def _state(self, t: float, q: Array, w: Array) -> State:
+        """Return a state of its own from configuration and speeds with states."""
+        nv = self.model.nv
+        return State(q.copy(), w[:nv].copy(), t, w[nv:].copy())
 
     def _explain(self, status: int) -> str:
         return self.model.singular((status - 1) // 2, modes=status % 2 == 0)
@@ -201,7 +207,7 @@ class Drive:
     def _diagnose(self, y: Array, start: Array) -> str:
         """Return which constraints depend on each other at y and not at the start; else what accelerates most."""
         model = self.model
-        state = State(np.array(y[: model.nq]), np.array(y[model.nq :]))
+        state = self._state(0.0, y[: model.nq], y[model.nq :])
         if model.rows:
             names = [f"{row.what} of loop '{row.loop}'" for row in _dependent(model, state.q, start[: model.nq])]
             if names:
@@ -210,34 +216,30 @@ class Drive:
                     f"the position is singular, where constraints depend on each other: {', '.join(names[:4])}{more}.\n"
                     "  Begin elsewhere, change a length a little, or leave out what repeats another constraint"
                 )
-        rates = np.empty(model.nv)
+        rates = np.empty(model.nv + model.nx)
         work, kernels = np.full(self.system.work, np.nan), self.system.dynamics
-        if kernels.acceleration(self.system.ints, self.system.floats, 0.0, state.q, state.v, work, rates) != 0:
+        w = np.ascontiguousarray(y[model.nq :])
+        if kernels.acceleration(self.system.ints, self.system.floats, 0.0, state.q, w, work, rates) != 0:
             return ""
         if model.group is None or not np.isfinite(rates).all():
             return ""
-        place = int(np.argmax(np.abs(rates)))
+        place = int(np.argmax(np.abs(rates[: model.nv])))
         name = next((name for name, part in model.group.v.items() if part.start <= place < part.stop), "")
         return f"the largest acceleration there is that of '{name}', {rates[place]:.3g}"
 
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
-        """The model's arrays with what layout.py calls DRIVE behind them."""
-        model = self.model
-        if not tables and self._callback is None and not self.constants.any():
-            return model.ints, model.floats
-        floats, rows = [model.floats, np.array([-np.inf, np.inf]), self.constants], []
-        size = len(model.floats) + 2 + len(self.constants)
+        """Return the arrays S and D of layout.py."""
+        I, F = self.model.ints, self.model.floats
+        floats, rows = [np.array([-np.inf, np.inf]), self.constants], []
+        size = at.D_U + len(self.constants)
         for place, table in tables:
             rows += [place, size, *_shape(table)]
             floats.append(table[2:])
             size += len(table) - 2
         address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0 if self._callback is not None else 0
-        ints = np.concatenate(
-            [model.ints, np.array([address, len(model.floats) + 2, len(tables), *rows], dtype=np.int64)]
-        )
-        ints[at.DRIVE] = len(model.ints)
+        header = [address_of(I), len(I), address_of(F), len(F), address, len(tables)]
+        ints = np.array([*header, *rows], dtype=np.int64)
         packed = np.concatenate(floats)
-        # as those of a model are: another type would have the kernels compiled again
         ints.setflags(write=False)
         packed.setflags(write=False)
         return ints, packed
@@ -299,10 +301,10 @@ class Drive:
         if self.error is not None:
             return 1
         try:
-            out = self._view(u, model.nv + model.nu)
-            state = State(self._view(q, model.nq).copy(), self._view(v, model.nv).copy(), t)
+            out, w = self._view(u, len(self.constants)), self._view(v, model.nv + model.nx)
+            state = self._state(t, self._view(q, model.nq), w)
             if self._record is not None and len(self._record) < _MOST_RECORDED:
-                answer, here = np.zeros(len(out)), (state.q.copy(), state.v.copy())
+                answer, here = np.zeros(len(out)), (state.q.copy(), w.copy())
                 self._answer(t, state, answer)
                 for place in self._answered:
                     out[place] = answer[place]
@@ -382,7 +384,8 @@ def _dependent(model: Model, q: Array, start: Array) -> list[Row]:
         """What is left of each row when its turn comes in the factorisation of A = J M⁻¹ Jᵀ, and the diagonal of A."""
         W, v, d = model.workspace(), np.zeros(model.nv), np.empty((2, model.nv))
         m = len(model.rows)
-        if loops.closing(model.ints, model.floats, q, v, np.zeros(model.nv + model.nu), 0.0, W, d[0], d[1]) != 0:
+        u = model.drive("tau", None, np.zeros(model.nu), 0.0)
+        if loops.closing(model.ints, model.floats, q, v, u, 0.0, W, d[0], d[1]) != 0:
             return np.zeros(m), np.ones(m)
         l = int(at.constraint_parts(model.ints)[1])
         L, out = W[l : l + m * m].reshape(m, m), np.zeros(m)
@@ -401,9 +404,12 @@ def _dependent(model: Model, q: Array, start: Array) -> list[Row]:
 def _is_coupled(model: Model) -> bool:
     """Whether there are forces that may be stiff besides those of modes and joints that (M + αD + βK) knows.
 
-    These are all elements but plain loads, friction, and springs of joints whose coordinates are not added.
+    These are all elements but plain loads, friction, springs of joints whose coordinates are not added, and elements
+    with first-order states.
     """
     I, F = model.ints, model.floats
+    if model.nx:
+        return True
     for i in range(len(model.bodies)):
         b, f, _ = at.rows(i)
         if I[b + at.PASSIVE] == at.ON_GROUP or F[f + at.FRICTION : f + at.FRICTION + I[b + at.NV]].any():

@@ -237,7 +237,7 @@ def operators(model: Model, state: State, inputs: Any = None) -> Operators:
     """The operators of the model in this state, with these inputs of its force elements."""
     model.check(state)
     return Operators(
-        model, _read(model, state, model.drive("tau", None, inputs, state.t)), np.flatnonzero(~model.locked)
+        model, _read(model, state, model.drive("tau", None, inputs, state.t, state.x)), np.flatnonzero(~model.locked)
     )
 
 
@@ -298,7 +298,7 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
     passive = np.empty(model.nv, dtype)
     elements.load(I, F, q, v, u, passive)
     chi = np.cumsum(~model.locked) - 1  # place in χ of a speed of v
-    gravity = np.concatenate([np.zeros(3), F[at.GRAVITY : at.GRAVITY + 3]])
+    gravity = np.concatenate([np.zeros(3), u[-3:]])
     out: list[Blocks] = []
     for i in range(len(model.bodies)):
         b_at, f_at, w_at = at.rows(i)

@@ -250,7 +250,7 @@ class _Run:
             check_closed(model, state, self.drive)
             state = project(model, state, self.drive)
         self.problem = Problem.of(
-            self.drive.system, state.q, state.v, self.end, t_start=self.start, name=model.tree.name
+            self.drive.system, state.q, state.w, self.end, t_start=self.start, name=model.tree.name
         )
         self._given = rtol, atol, float(max_step)
         self.method = self._choose(method, step)
@@ -336,9 +336,7 @@ class _Run:
 
     def _renewed(self, t: float, y: Array) -> Array:
         """Return the state behind a jump of what is prescribed."""
-        nq = self.model.nq
-        state = project(self.model, State(y[:nq].copy(), y[nq:].copy(), t), self.drive)
-        return np.concatenate([state.q, state.v])
+        return project(self.model, self.model.unpack(y, t), self.drive).y
 
     def _pieces(self, step: float | None) -> list[_Piece]:
         """Steps of a method of fixed step: equal ones from each jump of the inputs to the next; none for others."""
@@ -541,10 +539,9 @@ class _Run:
     @functools.cached_property
     def _group_events(self) -> list[Event]:
         """Events of (t, state) as functions of (t, Y)."""
-        nq = self.model.nq
 
         def on_states(function: Any) -> Any:
-            return lambda t, y: float(function(t, State(np.array(y[:nq]), np.array(y[nq:]), t)))
+            return lambda t, y: float(function(t, self.model.unpack(y, t)))
 
         return [Event(on_states(event.function), event.direction, event.terminal) for event in self.events]
 
@@ -570,29 +567,28 @@ class _Run:
     def _result(self, t: Array, y: Array, seconds: float) -> Result:
         if not len(t):
             t, y = self.last.t, self.last.y
-        nq = self.model.nq
-        q, v = y[:, :nq], y[:, nq:]
-        if self.model.rows and self.samples.wanted is not None and self.drive.error is None:
+        model = self.model
+        if model.rows and self.samples.wanted is not None and self.drive.error is None:
             # what was interpolated between steps is near the constraints, not on them
             # (of a run that failed, the last may not be)
-            rows = zip(q, v, t, strict=True)
-            closed = [project(self.model, State(*row), self.drive, check=False) for row in rows]
-            q, v = np.stack([state.q for state in closed]), np.stack([state.v for state in closed])
-        u = np.stack([self._inputs(*row) for row in zip(t, q, v, strict=True)])
-        events = tuple(
-            tuple(State(place[:nq].copy(), place[nq:].copy(), when) for when, place in places) for places in self.found
-        )
+            rows = zip(y, t, strict=True)
+            y = np.stack([project(model, model.unpack(*row), self.drive, check=False).y for row in rows])
+        u = np.stack([self._inputs(*row) for row in zip(t, y, strict=True)])
+        events = tuple(tuple(model.unpack(place, when) for when, place in places) for places in self.found)
         finished = not self.failed and (not self.why or self.why.startswith("event"))
         counts = self.method.name, self.samples.steps, self.rejected, seconds
         local = self.stepper.local_errors if isinstance(self.stepper, AdaptiveStepper) else None
         account = self.account.of(self.last.y[-1])
         info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local)
-        return Result(self.model, t, q, v, u, info)
+        q, v, x = np.split(y, [model.nq, model.nq + model.nv], axis=1)
+        return Result(model, t, q, v, u, info, x)
 
-    def _inputs(self, t: float, q: Array, v: Array) -> Array:
+    def _inputs(self, t: float, y: Array) -> Array:
+        """Return generalised forces and inputs."""
+        nq, n = self.model.nq, self.model.nv + self.model.nu
         if self.drive.error is not None:
-            return np.full(self.model.nv + self.model.nu, np.nan)
-        return self.drive.values(float(t), np.ascontiguousarray(q), np.ascontiguousarray(v))
+            return np.full(n, np.nan)
+        return self.drive.values(float(t), np.array(y[:nq]), np.array(y[nq:]))[:n]
 
     # ---- checkpoints
 

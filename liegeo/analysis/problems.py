@@ -350,7 +350,7 @@ def _balance(model: lm.Model, angular: str, linear: str = "") -> dict[str, Invar
 
     def of(take: Callable[[dynamics.Balance], float]) -> Invariant:
         def values(t: Array, y: Array) -> Array:
-            states = (lm.State(row[: model.nq], row[model.nq :], float(time)) for time, row in zip(t, y, strict=True))
+            states = (model.unpack(row, float(time)) for time, row in zip(t, y, strict=True))
             return np.array([take(dynamics.balance(model, state)) for state in states])
 
         return values

@@ -11,6 +11,7 @@ would have to be compiled first, which takes longer than all the rest.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,14 @@ def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = 
     q, rest = state.q, np.zeros(model.nv)
 
     def balance(q: Array) -> Array:
-        return dynamics.inverse_dynamics(model, State(q, rest, state.t), inputs=inputs)[free]
+        return dynamics.inverse_dynamics(model, replace(state, q=q, v=rest), inputs=inputs)[free]
 
     near = _NEAR * np.eye(model.nv)[free]
     for _ in range(_MOST):
         force = balance(q)
         if not np.any(force):
             # nothing pulls, as in a spacecraft at rest, whose slope says nothing about where to go
-            return State(q, rest, state.t)
+            return replace(state, q=q, v=rest)
         around = [balance(model.group.retract(q, e)) - balance(model.group.retract(q, -e)) for e in near]
         slope = np.array(around).T / (2.0 * _NEAR)
         step = np.zeros(model.nv)
@@ -66,7 +67,7 @@ def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = 
             break
         q = model.group.retract(q, step)
         if np.abs(step).max(initial=0.0) < _TOLERANCE:
-            return State(q, rest, state.t)
+            return replace(state, q=q, v=rest)
     worst = int(np.argmax(np.abs(force)))
     raise AssemblyError(
         f"equilibrium: found none near this state; the largest force that is left is {force[worst]:.3g}.\n"

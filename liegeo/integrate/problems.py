@@ -7,6 +7,10 @@ A mechanical system has configurations q on a group, speeds v in its algebra (q�
 
 and the state Y = (q, v) lives on the product of the group with ℝⁿ, where it is the field (v, v̇): every method for
 fields works.  Methods for mechanical systems use the kernels of `Dynamics` besides, and know no more of mechanics.
+
+A system may have first-order states x besides, ẋ = g(t, q, v, x), on which its forces depend: the state is then
+Y = (q, v, x).  Kernels get w = (v, x) where they get v otherwise, and return (v̇, ẋ) for v̇; residuals of states are
+ẋ − g.  `sizes` is where every method learns how a state is divided.
 """
 
 from __future__ import annotations
@@ -27,8 +31,8 @@ from liegeo.lie import Group, Product, R
 Array = NDArray[np.float64]
 Kernel = Callable[..., Any]
 
-# The factor of a state that holds the speeds.
-SPEEDS = "speeds "
+# The factors of a state that hold the speeds and the first-order states.
+SPEEDS, STATES = "speeds ", "states "
 
 
 class Dynamics(NamedTuple):
@@ -38,7 +42,7 @@ class Dynamics(NamedTuple):
     are Numba functions, or all plain ones (calls.py).
     """
 
-    acceleration: Kernel  # (I, F, t, q, v, W, out): v̇
+    acceleration: Kernel  # (I, F, t, q, v, W, out): v̇, and ẋ behind it if there are states
     residual: Kernel | None = None  # (I, F, t, q, v, a, W, out): M a + … − forces, zero for the true motion
     momentum: Kernel | None = None  # (I, F, q, v, W, out): M(q) v
     slope: Kernel | None = None  # (I, F, t, q, v, W, out): s of (1)
@@ -66,12 +70,11 @@ class Breaks:
     """Times, rising, at which what drives a system jumps or has a kink: steps end there, and methods start anew.
 
     Between two of them lies a piece, on which all is smooth.  Where kernels are asked at the end of one, they are to
-    answer for the left side, and where the next one begins, for the right side: F[place] and F[place + 1] are the first
-    and the last time of the piece, and kernels take no time beyond.
+    answer for the left side, and where the next one begins, for the right side: the first two numbers of F are the
+    first and the last time of the piece, and kernels take no time beyond.
     """
 
     times: tuple[float, ...] = ()
-    place: int = 0
 
     def piece(self, t: float) -> tuple[float, float]:
         """Return where the piece begins and ends that goes on from t; what differs by round-off is the same time."""
@@ -89,7 +92,7 @@ class Breaks:
         first, end = self.piece(t)
         # the arrays of kernels are read-only for everybody else
         F.setflags(write=True)
-        F[self.place], F[self.place + 1] = first, np.nextafter(end, -np.inf)
+        F[0], F[1] = first, np.nextafter(end, -np.inf)
         F.setflags(write=False)
         return end
 
@@ -104,7 +107,8 @@ class System:
 
     A system that is `constrained` has to be brought back to its constraints after every step, with `closing`.  One that
     is `coupled` has forces that may be stiff and of which D and K know nothing; it has `along`.  `diagnose` says
-    what is special about a state from which no step could be made, beside the state at the start.
+    what is special about a state from which no step could be made, beside the state at the start.  `states` names the
+    owner of each first-order state; `ints` and `floats` are copied for every stepper, so large data belong elsewhere.
     """
 
     group: Product
@@ -117,6 +121,7 @@ class System:
     coupled: bool = False
     diagnose: Callable[[Array, Array], str] = lambda y, start: ""
     breaks: Breaks = field(default_factory=Breaks)
+    states: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):
@@ -133,20 +138,20 @@ class System:
 
     @property
     def field(self) -> Kernel:
-        """(v, v̇) as a field on states."""
+        """(v, v̇, ẋ) as a field on states."""
         from liegeo.integrate.calls import STUBS
 
         return explicit.motion(STUBS.acceleration if self.compiled else self.dynamics.acceleration)
 
     @property
-    def states(self) -> Product:
-        """The group of (q, v)."""
-        return _states(self.group)
+    def state_group(self) -> Product:
+        """The group of (q, v, x)."""
+        return _state_group(self.group, len(self.states))
 
 
 @functools.lru_cache(maxsize=64)
-def _states(group: Product) -> Product:
-    return Product({**group.factors, SPEEDS: R(group.dim)})
+def _state_group(group: Product, nx: int) -> Product:
+    return Product({**group.factors, SPEEDS: R(group.dim), **({STATES: R(nx)} if nx else {})})
 
 
 @dataclass(frozen=True)
@@ -176,9 +181,9 @@ class Problem:
 
     @classmethod
     def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
-        """The motion of a mechanical system from (q, v)."""
+        """Return the motion of a mechanical system from (q, v); first-order states stand behind the speeds."""
         start = np.concatenate([np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)])
-        return cls(system.states, system.field, start, t_end, system=system, **more)
+        return cls(system.state_group, system.field, start, t_end, system=system, **more)
 
     @property
     def compiled(self) -> bool:

@@ -28,7 +28,7 @@ from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
-from liegeo.model.forces import ALL_FORCES, Actuator, Force, Place, PointForce, Wheel
+from liegeo.model.forces import ALL_FORCES, Actuator, BristleFriction, Force, Place, PointForce, Wheel
 from liegeo.model.joints import ALL_JOINTS, Free, Joint, Planar, Spherical
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
@@ -389,12 +389,26 @@ class _Builder:
                 made = self.attempt(("initial", what, name), self._coordinate, what, name, value)
                 if made is not None:
                     values[name] = made
+        states: dict[str, Any] = {}
+        for name, value in given.x.items():
+            made = self.attempt(("initial", "x", name), self._first_order, name, value)
+            if made is not None:
+                states[name] = made
         for name in given.keep:
             if name not in self.joints and name not in self.failed:
                 self.report(
                     ("initial", "keep"), f"names '{name}', which is not a joint.{suggest(name, list(self.joints))}"
                 )
-        return Initial(found["q"], found["v"], given.keep)
+        return Initial(found["q"], found["v"], given.keep, states)
+
+    def _first_order(self, name: str, value: Any) -> Any:
+        if name in self.failed:
+            return None
+        forces = self.parts.forces
+        with_states = [name for name, force in forces.items() if force.n_states]
+        if name not in with_states:
+            raise InputError(f"names '{name}', which is no force with a first-order state.{suggest(name, with_states)}")
+        return read_all(value, self.parts.states_of(forces[name]), "states")
 
     def _coordinate(self, what: str, name: str, value: Any) -> Any:
         if name in self.failed:
@@ -553,6 +567,14 @@ class Parts:
         if isinstance(force, PointForce):
             return [units.TORQUE] * 3 + [units.FORCE] * 3
         return [units.NUMBER] * force.n_inputs
+
+    def states_of(self, force: Force) -> list[units.Dimension]:
+        """Return what the first-order states of a force are measured in: a motor's as its input, bristles as q."""
+        if isinstance(force, Actuator):
+            return self._of_force(force)
+        if isinstance(force, BristleFriction):
+            return per_speed(self.joints[force.joint].screws(), "position")[force.speed : force.speed + 1]
+        return [units.NUMBER] * force.n_states
 
 
 def parts_of(tree: Tree) -> Parts:

@@ -85,6 +85,7 @@ InitialForm = mapping(
     "The state at the start; what is not named is zero.  A model with loops is assembled from it.",
     q=Key(by_name(_COORDINATES), "positions of joints, and modal coordinates of bodies, by name", {}),
     v=Key(by_name(_COORDINATES), "speeds of joints, wheels and modes, by name", {}),
+    x=Key(by_name(_COORDINATES), "first-order states of forces (outputs of motors with a lag, bristles), by name", {}),
     keep=Key(_KEEP, "joints that assembly leaves as they are; of some only these speeds", ()),
 )
 
@@ -184,7 +185,7 @@ DocumentForm = mapping(
 
 # Sections of named entries, each of which can be left out and replaced by a stand-in.
 SECTIONS = ("materials", "sections", "bodies", "joints", "loops", "forces", "wheels")
-_NAMED = ("q", "v", "inputs", "outputs", "parameters")
+_NAMED = ("q", "v", "x", "inputs", "outputs", "parameters")
 
 
 @dataclass(frozen=True)

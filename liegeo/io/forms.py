@@ -276,6 +276,17 @@ SPECS: Mapping[type, Mapping[str, Key]] = {
         "gear": Key(number(units.NUMBER, units.LENGTH), "what its input is multiplied by"),
         "limit": Key(number(units.TORQUE, units.FORCE), "of its input, both ways"),
         "inertia": Key(number(units.INERTIA, units.MASS), "of its rotor, before the gear"),
+        "lag": Key(number(units.TIME), "the time constant with which it follows its input; 0: at once"),
+    },
+    forces.BristleFriction: {
+        "joint": Key(NAME, "the joint in which it acts"),
+        "speed": Key(whole(), "which of its speeds, from 0"),
+        "coulomb": Key(number(units.TORQUE, units.FORCE), "the friction when it slides"),
+        "stiffness": Key(number(units.TURNING_STIFFNESS, units.STIFFNESS), "of the bristles, before they slide"),
+        "static": Key(number(units.TORQUE, units.FORCE), "the friction at which it breaks away; coulomb if not given"),
+        "stribeck": Key(number(units.ANGULAR_SPEED, units.SPEED), "the speed over which static falls to coulomb"),
+        "damping": Key(number(units.TURNING_DAMPING, units.DAMPING), "of the bristles"),
+        "viscous": Key(number(units.TURNING_DAMPING, units.DAMPING), "the friction per speed, added to the rest"),
     },
     forces.Wheel: {
         "body": Key(NAME, "the body that it is built into"),

@@ -27,6 +27,11 @@ class Initial:
     q: Mapping[str, Any] = field(default_factory=dict)
     v: Mapping[str, Any] = field(default_factory=dict)
     keep: Sequence[str] | Mapping[str, Sequence[int]] = ()
+    x: Mapping[str, Any] = field(default_factory=dict)
+
+    def state(self, model: Model, t: float) -> State:
+        """Return the state of the model, with nothing assembled."""
+        return model.state(q=self.q, v=self.v, t=t, x=self.x)
 
 
 @dataclass(frozen=True)
@@ -124,7 +129,7 @@ class Mechanism:
     def state(self, model: Model | None = None) -> State:
         """The initial state; where there are loops, the assembled one nearest to it."""
         model = self.compile() if model is None else model
-        state = model.state(q=self.initial.q, v=self.initial.v, t=self.experiment.start)
+        state = self.initial.state(model, self.experiment.start)
         if not model.rows:
             return state
         return assemble(model, state, keep=self.initial.keep, inputs=self.experiment.inputs)

@@ -180,7 +180,7 @@ def _document(mechanism: Mechanism) -> dict[str, Any]:
 
 def _initial(mechanism: Mechanism) -> dict[str, Any]:
     initial: dict[str, Any] = {
-        key: _by_name(getattr(mechanism.initial, key)) for key in ("q", "v") if getattr(mechanism.initial, key)
+        key: _by_name(getattr(mechanism.initial, key)) for key in ("q", "v", "x") if getattr(mechanism.initial, key)
     }
     if mechanism.initial.keep:
         keep = mechanism.initial.keep

@@ -80,7 +80,7 @@ def forward_dynamics(I, F, q, v, u, W, out):
         if status != 0:
             return status
         gather(I, F, i, out, True, True, W)
-    scatter(I, F, 1.0, True, W, out)
+    scatter(I, F, at.gravity(I, u), True, W, out)
     return 0
 
 
@@ -111,7 +111,7 @@ def substitute(I, F, r, W, out):
         out[k] = r[k]
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         gather(I, F, i, out, False, False, W)
-    scatter(I, F, 0.0, False, W, out)
+    scatter(I, F, at.NO_GRAVITY, False, W, out)
     return 0
 
 
@@ -259,12 +259,12 @@ def scatter(I, F, gravity, reduced, W, out):
 def from_parent(I, F, b, w, rates, gravity, W):
     """The parent's share of A: Ad(X_BN) (Ad(X_NP) A_P + Π_N η̈_P), with η̈ in `rates`.
 
-    Gravity moves the base, `gravity` (0 or 1) times.
+    The base accelerates against `gravity`, three numbers in the world.
     """
     parent = I[b + at.PARENT]
     if parent < 0:
-        g, zero = at.GRAVITY, 0.0 * W[w + at.R_NB]
-        a0, a1, a2 = zero - gravity * F[g], zero - gravity * F[g + 1], zero - gravity * F[g + 2]
+        zero = 0.0 * W[w + at.R_NB]
+        a0, a1, a2 = zero - gravity[0], zero - gravity[1], zero - gravity[2]
         return twist_outward(W, w + at.R_NB, (zero, zero, zero, a0, a1, a2))
     pb, _, p = at.rows(parent)
     A = six(W, p + at.ACC)

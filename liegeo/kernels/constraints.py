@@ -372,7 +372,7 @@ def complement(S, o, n, out, i, Q, x):
 
 
 @kernel(forceinline=False)
-def accelerated(I, F, q, v, a, W):
+def accelerated(I, F, q, v, a, gravity, W):
     """RIGHT = J v̇ + J̇ v (and what moves by itself), for v̇ = a and the accelerations A at ACC; after `evaluate`."""
     m, o, scratch = I[at.N_ROWS], index(I[at.ROWS_W]), at.constraint_parts(I)[5]
     for i in range(I[at.N_CONSTRAINTS]):
@@ -385,8 +385,8 @@ def accelerated(I, F, q, v, a, W):
         x, y = index(I[c + at.C_A]), index(I[c + at.C_B])
         A, B = index(I[x + at.FRAME_W]), index(I[y + at.FRAME_W])
         V_A, V = _between(W, A, B, scratch + _X)
-        rate_A = twist_outward(W, scratch + _X, frame_rate(I, F, x, q, v, a, W))
-        rate = plus(plus(frame_rate(I, F, y, q, v, a, W), times(-1.0, rate_A)), bracket(V, V_A))
+        rate_A = twist_outward(W, scratch + _X, frame_rate(I, F, x, q, v, a, gravity, W))
+        rate = plus(plus(frame_rate(I, F, y, q, v, a, gravity, W), times(-1.0, rate_A)), bracket(V, V_A))
         for k in range(row, row + n):
             W[o + at.RIGHT * m + k] = W[o + at.CURVE * m + k] + dot(six(W, o + 6 * k), rate)
 
@@ -412,13 +412,13 @@ def along(I, F, c, k, a, scratch, W):
 
 
 @kernel(forceinline=False)
-def frame_rate(I, F, r, q, v, a, W):
+def frame_rate(I, F, r, q, v, a, gravity, W):
     """Rate of the twist of the frame with row r, with gravity as it is in ACC: (3) of kinematics.py for a frame."""
     r = index(r)
     body, x, node = I[r + at.FRAME_BODY], index(I[r + at.FRAME_W]), I[r + at.FRAME_NODE]
     if body < 0:
-        zero, g = 0.0 * W[x], at.GRAVITY
-        f0, f1, f2 = rotate_back(W, x + at.X_WF, -F[g], -F[g + 1], -F[g + 2])
+        zero = 0.0 * W[x]
+        f0, f1, f2 = rotate_back(W, x + at.X_WF, -gravity[0], -gravity[1], -gravity[2])
         return zero, zero, zero, f0, f1, f2
     b, _, w = at.rows(body)
     rate = twist_outward(W, x + at.X_BF, six(W, w + at.ACC))

@@ -38,6 +38,7 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
+from liegeo.kernels.states import add_state_forces, state_power
 from liegeo.lie import quaternion, se2, se3q
 from liegeo.lie.series import dexpinv_coefficients
 from liegeo.lie.so3 import cross, log_entries, quadratic_apply, quadratic_d_apply
@@ -143,6 +144,8 @@ def load(I, F, q, v, u, out):
     for i in range(I[at.N_ACTUATORS]):
         a = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
         out[index(I[a + at.ACTUATED])] += actuator_force(I, F, a, u)
+    if I[at.N_STATES] > 0:
+        add_state_forces(I, F, v, u, -1.0, out)
 
 
 @kernel
@@ -362,7 +365,7 @@ def element_powers(I, F, u, W):
 
 @kernel(forceinline=False)
 def joint_powers(I, F, v, u):
-    """Return the power of generalised forces and actuators, and what joints and modes dissipate."""
+    """Return the power of generalised forces and actuators, and the power that joints, modes and states dissipate."""
     work = dissipated = 0.0 * v[0]
     for k in range(I[at.N_V]):
         work += u[k] * v[k]
@@ -382,4 +385,6 @@ def joint_powers(I, F, v, u):
             for k in range(n):
                 for l in range(n):
                     dissipated += F[damping + n * k + l] * v[ev + k] * v[ev + l]
+    if I[at.N_STATES] > 0:
+        dissipated += state_power(I, F, v, u)
     return work, dissipated

@@ -21,6 +21,7 @@ from liegeo.kernels.elements import actuator_force, add_resistance, apply_elemen
 from liegeo.kernels.inertia import body_bias, body_inertia
 from liegeo.kernels.kinematics import body_pose, body_velocity
 from liegeo.kernels.spatial import add, dot, inertia_apply, plus, put, six, sum_columns, times, wrench_inward
+from liegeo.kernels.states import add_state_forces
 
 
 @kernel(forceinline=False, apart=True)
@@ -29,13 +30,14 @@ def inverse_dynamics(I, F, q, v, a, W, out):
 
     The inertia of each body by itself stays in W, for articulated.factorise_next.
     """
+    gravity = at.gravity(I, a)
     # Body by body, not pass by pass: what is read of a body is still in the cache for what follows.
     for i in range(I[at.N_BODIES]):
         body_pose(I, F, i, q, False, W)
         body_velocity(I, F, i, q, v, W)
         body_inertia(I, F, i, q, False, W)
         body_bias(I, F, i, q, v, W)
-        body_acceleration(I, F, i, a, 1.0, W)
+        body_acceleration(I, F, i, a, gravity, W)
         _move_body(I, i, a, W)
     if I[at.N_ELEMENTS] > 0:
         apply_elements(I, F, q, v, a, W)
@@ -61,6 +63,8 @@ def _balance(I, F, q, v, a, W, out):
     for i in range(I[at.N_ACTUATORS]):
         k = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
         out[index(I[k + at.ACTUATED])] -= actuator_force(I, F, k, a)
+    if I[at.N_STATES] > 0:
+        add_state_forces(I, F, v, a, 1.0, out)
 
 
 @kernel(forceinline=False, apart=True)
@@ -72,7 +76,7 @@ def accelerations(I, F, a, gravity, W):
 
 @kernel
 def body_acceleration(I, F, i, a, gravity, W):
-    """A at ACC for given v̇; gravity is an acceleration of the base, `gravity` (0 or 1) times."""
+    """A at ACC for given v̇; gravity (three numbers) is an acceleration of the base."""
     b, _, w = at.rows(i)
     A = plus(from_parent(I, F, b, w, a, gravity, W), six(W, w + at.BIAS))
     jv = index(I[b + at.JV])
@@ -92,7 +96,7 @@ def momentum(I, F, q, v, W, out):
         body_inertia(I, F, i, q, False, W)
     clear(I, W)
     for i in range(I[at.N_BODIES]):
-        body_acceleration(I, F, i, v, 0.0, W)
+        body_acceleration(I, F, i, v, at.NO_GRAVITY, W)
         _move_body(I, i, v, W)
     _collect(I, F, v, W, out)
 

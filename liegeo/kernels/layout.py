@@ -1,8 +1,9 @@
 """Where things stand in the flat arrays that every pass shares.
 
 A model is two arrays, `I` (int64) and `F` (float64); scratch is one array `W` of the type of q (float64, or complex128
-for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset.  What drives a
-model is one vector `u`: a generalised force for each speed, then the inputs of its force elements.
+for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset.  I and F are
+read-only and shared by everybody who uses the model.  What drives a model is one vector `u`: a generalised force for
+each speed, the inputs of force elements and prescribed motions, the first-order states x of elements, and gravity.
 
 Frames of body i, from its parent P to itself (docs/theory/trees.md):
 
@@ -16,10 +17,10 @@ from __future__ import annotations
 
 from liegeo._jit import index, kernel
 
-# ---- I: header.  ELEMENTS, ACTUATORS, FRAMES: where their rows begin in I.  WORLD: where poses X_WB begin in W.
-# DRIVE: where what drives a motion begins in I (motion.py), 0 if nothing does.  SHARED: where scratch begins in W that
-# inertia.py and reduced.py use for one body after another.  CONSTRAINTS: where their rows begin in I; N_ROWS: how many
-# speeds they take away if none is redundant, one row each; ROWS_W: where their scratch begins in W.
+# ---- I: header.  N_U: length of u; N_X: number of first-order states, which stand in u before gravity.  ELEMENTS,
+# ACTUATORS, FRAMES, STATES: where their rows begin in I.  WORLD: where poses X_WB begin in W.  SHARED: where scratch
+# begins in W that inertia.py and reduced.py use for one body after another.  CONSTRAINTS: where their rows begin in I;
+# N_ROWS: how many speeds they take away if none is redundant, one row each; ROWS_W: where their scratch begins in W.
 (
     N_BODIES,
     N_Q,
@@ -34,14 +35,16 @@ from liegeo._jit import index, kernel
     N_ACTUATORS,
     ACTUATORS,
     WORLD,
-    DRIVE,
+    N_X,
     SHARED,
     N_CONSTRAINTS,
     CONSTRAINTS,
     N_ROWS,
     ROWS_W,
-) = range(19)
-HEADER = 19
+    N_STATES,
+    STATES,
+) = range(21)
+HEADER = 21
 
 # ---- I: one row a body, behind the header
 (
@@ -113,19 +116,26 @@ ON_B, ON_A, PHI, RATE, CURVE, RIGHT, LAMBDA, PIVOT, ORDER, LOW, HIGH, R_END = 0,
 # of the scratch: what a cut joint uses; behind it what functions of a user's own wrote, each from its C_F
 CUT_SCRATCH = 120
 
-# ---- I: what drives a motion: address of a function or 0, where constants (N_U) begin in F, number of tables; then one
-# row a table: which of u it fills, where it begins in F, its pieces and coefficients a piece.  The two numbers of F
-# before the constants are the first and the last time at which inputs are asked for: the sides of jumps
-DRIVE_CALL, DRIVE_F, DRIVE_TABLES, DRIVE_ROWS = range(4)
-TABLE_U, TABLE_F, TABLE_PIECES, TABLE_ORDER = range(4)
+# ---- I: one row per element with a first-order state: kind; the speed on which it acts; where its state stands in u;
+# its input in u; where its data begin in F (states.py)
+STATE_KIND, STATE_SPEED, STATE_U, STATE_INPUT, STATE_F = range(5)
+STATE_SIZE = 5
+LAG, LUGRE = range(2)
+
+# ---- The drive: what belongs to one motion of a model and not to the model itself, in two arrays, S (int64) and D
+# (float64); every stepper has its own.  S: where I and F of the model are in memory and how long they are, the address
+# of a function that changes u or 0, the number of tables, then one row per table: which of u it fills, where it begins
+# in D, its number of pieces, and of coefficients per piece.  D: the first and the last time at which inputs are asked
+# for (the sides of jumps), then u as far as it is constant, then the tables.
+S_I, S_NI, S_F, S_NF, S_CALL, S_TABLES, S_ROWS = range(7)
+TABLE_U, TABLE_D, TABLE_PIECES, TABLE_ORDER = range(4)
 TABLE_SIZE = 4
+D_FIRST, D_LAST, D_U = range(3)
 
 # ---- joint kinds
 FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE, WHEEL = range(8)
 
-# ---- F: gravity, then one row a body, what every body needs first; rotations row by row, inertia about B's origin: xx
-# yy zz xy xz yz
-GRAVITY, HEADER_F = 0, 3
+# ---- F: one row a body, what every body needs first; rotations row by row, inertia about B's origin: xx yy zz xy xz yz
 X_NJ_R, X_NJ_P, MASS, MOMENT, INERTIA, ARMATURE, X_DB_R, X_DB_P = 0, 9, 12, 13, 16, 22, 28, 37
 # armature (above), springs, dampers and friction of the joint, six each; the speed at which friction is felt; where
 # springs are slack, as the joint's coordinates stand in q, at most seven
@@ -173,7 +183,24 @@ CARRIER_R, CARRIER_P, CARRIER_PI, CARRIER_KEPT = 0, 9, 12, 7
 def rows(i):
     """Where the rows of body i begin in I, F and W."""
     k = index(i)
-    return HEADER + k * BODY_I_SIZE, HEADER_F + k * BODY_F_SIZE, k * WORK_SIZE
+    return HEADER + k * BODY_I_SIZE, k * BODY_F_SIZE, k * WORK_SIZE
+
+
+# What passes that leave gravity out take in its place.
+NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+@kernel
+def gravity(I, u):
+    """Return the acceleration of gravity, the last three numbers of u."""
+    g = index(I[N_U]) - 3
+    return u[g], u[g + 1], u[g + 2]
+
+
+@kernel
+def first_state(I):
+    """Return where the first-order states begin in u."""
+    return index(I[N_U]) - 3 - index(I[N_X])
 
 
 @kernel

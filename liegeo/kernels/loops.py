@@ -40,14 +40,14 @@ def forward_dynamics(I, F, q, v, u, W, out):
     status = articulated.forward_dynamics(I, F, q, v, u, W, out)
     if status == 0 and I[at.N_ROWS] > 0:
         constraints.evaluate(I, F, q, v, u, W)
-        constraints.accelerated(I, F, q, v, out, W)
+        constraints.accelerated(I, F, q, v, out, at.gravity(I, u), W)
         operational_inertia(I, F, W)
         m, o = I[at.N_ROWS], index(I[at.ROWS_W])
         for k in range(m):
             W[o + at.RIGHT * m + k] *= -1.0
         multipliers(I, W)
         _add_rows(I, W, out)
-        articulated.scatter(I, F, 1.0, False, W, out)
+        articulated.scatter(I, F, at.gravity(I, u), False, W, out)
     return status
 
 
@@ -61,7 +61,7 @@ def inverse_dynamics(I, F, q, v, a, W, out):
         apply_elements(I, F, q, v, a, W)
     constraints.evaluate(I, F, q, v, a, W)
     constraints.push_rows(I, W)
-    accelerations(I, F, a, 1.0, W)
+    accelerations(I, F, a, at.gravity(I, a), W)
     forces(I, F, q, v, a, W, out)
     constraints.add_rows(I, F, -1.0, W, out)
 
@@ -129,7 +129,7 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
             B[o + at.RIGHT * m + k] = right - _dot(B, e + nv * k + low, out, low, max(0, high - low))
     multipliers(I, B)
     _add_rows(I, B, out)
-    articulated.scatter(I, F, 0.0, False, B, out)
+    articulated.scatter(I, F, at.NO_GRAVITY, False, B, out)
     if adding != 0.0:
         for k in range(m):
             W[o + at.LAMBDA * m + k] += adding * B[o + at.LAMBDA * m + k]
@@ -160,7 +160,7 @@ def correction(I, F, what, scale, W, out):
         for k in range(index(I[b + at.NM])):
             W[index(I[b + at.FLEX]) + at.EPS * I[b + at.NM] + k] = 0.0
     _add_rows(I, W, out)
-    articulated.scatter(I, F, 0.0, False, W, out)
+    articulated.scatter(I, F, at.NO_GRAVITY, False, W, out)
 
 
 @kernel(forceinline=False)

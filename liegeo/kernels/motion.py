@@ -1,7 +1,9 @@
 """A tree as a mechanical system in the sense of integrate/problems.py: its `Dynamics`, driven from inside.
 
-I is that of a model with what drives it behind (layout.py, DRIVE): constants, tables of piecewise polynomials, and the
-address of a function that may change u once it knows t, q and v.  W has behind the model's own scratch the parts below.
+These kernels take the drive (S, D) of layout.py in the place of a model's I and F, which S leads to: constants, tables
+of piecewise polynomials, and the address of a function that may change u once it knows t, q and v.  Their speeds are
+w = (v, x), with the first-order states of elements behind the speeds of the tree, and accelerations are (v̇, ẋ).  W has
+behind the model's own scratch the parts below.
 
 The slope of problems.py (1) follows from inverse dynamics, M a + b = 0 for the true motion: with d/dt (M v) = M a + Ṁ v
 
@@ -21,11 +23,13 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import call_address, index, kernel
+from liegeo._memory import floats_at, ints_at
 from liegeo.kernels import articulated, inverse, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
+from liegeo.kernels.states import clear_lags, state_rates
 from liegeo.lie.quaternion import matrix_entries
 
 # The step of a complex-step derivative: so small that its square vanishes beside anything.
@@ -34,16 +38,16 @@ _STEP = 1e-40
 INPUT_FAILED = -2
 
 
-def work_size(n_work: int, n_u: int, n_v: int, n_q: int, n_bodies: int) -> int:
-    """How much scratch these kernels use: the parts in the order of `_parts`."""
+def work_size(n_work: int, n_u: int, n_v: int, n_x: int, n_q: int, n_bodies: int) -> int:
+    """Return how much scratch these kernels use: the parts in the order of `_parts`."""
     real = n_work + n_u + 2 * n_v + 12 * (n_bodies + 1) + 13
     # even, so that a second workspace behind the first can be used as complex numbers too
-    return real + real % 2 + 2 * (n_work + n_q + 2 * n_v + n_u)
+    return real + real % 2 + 2 * (n_work + n_q + 2 * n_v + n_x + n_u)
 
 
 @kernel
 def _parts(I):
-    """Where stand in W, behind u: two vectors (nv), world poses, 13 numbers, and what is used as complex numbers."""
+    """Return where stand in W, behind u: two vectors (nv), world poses, 13 numbers, and what is used as complex."""
     a = index(I[at.N_WORK]) + index(I[at.N_U])
     b = a + index(I[at.N_V])
     world = b + index(I[at.N_V])
@@ -52,56 +56,70 @@ def _parts(I):
     return a, b, world, numbers, end + end % 2
 
 
+@kernel
+def model_of(S):
+    """Return I and F of the model that (S, D) drives."""
+    return ints_at(S[at.S_I], S[at.S_NI]), floats_at(S[at.S_F], S[at.S_NF])
+
+
+@kernel
+def _set_constants(I, D, w, W):
+    """u at its place in W, as far as it is constant, with the states."""
+    o, x, nv = index(I[at.N_WORK]), at.first_state(I), index(I[at.N_V])
+    for k in range(I[at.N_U]):
+        W[o + k] = D[at.D_U + k]
+    for k in range(I[at.N_X]):
+        W[o + x + k] = w[nv + k]
+
+
 @kernel(forceinline=False)
-def drive(I, F, t, q, v, W):
+def drive(S, D, t, q, w, W):
     """u at its place in W; returns 0, or INPUT_FAILED."""
-    o, d = index(I[at.N_WORK]), index(I[at.DRIVE])
-    n = I[at.N_U]
-    if d == 0:
-        for k in range(n):
-            W[o + k] = 0.0
-        return 0
-    constants = index(I[d + at.DRIVE_F])
+    I, _ = model_of(S)
+    _set_constants(I, D, w, W)
+    o = index(I[at.N_WORK])
     # between two jumps of the inputs, whatever the round-off of t
-    t = min(max(t, F[constants - 2]), F[constants - 1])
-    for k in range(n):
-        W[o + k] = F[constants + k]
-    for i in range(I[d + at.DRIVE_TABLES]):
-        row = d + at.DRIVE_ROWS + at.TABLE_SIZE * i
-        W[o + index(I[row + at.TABLE_U])] = _look_up(I, F, row, t)
-    if I[d + at.DRIVE_CALL] != 0 and call_address(I[d + at.DRIVE_CALL], t, q, v, W[o : o + n]) != 0:
+    t = min(max(t, D[at.D_FIRST]), D[at.D_LAST])
+    for i in range(S[at.S_TABLES]):
+        row = at.S_ROWS + at.TABLE_SIZE * i
+        W[o + index(S[row + at.TABLE_U])] = _look_up(S, D, row, t)
+    if S[at.S_CALL] != 0 and call_address(S[at.S_CALL], t, q, w, W[o : o + I[at.N_U]]) != 0:
         return INPUT_FAILED
     return 0
 
 
 @kernel(forceinline=False)
-def _look_up(I, F, row, t):
+def _look_up(S, D, row, t):
     """A piecewise polynomial at t, held beyond its ends: places (n + 1), then coefficients a piece, highest first."""
     row = index(row)
-    x, n, m = index(I[row + at.TABLE_F]), I[row + at.TABLE_PIECES], I[row + at.TABLE_ORDER]
-    t = min(max(t, F[x]), F[x + n])
+    x, n, m = index(S[row + at.TABLE_D]), S[row + at.TABLE_PIECES], S[row + at.TABLE_ORDER]
+    t = min(max(t, D[x]), D[x + n])
     low, high = 0, n
     while high - low > 1:
         middle = (low + high) // 2
-        if t >= F[x + middle]:
+        if t >= D[x + middle]:
             low = middle
         else:
             high = middle
-    c, s, value = x + n + 1 + m * low, t - F[x + low], 0.0
+    c, s, value = x + n + 1 + m * low, t - D[x + low], 0.0
     for k in range(m):
-        value = value * s + F[c + k]
+        value = value * s + D[c + k]
     return value
 
 
 def _acceleration(forward_dynamics, name):
-    """(I, F, t, q, v, W, out): v̇; returns as articulated.forward_dynamics, or INPUT_FAILED."""
+    """(S, D, t, q, w, W, out): (v̇, ẋ); returns as articulated.forward_dynamics, or INPUT_FAILED."""
 
     @kernel(forceinline=False, name=name)
-    def acceleration(I, F, t, q, v, W, out):
-        status = drive(I, F, t, q, v, W)
+    def acceleration(S, D, t, q, w, W, out):
+        status = drive(S, D, t, q, w, W)
         if status != 0:
             return status
-        return forward_dynamics(I, F, q, v, W[index(I[at.N_WORK]) :], W, out)
+        I, F = model_of(S)
+        u = W[index(I[at.N_WORK]) :]
+        if I[at.N_STATES] > 0:
+            state_rates(I, F, w, u, out[index(I[at.N_V]) :])
+        return forward_dynamics(I, F, q, w, u, W, out)
 
     return acceleration
 
@@ -112,34 +130,43 @@ constrained_acceleration = _acceleration(loops.forward_dynamics, "motion.constra
 
 
 @kernel(forceinline=False)
-def closing(I, F, t, q, v, W, dq, dv):
+def closing(S, D, t, q, w, W, dq, dv):
     """What q and v lack to obey the constraints; returns as `acceleration`."""
-    status = drive(I, F, t, q, v, W)
+    status = drive(S, D, t, q, w, W)
     if status != 0:
         return status
-    return loops.closing(I, F, q, v, W[index(I[at.N_WORK]) :], 0.0, W, dq, dv)
+    I, F = model_of(S)
+    return loops.closing(I, F, q, w, W[index(I[at.N_WORK]) :], 0.0, W, dq, dv)
 
 
 def _residual(inverse_dynamics, name):
-    """(I, F, t, q, v, a, W, out): inverse dynamics less what drives the tree; zero at locked speeds."""
+    """(S, D, t, q, w, a, W, out): inverse dynamics less what drives the tree, and ẋ less what it should be.
+
+    It is zero at locked speeds.
+    """
 
     @kernel(forceinline=False, name=name)
-    def residual(I, F, t, q, v, a, W, out):
-        status = drive(I, F, t, q, v, W)
+    def residual(S, D, t, q, w, a, W, out):
+        status = drive(S, D, t, q, w, W)
         if status != 0:
             return status
-        o, nv = index(I[at.N_WORK]), I[at.N_V]
+        I, F = model_of(S)
+        o, nv = index(I[at.N_WORK]), index(I[at.N_V])
         # Inverse dynamics takes accelerations where forward dynamics takes forces, the inputs behind them.
         copy = _parts(I)[0]
         u, forces = W[o : o + nv], W[copy : copy + nv]
         for k in range(nv):
             forces[k] = u[k]
             u[k] = a[k]
-        inverse_dynamics(I, F, q, v, W[o:], W, out)
+        inverse_dynamics(I, F, q, w, W[o:], W, out)
         for k in range(nv):
             out[k] -= forces[k]
             u[k] = forces[k]
         clear_locked(I, out)
+        if I[at.N_STATES] > 0:
+            state_rates(I, F, w, W[o:], out[nv:])
+            for k in range(nv, nv + I[at.N_X]):
+                out[k] = a[k] - out[k]
         return 0
 
     return residual
@@ -161,30 +188,34 @@ constrained_residual = _residual(loops.inverse_dynamics, "motion.constrained_res
 
 
 def _along(inverse_dynamics, closed, name):
-    """(I, F, t, q, v, a, dq, dv, da, W, out): derivative of the residual along (dq, dv, da), by complex step.
+    """(S, D, t, q, w, a, dq, dw, da, W, out): derivative of the residual along (dq, dw, da), by complex step.
 
-    It covers every force that the residual knows, at the values of the inputs at (t, q, v); how a function of the
+    It covers every force that the residual knows, at the values of the inputs at (t, q, w); how a function of the
     user's changes its inputs with the state is not part of it.  `closed`: the multipliers are those at LAMBDA of W.
     """
 
     @kernel(forceinline=False, name=name)
-    def along(I, F, t, q, v, a, dq, dv, da, W, out):
-        status = drive(I, F, t, q, v, W)
+    def along(S, D, t, q, w, a, dq, dw, da, W, out):
+        status = drive(S, D, t, q, w, W)
         if status != 0:
             return status
-        nq, nv, n_u, n_work = q.shape[0], I[at.N_V], I[at.N_U], index(I[at.N_WORK])
+        I, F = model_of(S)
+        nq, nv, n_u, n_work = q.shape[0], index(I[at.N_V]), index(I[at.N_U]), index(I[at.N_WORK])
+        nx, x = index(I[at.N_X]), at.first_state(I)
         Z = W[_parts(I)[4] :].view(np.complex128)
         i = n_work + nq
         j = i + nv
         k = j + n_u
-        place, speeds, u, rate = Z[n_work:i], Z[i:j], Z[j:k], Z[k : k + nv]
+        place, speeds, u, rate = Z[n_work:i], Z[i:j], Z[j:k], Z[k : k + nv + nx]
         configuration_rate(I, q, dq, place)
         for n in range(nq):
             place[n] = q[n] + 1j * _STEP * place[n].real
         for n in range(n_u):
             u[n] = W[n_work + n]
+        for n in range(nx):
+            u[x + n] = w[nv + n] + 1j * _STEP * dw[nv + n]
         for n in range(nv):
-            speeds[n] = v[n] + 1j * _STEP * dv[n]
+            speeds[n] = w[n] + 1j * _STEP * dw[n]
             u[n] = a[n] + 1j * _STEP * da[n]
         if closed:
             o, m = index(I[at.ROWS_W]), I[at.N_ROWS]
@@ -194,6 +225,10 @@ def _along(inverse_dynamics, closed, name):
         for n in range(nv):
             out[n] = rate[n].imag / _STEP
         clear_locked(I, out)
+        if nx > 0:
+            state_rates(I, F, speeds, u, rate[nv:])
+            for n in range(nv, nv + nx):
+                out[n] = da[n] - rate[n].imag / _STEP
         return 0
 
     return along
@@ -204,8 +239,9 @@ constrained_along = _along(loops.inverse_dynamics, True, "motion.constrained_alo
 
 
 @kernel(forceinline=False)
-def resistance(I, F, alpha, beta, x, out):
-    """(αD + βK) x, D and K as articulated.py has them; locked speeds do not move."""
+def resistance(S, D, alpha, beta, x, out):
+    """(αD + βK) x, D and K as articulated.py has them; locked speeds do not move, and states have neither."""
+    I, F = model_of(S)
     for i in range(I[at.N_BODIES]):
         b, f, _ = at.rows(i)
         jv, ev, n = index(I[b + at.JV]), index(I[b + at.EV]), index(I[b + at.NM])
@@ -224,19 +260,75 @@ def resistance(I, F, alpha, beta, x, out):
                     c = alpha * F[damping + n * k + l] + beta * F[stiffness + n * k + l]
                     out[ev + k] += c * x[ev + l]
     clear_locked(I, out)
+    for k in range(out.shape[0] - index(I[at.N_V])):
+        out[index(I[at.N_V]) + k] = 0.0
+    return 0
+
+
+@kernel
+def _copy_states(I, x, out):
+    """The states' share of a product with M, which is theirs alone and the identity."""
+    for k in range(out.shape[0] - index(I[at.N_V])):
+        out[index(I[at.N_V]) + k] = x[index(I[at.N_V]) + k]
+
+
+@kernel(forceinline=False)
+def momentum(S, D, q, w, W, out):
+    """M(q) v; states stay as they are."""
+    I, F = model_of(S)
+    inverse.momentum(I, F, q, w, W, out)
+    _copy_states(I, w, out)
     return 0
 
 
 @kernel(forceinline=False)
-def momentum(I, F, q, v, W, out):
-    """M(q) v."""
-    inverse.momentum(I, F, q, v, W, out)
-    return 0
+def factorise(S, D, q, alpha, beta, W):
+    """articulated.factorise."""
+    I, F = model_of(S)
+    return articulated.factorise(I, F, q, alpha, beta, W)
 
 
 @kernel(forceinline=False)
-def slope(I, F, t, q, v, W, out):
-    """s of (1)."""
+def factorise_next(S, D, q, alpha, beta, W):
+    """articulated.factorise_next."""
+    I, F = model_of(S)
+    return articulated.factorise_next(I, F, q, alpha, beta, W)
+
+
+@kernel(forceinline=False)
+def substitute(S, D, r, W, out):
+    """articulated.substitute; states stay as they are."""
+    I, F = model_of(S)
+    _copy_states(I, r, out)
+    return articulated.substitute(I, F, r, W, out)
+
+
+@kernel(forceinline=False)
+def constrained_factorise(S, D, q, alpha, beta, W):
+    """loops.factorise."""
+    I, F = model_of(S)
+    return loops.factorise(I, F, q, alpha, beta, W)
+
+
+@kernel(forceinline=False)
+def correct(S, D, r, a, b, c, adding, W, B, out):
+    """loops.correct; states stay as they are."""
+    I, F = model_of(S)
+    _copy_states(I, r, out)
+    return loops.correct(I, F, r, a, b, c, adding, W, B, out)
+
+
+@kernel(forceinline=False)
+def release(S, W):
+    """loops.release."""
+    I, _ = model_of(S)
+    return loops.release(I, W)
+
+
+@kernel(forceinline=False)
+def slope(S, D, t, q, v, W, out):
+    """s of (1), of a tree without states."""
+    I, F = model_of(S)
     nq, nv, n_work = q.shape[0], I[at.N_V], index(I[at.N_WORK])
     _, b, _, _, start = _parts(I)
     Z = W[start:].view(np.complex128)
@@ -248,7 +340,7 @@ def slope(I, F, t, q, v, W, out):
         speeds[k] = v[k]
         W[b + k] = 0.0
     inverse.momentum(I, F, place, speeds, Z, rate)
-    status = residual(I, F, t, q, v, W[b : b + nv], W, out)
+    status = residual(S, D, t, q, v, W[b : b + nv], W, out)
     for k in range(nv):
         out[k] = rate[k].imag / _STEP - out[k]
         W[b + k] = rate[k].real
@@ -315,48 +407,52 @@ def _subtract_cross(a, i, b, j, out, k):
 
 
 @kernel(forceinline=False)
-def energy(I, F, t, q, v, W):
+def energy(S, D, t, q, w, W):
     """Kinetic, gravitational and elastic energy together."""
+    I, F = model_of(S)
     _, _, world, numbers, _ = _parts(I)
+    _set_constants(I, D, w, W)
     poses(I, F, q, W)
-    velocities(I, F, q, v, W)
+    velocities(I, F, q, w, W)
     inertias(I, F, q, W)
     world_poses(I, W, W, world)
-    observe.energies(I, F, q, v, W, W[world:], W[numbers:])
+    observe.energies(I, F, q, w, W[index(I[at.N_WORK]) :], W, W[world:], W[numbers:])
     return W[numbers] + W[numbers + 1] + W[numbers + 2]
 
 
 def _powers(forward_dynamics, name):
-    """(I, F, T, Y, held, W, out): power of what drives the tree and dissipated power, at times T and states Y.
+    """(S, D, T, Y, held, W, out): power of what drives the tree and dissipated power, at times T and states Y.
 
     `held`: there are prescribed motions or locked speeds, so that (2) is needed.  Returns as `acceleration`.
     """
 
     @kernel(forceinline=False, name=name)
-    def powers(I, F, T, Y, held, W, out):
-        o, n_u, nv = index(I[at.N_WORK]), I[at.N_U], index(I[at.N_V])
-        nq = Y.shape[1] - nv
+    def powers(S, D, T, Y, held, W, out):
+        I, F = model_of(S)
+        o, nv = index(I[at.N_WORK]), index(I[at.N_V])
+        nq, inputs = index(I[at.N_Q]), at.first_state(I)
         a, b, _, _, _ = _parts(I)
         for k in range(T.shape[0]):
-            q, v = Y[k, :nq], Y[k, nq:]
-            status = drive(I, F, T[k], q, v, W)
+            q, w = Y[k, :nq], Y[k, nq:]
+            status = drive(S, D, T[k], q, w, W)
             if status != 0:
                 return status
-            out[k, 0], out[k, 1] = joint_powers(I, F, v, W[o:])
+            out[k, 0], out[k, 1] = joint_powers(I, F, w, W[o:])
             if held:
-                status = forward_dynamics(I, F, q, v, W[o:], W, W[a : a + nv])
+                status = forward_dynamics(I, F, q, w, W[o:], W, W[a : a + nv])
                 if status != 0:
                     return status
-                for d in range(n_u):
+                for d in range(inputs):
                     W[o + d] = W[a + d] if d < nv else 0.0
-                inverse.inverse_dynamics(I, F, q, v, W[o:], W, W[b : b + nv])
+                clear_lags(I, W[o:])
+                inverse.inverse_dynamics(I, F, q, w, W[o:], W, W[b : b + nv])
                 out[k, 0] = 0.0
                 for d in range(nv):
-                    out[k, 0] += v[d] * W[b + d]
+                    out[k, 0] += w[d] * W[b + d]
             elif I[at.N_ELEMENTS] > 0:
                 poses(I, F, q, W)
-                velocities(I, F, q, v, W)
-                place_frames(I, F, q, v, W)
+                velocities(I, F, q, w, W)
+                place_frames(I, F, q, w, W)
             if I[at.N_ELEMENTS] > 0:
                 # of loads that are held only the constant part is left, which (2) counts as passive
                 work, dissipated = element_powers(I, F, W[o:], W)

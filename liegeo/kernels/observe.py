@@ -21,6 +21,7 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
+from liegeo.kernels.states import state_energy
 
 
 @kernel(forceinline=False)
@@ -70,7 +71,7 @@ def _put_columns(W, o, n, X, out, column, sign):
 
 
 @kernel(forceinline=False, apart=True)
-def energies(I, F, q, v, W, world, out):
+def energies(I, F, q, v, u, W, world, out):
     """out = kinetic, gravitational, elastic energy; then momentum about the world's origin (6), mass, centre (3).
 
     After `poses`, `velocities`, `inertias` and `world_poses` (into `world`).  Elastic is what modes, joints, springs
@@ -78,7 +79,7 @@ def energies(I, F, q, v, W, world, out):
     """
     for k in range(13):
         out[k] = 0.0
-    g = at.GRAVITY
+    g0, g1, g2 = at.gravity(I, u)
     if I[at.N_ELEMENTS] > 0:
         place_frames(I, F, q, v, W)
         out[2] = element_energy(I, F, W)
@@ -113,12 +114,14 @@ def energies(I, F, q, v, W, world, out):
         P, m = w + at.INE, W[w + at.INE + 15]
         c0, c1, c2 = rotate(world, 12 * i, W[P + 13], W[P + 8], W[P + 9])
         c0, c1, c2 = c0 + m * world[12 * i + 9], c1 + m * world[12 * i + 10], c2 + m * world[12 * i + 11]
-        out[1] -= F[g] * c0 + F[g + 1] * c1 + F[g + 2] * c2
+        out[1] -= g0 * c0 + g1 * c1 + g2 * c2
         add(out, 3, wrench_inward(world, 12 * i, H))
         out[9] += m
         out[10] += c0
         out[11] += c1
         out[12] += c2
+    if I[at.N_STATES] > 0:
+        out[2] += state_energy(I, F, u)
     if out[9].real > 0.0:
         for k in range(3):
             out[10 + k] /= out[9]

@@ -16,7 +16,7 @@ from liegeo.model.constraints import (
     Rack,
     Rolling,
 )
-from liegeo.model.forces import ALL_FORCES, Actuator, Bushing, Force, PointForce, SpringDamper, Wheel
+from liegeo.model.forces import ALL_FORCES, Actuator, BristleFriction, Bushing, Force, PointForce, SpringDamper, Wheel
 from liegeo.model.joints import (
     ALL_JOINTS,
     Cylindrical,
@@ -43,6 +43,7 @@ __all__ = [
     "Actuator",
     "Body",
     "Box",
+    "BristleFriction",
     "Bushing",
     "Constraint",
     "Coupling",

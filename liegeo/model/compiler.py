@@ -18,7 +18,7 @@ from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_number, as_numbers, check_size, split_name, suggest
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.custom import connect
-from liegeo.model.forces import Actuator
+from liegeo.model.forces import Actuator, JointForce
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model, Row, group_of
 
@@ -53,7 +53,7 @@ class Compiler:
         by_name = {body.name: body for body in tree.all_bodies}
         self.bodies = [by_name[joint.child] for joint in self.joints]
         self.index = {body.name: i for i, body in enumerate(self.bodies)}
-        self.floats: list[float] = [*np.asarray(tree.gravity)]
+        self.floats: list[float] = []
         self.shared: dict[bytes, int] = {}
         self.more_ints: list[int] = []
         # Rows of frames, and the places in I that hold their numbers until it is known where they stand.
@@ -84,11 +84,11 @@ class Compiler:
         inputs = self._forces(header, rows, nv)
         constrained = self._constraints(header, rows, nv, inputs)
         self._put_frames(header)
-        header[at.N_U] = nv + sum(s.stop - s.start for s in inputs.values())
+        states = self._states(header, rows, nv, inputs)
         header[at.N_WORK] = self.work
         ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
         floats = np.array(self.floats, dtype=np.float64)
-        model = Model(self.tree, ints, floats, group_of(self.tree), inputs, tuple(constrained))
+        model = Model(self.tree, ints, floats, group_of(self.tree), inputs, tuple(constrained), states)
         connect(model)
         return model
 
@@ -138,7 +138,7 @@ class Compiler:
         added: dict[tuple[str, int], float] = {}
         joints = {joint.name: joint for joint in self.joints}
         for force in self.tree.forces:
-            if not isinstance(force, Actuator):
+            if not isinstance(force, JointForce):
                 continue
             if force.joint not in joints:
                 raise ModelError(
@@ -150,8 +150,9 @@ class Compiler:
                     f"{force.who}: joint '{force.joint}' has no speed {force.speed}, "
                     + (f"expected 0 to {n - 1}." if n else "it has none at all.")
                 )
-            key = force.joint, force.speed
-            added[key] = added.get(key, 0.0) + force.gear**2 * force.inertia
+            if isinstance(force, Actuator):
+                key = force.joint, force.speed
+                added[key] = added.get(key, 0.0) + force.gear**2 * force.inertia
         return added
 
     def _body_floats(self, i: int, armature: Mapping[tuple[str, int], float]) -> list[float]:
@@ -299,7 +300,7 @@ class Compiler:
             if isinstance(force, Actuator):
                 speed = rows[numbers[force.joint]][at.JV] + force.speed
                 actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
-            else:
+            elif not isinstance(force, JointForce):
                 places = [self._frame(place, force.who) for place in force.places()]
                 elements += [force.kind(), places[0], places[-1], self._put(*force.data()), nv + n_inputs]
             n_inputs += force.n_inputs
@@ -313,6 +314,31 @@ class Compiler:
         header[at.N_ACTUATORS] = len(actuators) // at.ACTUATOR_SIZE
         header[at.ACTUATORS] = self._put_ints(*actuators)
         return inputs
+
+    def _states(self, header: list[int], rows: list[list[int]], nv: int, inputs: dict[str, slice]) -> dict[str, slice]:
+        """Rows of elements with first-order states, which stand in u behind the inputs; where each one's are in x."""
+        first = nv + sum(s.stop - s.start for s in inputs.values())
+        states: dict[str, slice] = {}
+        table: list[int] = []
+        numbers = {joint.name: i for i, joint in enumerate(self.joints)}
+        actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
+        for force in self.tree.forces:
+            if not isinstance(force, JointForce) or not force.n_states:
+                continue
+            place = first + len(states)
+            states[force.name] = slice(len(states), len(states) + 1)
+            speed = rows[numbers[force.joint]][at.JV] + force.speed
+            if isinstance(force, Actuator):
+                # the actuator takes its state in the place of its input
+                start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE
+                row = header[at.ACTUATORS] - start + actuators.index(force) * at.ACTUATOR_SIZE
+                source, self.more_ints[row + at.ACTUATOR_U] = self.more_ints[row + at.ACTUATOR_U], place
+                table += [at.LAG, speed, place, source, self._put(force.lag)]
+            else:
+                table += [at.LUGRE, speed, place, -1, self._put(*force.data())]
+        header[at.N_STATES], header[at.STATES] = len(table) // at.STATE_SIZE, self._put_ints(*table)
+        header[at.N_X], header[at.N_U] = len(states), first + len(states) + 3
+        return states
 
     def _put_frames(self, header: list[int]) -> None:
         """Rows of the frames, last because others may ask for more; those who asked learn where they stand."""

@@ -40,6 +40,11 @@ class Force(Sealed):
     n_inputs: ClassVar[int] = 0
 
     @property
+    def n_states(self) -> int:
+        """Number of its first-order states."""
+        return 0
+
+    @property
     def who(self) -> str:
         return f"{type(self).__name__} '{self.name}'"
 
@@ -138,23 +143,39 @@ class Bushing(Force):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Actuator(Force):
-    """A motor on speed number `speed` of a joint: its input, kept within ±`limit`, times `gear`.
-
-    `inertia` is that of the rotor, before the gear: the joint's armature grows by gear² times it.
-    """
+class JointForce(Force):
+    """What elements have that act on speed number `speed` of a joint."""
 
     joint: str
     speed: int = 0
+
+    def __post_init__(self) -> None:
+        if as_whole(self.speed) is None:
+            raise ModelError(f"{self.who}: speed is {self.speed!r}, expected a whole number, 0 for the first.")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Actuator(JointForce):
+    """A motor on speed number `speed` of a joint: its input, kept within ±`limit`, times `gear`.
+
+    `inertia` is that of the rotor, before the gear: the joint's armature grows by gear² times it.  With a `lag`, a time
+    constant T, the motor follows its input as T ẋ = input − x, and x takes the place of the input: a first-order state.
+    """
+
     gear: float = 1.0
     limit: float = np.inf
     inertia: float = 0.0
+    lag: float = 0.0
     n_inputs: ClassVar[int] = 1
 
+    @property
+    def n_states(self) -> int:
+        return 1 if self.lag else 0
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         _not_negative(f"{self.who}: inertia", self.inertia)
-        if as_whole(self.speed) is None:
-            raise ModelError(f"{self.who}: speed is {self.speed!r}, expected a whole number, 0 for the first.")
+        _not_negative(f"{self.who}: lag", self.lag)
         gear, limit = (as_number(f"{self.who}: {name}", getattr(self, name)) for name in ("gear", "limit"))
         if not np.isfinite(gear) or gear == 0.0:
             raise ModelError(f"{self.who}: gear is {self.gear!r}, expected a number that is not zero.")
@@ -162,7 +183,44 @@ class Actuator(Force):
             raise ModelError(f"{self.who}: limit is {self.limit!r}, must be > 0.")
 
 
-ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuator)
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BristleFriction(JointForce):
+    """Friction with a memory on speed number `speed` of a joint: the LuGre model [CO95] (kernels/states.py).
+
+    Bristles of the given `stiffness` and `damping` bend before they slide, so that the joint sticks: below the `static`
+    force (or torque) it moves back elastically.  Beyond, the force falls to `coulomb` over speeds of about `stribeck`,
+    and `viscous` times the speed is added.  The deflection of the bristles is a first-order state.
+    """
+
+    coulomb: float
+    stiffness: float
+    static: float | None = None
+    stribeck: float = 0.01
+    damping: float = 0.0
+    viscous: float = 0.0
+
+    @property
+    def n_states(self) -> int:
+        return 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("coulomb", "stiffness", "stribeck"):
+            if not 0.0 < as_number(f"{self.who}: {name}", getattr(self, name)) < np.inf:
+                raise ModelError(f"{self.who}: {name} is {getattr(self, name)!r}, must be > 0.")
+        for name in ("damping", "viscous"):
+            _not_negative(f"{self.who}: {name}", getattr(self, name))
+        if self.static is not None and not self.coulomb <= as_number(f"{self.who}: static", self.static) < np.inf:
+            raise ModelError(
+                f"{self.who}: static is {self.static!r}, must be at least coulomb, which is {self.coulomb:g}."
+            )
+
+    def data(self) -> list[float]:
+        static = self.coulomb if self.static is None else self.static
+        return [self.stiffness, self.damping, self.viscous, self.coulomb, static, self.stribeck]
+
+
+ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuator, BristleFriction)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

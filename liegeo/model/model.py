@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,11 +28,22 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Time, configuration (on the group) and speeds (in the algebra), and nothing else."""
+    """Time, configuration (on the group), speeds (in the algebra) and first-order states of elements."""
 
     q: Array
     v: Array
     t: float = 0.0
+    x: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def w(self) -> Array:
+        """Speeds and first-order states together, as steps have them."""
+        return np.concatenate([self.v, self.x]) if len(self.x) else self.v
+
+    @property
+    def y(self) -> Array:
+        """All numbers but the time, as steps have them; `Model.unpack` is the way back."""
+        return np.concatenate([self.q, self.v, self.x])
 
     def _repr_html_(self) -> str:
         return notebook.state_html(self)
@@ -55,8 +67,11 @@ class Model:
         group: Product | None,
         inputs: Mapping[str, slice],
         rows: tuple[Row, ...] = (),
+        states: Mapping[str, slice] = MappingProxyType({}),
     ) -> None:
         self.tree = tree
+        # By name of a force element: where its first-order states stand in x.
+        self.states = states
         # What each row of the constraints is.
         self.rows = rows
         # Functions of a user's own that the kernels call by their addresses in `ints` (custom.py).
@@ -75,7 +90,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""
-        return _restored, (self.tree, self.ints, self.floats, dict(self.inputs), self.rows)
+        return _restored, (self.tree, self.ints, self.floats, dict(self.inputs), self.rows, dict(self.states))
 
     @property
     def nq(self) -> int:
@@ -88,7 +103,17 @@ class Model:
     @property
     def nu(self) -> int:
         """Number of inputs."""
-        return int(self.ints[at.N_U]) - self.nv
+        return int(self.ints[at.N_U]) - self.nv - self.nx - 3
+
+    @property
+    def nx(self) -> int:
+        """Number of first-order states."""
+        return int(self.ints[at.N_X])
+
+    @property
+    def state_owners(self) -> tuple[str, ...]:
+        """The elements that have first-order states, for messages."""
+        return tuple(force.who for force in self.tree.forces if force.name in self.states)
 
     def __repr__(self) -> str:
         modes = sum(body.n_modes for body in self.tree.bodies)
@@ -149,7 +174,7 @@ class Model:
                     there = f"expected 0 to {n - 1}" if n else "it has none at all"
                     raise InputError(f"lock: joint '{name}' has no speed {k}, {there}.")
                 ints[row + at.LOCKED] |= 1 << k
-        model = Model(self.tree, ints, self.floats, self.group, self.inputs, self.rows)
+        model = Model(self.tree, ints, self.floats, self.group, self.inputs, self.rows, self.states)
         model.custom = self.custom
         return model
 
@@ -220,25 +245,38 @@ class Model:
         start, m = int(self.ints[at.ROWS_W]), len(self.rows)
         return slice(start + column * m, start + (column + 1) * m)
 
-    def state(self, q: Any = None, v: Any = None, t: float = 0.0) -> State:
-        """A state from full vectors, or from values by name; what is not named is at rest in the zero position."""
+    def state(self, q: Any = None, v: Any = None, t: float = 0.0, x: Any = None) -> State:
+        """Return a state from full vectors, or from values by name; what is not named is at rest in the zero position.
+
+        `x` are the first-order states of force elements, zero if not given.
+        """
         time = as_numbers(t)
         if time is None or time.shape != () or not np.isfinite(time):
             raise InputError(f"t is {t!r}, expected a finite number of seconds.")
         check_size("t", time, InputError)
-        return State(self._configuration(q), self.speeds("v", v), float(time))
+        return State(self._configuration(q), self.speeds("v", v), float(time), self._states(x))
+
+    def unpack(self, y: Array, t: float = 0.0) -> State:
+        """Return the state whose numbers are y = (q, v, x), in arrays of its own."""
+        nq, nv = self.nq, self.nv
+        return State(np.array(y[:nq]), np.array(y[nq : nq + nv]), float(t), np.array(y[nq + nv :]))
 
     def check(self, state: Any, who: str = "dynamics") -> None:
         """That this is a state of this model, in finite numbers."""
         if not isinstance(state, State):
             raise InputError(f"{who}: state is {state!r}, expected a State: model.state(…).")
-        q, v = np.asarray(state.q), np.asarray(state.v)
+        q, v, x = np.asarray(state.q), np.asarray(state.v), np.asarray(state.x)
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise InputError(
                 f"{who}: the state has coordinates of shape {q.shape} and speeds of shape {v.shape}, expected "
                 f"({self.nq},) and ({self.nv},): it is of another model.\n  Make it by model.state(…)."
             )
-        for name, array in (("q", q), ("v", v)):
+        if x.shape != (self.nx,):
+            raise InputError(
+                f"{who}: the state has first-order states x of shape {x.shape}, expected ({self.nx},): those of "
+                f"{', '.join(self.state_owners) or 'no element'}.\n  Make it by model.state(…)."
+            )
+        for name, array in (("q", q), ("v", v), ("x", x)):
             if array.dtype.kind not in "fiuc":
                 raise InputError(f"{who}: the state's {name} is {array!r}, expected numbers.")
             # one comparison for all, as this is called with every state: false for nan as well
@@ -274,12 +312,30 @@ class Model:
             return v
         return self._vector(what, given, self.nv)
 
-    def drive(self, what: str, vector: Any, inputs: Any, t: float) -> Array:
-        """Return what the kernels call u: a vector in the algebra (forces or accelerations), then the inputs.
+    def drive(self, what: str, vector: Any, inputs: Any, t: float, x: Any = None) -> Array:
+        """Return what the kernels call u: a vector in the algebra (forces or accelerations), inputs, states, gravity.
 
-        Prescribed motions that `inputs`, a mapping or None, do not name follow their laws at the time t.
+        Prescribed motions that `inputs`, a mapping or None, do not name follow their laws at the time t.  States are
+        zero if none are given.
         """
-        return np.concatenate([self.speeds(what, vector), self._inputs(inputs, t)])
+        states = np.zeros(self.nx) if x is None else np.asarray(x)
+        return np.concatenate([self.speeds(what, vector), self._inputs(inputs, t), states, self.tree.gravity])
+
+    def drives(self, u: Array, x: Array) -> Array:
+        """Return what the kernels call u from generalised forces with inputs, and states, a row per sample."""
+        return np.concatenate([u, x, np.broadcast_to(self.tree.gravity, (len(u), 3))], axis=1)
+
+    def _states(self, given: Any) -> Array:
+        if given is None or isinstance(given, Mapping):
+            x = np.zeros(self.nx)
+            for name, value in (given or {}).items():
+                if name not in self.states:
+                    raise InputError(
+                        f"x: '{name}' is no element with first-order states.{suggest(name, list(self.states))}"
+                    )
+                x[self.states[name]] = self._values("x", name, value, self.states[name])
+            return x
+        return self._vector("x", given, self.nx)
 
     @functools.cached_property
     def _laws(self) -> tuple[Law, ...]:
@@ -365,10 +421,11 @@ def _restored(
     floats: NDArray[np.float64],
     inputs: Mapping[str, slice],
     rows: tuple[Row, ...],
+    states: Mapping[str, slice],
 ) -> Model:
     """A model from its pickle."""
     from liegeo.model.custom import connect
 
-    model = Model(tree, ints, floats, group_of(tree), inputs, rows)
+    model = Model(tree, ints, floats, group_of(tree), inputs, rows, states)
     connect(model)
     return model

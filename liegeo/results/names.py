@@ -321,6 +321,11 @@ class Names:
                 _check_columns(force.name, self._inputs(force), force.n_inputs)
                 for part in self._inputs(force):
                     k = out.add(force.name, part, ("u",), k)
+            if force.n_states:
+                _check_columns(force.name, self._states(force), force.n_states)
+                k = self.model.states[force.name].start
+                for part in self._states(force):
+                    k = out.add(force.name, part, ("x",), k)
         for name, places in self.model.inputs.items():
             if any(loop.name == name for loop in self.model.tree.loops):
                 part = _counted("input", "input", places.stop - places.start)
@@ -346,6 +351,17 @@ class Names:
             joint = next(j for j in self._joints() if j.name == force.joint)
             return (Part("input", _DUAL[_speed_kinds(joint)[force.speed]][1]),)
         return INPUTS.get(type(force), (_counted("input", "input", force.n_inputs),))
+
+    def _states(self, force: forces.Force) -> tuple[Part, ...]:
+        """Return the first-order states of a force: what a motor gives, how far bristles are bent."""
+        if isinstance(force, forces.Actuator):
+            (part,) = self._inputs(force)
+            return (Part("output", part.kind),)
+        if isinstance(force, forces.BristleFriction):
+            joint = next(j for j in self._joints() if j.name == force.joint)
+            turning = _speed_kinds(joint)[force.speed] == "angular velocity"
+            return (Part("bristle", "angle" if turning else "position"),)
+        return (_counted("state", "input", force.n_states),)
 
     def _list_computed(self) -> _Columns:
         out = _Columns()

@@ -44,7 +44,7 @@ _BALANCE = {
 
 
 class Observer:
-    """Answers questions about n samples of t, q, v and u, by the sources of liegeo.results.names."""
+    """Answers questions about n samples of t, q, v and u of the kernels, by the sources of liegeo.results.names."""
 
     def __init__(self, model: Model, t: Array, q: Array, v: Array, u: Array) -> None:
         self.model, self.t, self.q, self.v, self.u = model, t, q, v, u
@@ -80,7 +80,8 @@ class Observer:
             return found.sum(axis=1, keepdims=True) if rest[0] == "energy" else found
         if what == "a":
             return self.accelerations
-        arrays = {"t": self.t[:, np.newaxis], "q": self.q, "v": self.v, "u": self.u}
+        states = self.u[:, self.model.nv + self.model.nu : -3]
+        arrays = {"t": self.t[:, np.newaxis], "q": self.q, "v": self.v, "u": self.u, "x": states}
         if what not in arrays:
             raise not_implemented(source)
         return arrays[what]
@@ -119,12 +120,12 @@ class Observer:
         model, work = self.model, self.model.workspace()
         I, F, world = model.ints, model.floats, self._world()
         out, row = np.empty((len(self.t), 13)), np.empty(13)
-        for k, (q, v, _) in enumerate(self._samples()):
+        for k, (q, v, u) in enumerate(self._samples()):
             kinematics.poses(I, F, q, work)
             kinematics.velocities(I, F, q, v, work)
             inertia.inertias(I, F, q, work)
             kinematics.world_poses(I, work, world, 0)
-            observe.energies(I, F, q, v, work, world, row)
+            observe.energies(I, F, q, v, u, work, world, row)
             out[k] = row
         return out
 
@@ -163,7 +164,7 @@ class Observer:
             out[k, :, :12], out[k, :, 12:18] = world[poses], work[twists]
             if rates:
                 a[:] = self.accelerations[k]
-                inverse.accelerations(I, F, a, 0.0, work)
+                inverse.accelerations(I, F, a, at.NO_GRAVITY, work)
                 out[k, :, 18:] = work[accelerations]
         self._bodies.update((i, out[:, j]) for j, i in enumerate(missing))
 

@@ -6,7 +6,7 @@ import functools
 import html
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -80,8 +80,8 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Result:
-    """Samples of a run: times t (n), configurations q (n × nq), speeds v (n × nv), and u (n × (nv + nu)), which is the
-    generalised forces and then the inputs.
+    """Samples of a run: times t (n), configurations q (n × nq), speeds v (n × nv), u (n × (nv + nu)), which is the
+    generalised forces and then the inputs, and first-order states x (n × nx).
 
     `result["hinge.angle"]` is a column, `result["boom.tip.position"]` three of them, computed when first asked for and
     kept.  `names` are the columns of `table`, `more` is what can be computed; liegeo/results/names.py has the rule.
@@ -93,13 +93,16 @@ class Result:
     v: Array
     u: Array
     info: RunInfo
+    x: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __post_init__(self) -> None:
         n = np.shape(self.t)[0] if np.ndim(self.t) == 1 else 0
         if n == 0:
             raise InputError(f"Result: t has shape {np.shape(self.t)}, expected (n,) with n ≥ 1.")
-        nq, nv, nu = self.model.nq, self.model.nv, self.model.nu
-        for name, shape in (("t", (n,)), ("q", (n, nq)), ("v", (n, nv)), ("u", (n, nv + nu))):
+        nq, nv, nu, nx = self.model.nq, self.model.nv, self.model.nu, self.model.nx
+        if not nx:
+            object.__setattr__(self, "x", np.zeros((n, 0)))
+        for name, shape in (("t", (n,)), ("q", (n, nq)), ("v", (n, nv)), ("u", (n, nv + nu)), ("x", (n, nx))):
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != shape:
                 raise InputError(f"Result: {name} has shape {array.shape}, expected {shape} for {self.model!r}.")
@@ -114,7 +117,7 @@ class Result:
 
     @functools.cached_property
     def _observer(self) -> Observer:
-        return Observer(self.model, self.t, self.q, self.v, self.u)
+        return Observer(self.model, self.t, self.q, self.v, self.model.drives(self.u, self.x))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -185,7 +188,7 @@ class Result:
         n = len(self)
         if not -n <= i < n:
             raise InputError(f"result.state: sample {i} of {n}, expected {-n} to {n - 1}.")
-        return State(self.q[i].copy(), self.v[i].copy(), float(self.t[i]))
+        return State(self.q[i].copy(), self.v[i].copy(), float(self.t[i]), self.x[i].copy())
 
     @property
     def end(self) -> State:

@@ -163,7 +163,8 @@ def still_run(model: Model, state: State | None) -> Result:
     if not isinstance(state, State) or state.q.shape != (model.nq,) or state.v.shape != (model.nv,):
         raise InputError(f"view: state is {state!r}, expected model.state(…) of this model.")
     u = np.zeros((1, model.nv + model.nu))
-    return Result(model, np.array([state.t]), state.q[np.newaxis], state.v[np.newaxis], u, RunInfo("none", 0))
+    q, v, x = (array[np.newaxis] for array in (state.q, state.v, state.x))
+    return Result(model, np.array([state.t]), q, v, u, RunInfo("none", 0), x)
 
 
 def check_model(model: Any) -> None:

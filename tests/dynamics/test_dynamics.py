@@ -246,12 +246,10 @@ def test_moving_the_world_changes_nothing():
 def test_a_model_that_does_not_fit_into_the_cache_gives_the_same_bits():
     """Its data are asked for ahead of their use, also beyond the end of those of the last body."""
     rng, _, model, state = random_case(109, 6, flexible=1.0, n_modes=5)
-    tau, found = rng.normal(size=model.nv), []
+    u, found = model.drive("tau", rng.normal(size=model.nv), None, 0.0), []
     for floats in (model.floats, np.append(model.floats, np.full(2**16, np.nan))):
         found.append(np.empty(model.nv))
-        assert (
-            articulated.forward_dynamics(model.ints, floats, state.q, state.v, tau, model.workspace(), found[-1]) == 0
-        )
+        assert articulated.forward_dynamics(model.ints, floats, state.q, state.v, u, model.workspace(), found[-1]) == 0
     np.testing.assert_array_equal(*found)
 
 
@@ -260,7 +258,7 @@ def test_a_model_that_does_not_fit_into_the_cache_gives_the_same_bits():
 def test_poisoned_workspace_gives_the_same_bits(fidelity):
     """No pass reads what it did not write, and a second call on the same workspace changes nothing."""
     rng, _, model, state = random_case(11, 6, fidelity)
-    force = rng.normal(size=model.nv)
+    force = model.drive("tau", rng.normal(size=model.nv), None, 0.0)
     I, F = model.ints, model.floats
 
     def solve(W, out):
@@ -272,7 +270,7 @@ def test_poisoned_workspace_gives_the_same_bits(fidelity):
         inertia.inertias(I, F, state.q, W)
         world = np.full(12 * (len(model.bodies) + 1), np.nan)
         kinematics.world_poses(I, W, world, 0)
-        observe.energies(I, F, state.q, state.v, W, world, out)
+        observe.energies(I, F, state.q, state.v, force, W, world, out)
 
     def joint_forces(W, out):
         inverse.inverse_dynamics(I, F, state.q, state.v, force, W, np.empty(model.nv))

@@ -78,7 +78,7 @@ PHASES = (
     ("load", lambda I, F, q, v, u, W, out: elements.load(I, F, q, v, u, out)),
     ("articulate", lambda I, F, q, v, u, W, out: articulate(I, F, W)),
     ("gather", lambda I, F, q, v, u, W, out: gather(I, F, W, out)),
-    ("scatter", lambda I, F, q, v, u, W, out: articulated.scatter(I, F, 1.0, True, W, out)),
+    ("scatter", lambda I, F, q, v, u, W, out: articulated.scatter(I, F, at.gravity(I, u), True, W, out)),
 )
 ALL_PHASES = tuple(label for label, _ in PHASES)
 # Those that the paper counts: [JR90, (7.10), (7.11), (7.12)].
@@ -157,8 +157,10 @@ def multiply_add_vectorised(n, x, y, z):
 
 
 def call(function, model, *vectors):
-    """A call without checks, on arrays made beforehand."""
+    """Return a call without checks, on arrays made beforehand; of three vectors the last is what drives the model."""
     work, out = model.workspace(), np.empty(model.nv)
+    if len(vectors) == 3:
+        vectors = *vectors[:2], model.drive("tau", vectors[2], None, 0.0)
     arguments = (model.ints, model.floats, *(np.array(x) for x in vectors), work, out)
     function(*arguments)
     return lambda: function(*arguments)
@@ -251,7 +253,8 @@ def part_a(rng, sizes, seconds):
         reference = pin.aba(theirs, data, q, v, tau)
         other = mujoco_chain(text, q, v, tau)
         results = {"liegeo": np.empty(n)}
-        articulated.forward_dynamics(ours.ints, ours.floats, q, v, tau, ours.workspace(), results["liegeo"])
+        u = ours.drive("tau", tau, None, 0.0)
+        articulated.forward_dynamics(ours.ints, ours.floats, q, v, u, ours.workspace(), results["liegeo"])
         peers = [lambda: pin.aba(theirs, data, q, v, tau)]  # noqa: B023
         if other is not None:
             peers.append(other[0])
@@ -331,7 +334,8 @@ def part_b(rng, sizes, seconds):
 
 def composite_solve(model, q, v, tau):
     """[JR90, section 5]: mass matrix, bias, dense solve."""
-    M, work, zero, bias = np.empty((model.nv, model.nv)), model.workspace(), np.zeros(model.nv), np.empty(model.nv)
+    M, work, bias = np.empty((model.nv, model.nv)), model.workspace(), np.empty(model.nv)
+    zero = model.drive("a", None, None, 0.0)
 
     def solve():
         composite.mass_matrix(model.ints, model.floats, q, work, M)
@@ -426,7 +430,8 @@ def count(case):
     result, accelerations = {}, []
     for phases in ([("whole", articulated.forward_dynamics)], PHASES):
         # a new workspace of NaN, so that the phases find nothing of the whole
-        numbers = (model.floats, *vectors, model.workspace(), np.empty(model.nv))
+        q, v, tau = vectors
+        numbers = (model.floats, q, v, model.drive("tau", tau, None, 0.0), model.workspace(), np.empty(model.nv))
         arguments = [model.ints, *map(Memory, numbers)]
         for label, phase in phases:
             Number.counts.clear()

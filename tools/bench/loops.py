@@ -53,6 +53,7 @@ from liegeo import dynamics, integrate, motion
 from liegeo import model as lm
 from liegeo._jit import kernel
 from liegeo.kernels import articulated, constraints, loops
+from liegeo.kernels import layout as at
 
 LENGTH, MASS, INERTIA = 0.3, 1.0, (1e-3, 8e-3, 7e-3)
 GRAVITY = (0.0, 0.0, -9.81)
@@ -76,10 +77,12 @@ LARGEST_DENSE = 16
 PHASES = {
     "tree alone": kernel(lambda I, F, q, v, u, W, out: articulated.forward_dynamics(I, F, q, v, u, W, out)),
     "rows": kernel(lambda I, F, q, v, u, W, out: constraints.evaluate(I, F, q, v, u, W)),
-    "accelerations": kernel(lambda I, F, q, v, u, W, out: constraints.accelerated(I, F, q, v, out, W)),
+    "accelerations": kernel(
+        lambda I, F, q, v, u, W, out: constraints.accelerated(I, F, q, v, out, at.gravity(I, u), W)
+    ),
     "J M⁻¹ Jᵀ": kernel(lambda I, F, q, v, u, W, out: loops.operational_inertia(I, F, W)),
     "multipliers": kernel(lambda I, F, q, v, u, W, out: loops.multipliers(I, W)),
-    "scatter": kernel(lambda I, F, q, v, u, W, out: articulated.scatter(I, F, 1.0, False, W, out)),
+    "scatter": kernel(lambda I, F, q, v, u, W, out: articulated.scatter(I, F, at.gravity(I, u), False, W, out)),
 }
 
 
@@ -176,7 +179,7 @@ class Chain:
     def arguments(self):
         """What the kernels take, made once."""
         model, state = self.model, self.moving
-        q, v, u = (np.array(x, dtype=float) for x in (state.q, state.v, np.zeros(model.nv + model.nu)))
+        q, v, u = (np.array(x, dtype=float) for x in (state.q, state.v, model.drive("tau", None, None, 0.0)))
         return model.ints, model.floats, q, v, u, model.workspace(), np.empty(model.nv)
 
     def pinocchio(self):
