@@ -58,7 +58,7 @@ class AdaptiveMethod:
     """A method that estimates its error, of order `lower`.  `make` returns a trial step as in explicit.adaptive.
 
     Of plain numbers in `table` the last is the tolerance of what the method solves, as a share of atol + rtol.
-    `rows` to `properties` are those of `Method`; the field counts as memory.  `exponent` is that of (5).
+    `rows` to `takes_states` are those of `Method`; the field counts as memory.  `exponent` is that of (5).
     """
 
     name: str
@@ -73,6 +73,7 @@ class AdaptiveMethod:
     workspaces: int = 1
     properties: frozenset[str] = frozenset()
     make_closed: Callable[[explicit.Operations, Any, bool], Any] | None = None
+    takes_states: bool = False
     make_coupled: Callable[[explicit.Operations, Any, bool], Any] | None = None
 
     def coefficients(self, tolerance: float) -> Array:

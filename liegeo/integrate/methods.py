@@ -45,8 +45,9 @@ class Method:
     stay from step to step, all zero before the first; both are numbers or functions of the number of speeds.
     `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
     is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
-    are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  A method
-    of one's own needs no more.
+    are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  A
+    mechanical method that `takes_states` treats first-order states too; methods for fields always do.  A method of
+    one's own needs no more.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Method:
     properties: frozenset[str] = frozenset()
     make_closed: Callable[[Operations, Any, bool], Any] | None = None
     make_coupled: Callable[[Operations, Any, bool], Any] | None = None
+    takes_states: bool = False
 
     def __post_init__(self) -> None:
         unknown = self.properties - PROPERTIES
@@ -219,6 +221,13 @@ def check_method(problem: Problem, method: Any) -> None:
         )
     if "linear" in method.properties:
         check_linear(problem, method.name)
+    states = problem.system.states if problem.system is not None else ()
+    if states and method.mechanical and not method.takes_states:
+        raise InputError(
+            f"problem '{problem.name}': method {method.name} cannot be used: {', '.join(dict.fromkeys(states))} "
+            f"{'has' if len(set(states)) == 1 else 'have'} first-order states, which it does not treat.\n"
+            "  Take generalised-α, lie-bdf-2 or rosenbrock-3, or a method for fields: rkmk-4, rkmk-54 (adaptive)."
+        )
     closed = problem.system is not None and problem.system.constrained
     if closed and method.mechanical and method.make_closed is None:
         raise InputError(
