@@ -475,6 +475,22 @@ REFUSED = {
     },
     "gear": (lambda: lm.Actuator(name="m", joint="j", gear=0.0), "Actuator 'm': gear is 0.0, expected a number"),
     "limit": (lambda: lm.Actuator(name="m", joint="j", limit=0.0), "Actuator 'm': limit is 0.0, must be > 0."),
+    "bristles without stiffness": (
+        lambda: lm.BristleFriction(name="m", joint="j", coulomb=1.0, stiffness=0.0),
+        "BristleFriction 'm': stiffness is 0.0, must be > 0.",
+    ),
+    "bristles that break away too early": (
+        lambda: lm.BristleFriction(name="m", joint="j", coulomb=1.0, stiffness=10.0, static=0.5),
+        "BristleFriction 'm': static is 0.5, must be at least coulomb, which is 1.",
+    ),
+    "states of another model": (
+        lambda: dynamics.mass_matrix(pendulum(), lm.State(np.zeros(1), np.zeros(1), 0.0, np.zeros(2))),
+        "dynamics: the state has first-order states x of shape (2,), expected (0,): those of no element.",
+    ),
+    "states by the wrong name": (
+        lambda: pendulum().state(x={"brake": 1.0}),
+        "x: 'brake' is no element with first-order states.",
+    ),
     "actuator without a joint": (
         lambda: tree(body(), hinge(), forces=[lm.Actuator(name="m", joint="k")]).compile(),
         "Actuator 'm': 'k' is not a joint of the tree.",

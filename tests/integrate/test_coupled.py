@@ -100,6 +100,9 @@ def _with_every_force():
             name="bushing", a="b", b="c", stiffness=(1.0, 2.0, 3.0, 30.0, 20.0, 10.0), damping=(0.1, 0.2, 0.3, 1, 2, 3)
         ),
         lm.Actuator: lm.Actuator(name="motor", joint="jb", gear=3.0, limit=2.0),
+        lm.BristleFriction: lm.BristleFriction(
+            name="brake", joint="jb", coulomb=1.0, static=1.4, stribeck=1e-3, stiffness=500.0, damping=3.0, viscous=0.1
+        ),
     }
     return bodies, joints, forces
 
@@ -122,12 +125,14 @@ def test_tangents_are_derivatives_of_the_residual(kind):
     I, F, W = data_of(system, 1, names)
     kernels = system.dynamics
     q = model.group.exp(0.3 * rng.normal(size=model.nv))
-    v, a, dq, dv, da = (rng.normal(size=model.nv) for _ in range(5))
+    n = model.nv + model.nx
+    v, a, dq, dv, da = (rng.normal(size=size) for size in (n, n, model.nv, n, n))
+    v[model.nv :] *= 1e-3
     # friction is felt around its own small speed
     v[3] = 0.4e-3
     dv[3] = 1e-3
     W[model.row_slice(lm.model.at.LAMBDA)] = 0.7
-    out, ends, h = np.empty(model.nv), np.empty((2, model.nv)), 1e-5
+    out, ends, h = np.empty(n), np.empty((2, n)), 1e-5
     assert kernels.along(I, F, 0.0, q, v, a, dq, dv, da, W, out) == 0
     for end, s in zip(ends, (h, -h), strict=True):
         moved = model.group.retract(q, s * dq)
@@ -141,7 +146,7 @@ def test_which_systems_are_coupled():
     plain = [lm.Revolute(name=j.name, parent=j.parent, child=j.child, at=j.at) for j in joints]
     for kind, element in forces.items():
         model = lg.Tree(bodies, plain, forces=[element]).compile()
-        assert motion.system(model).coupled == (kind in (lm.SpringDamper, lm.Bushing)), kind
+        assert motion.system(model).coupled == (kind in (lm.SpringDamper, lm.Bushing, lm.BristleFriction)), kind
     assert motion.system(bench.hinges(1.0, 1)[1]).coupled
     assert not motion.system(bench.hinges(0.0, 1)[1]).coupled
 
