@@ -125,7 +125,7 @@ class Drive:
             ints,
             floats,
             work,
-            self._explain,
+            lambda status: str(model.failure(status)),
             constrained,
             coupled=_is_coupled(model),
             diagnose=self._diagnose,
@@ -191,12 +191,9 @@ class Drive:
         work = np.empty(self.system.work)
         status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(v), work)
         if status:
-            raise self.error or InputError(self._explain(status))
+            raise self.error or InputError(str(self.model.failure(status)))
         start = int(self.system.ints[at.N_WORK])
         return work[start : start + self.model.nv + self.model.nu].copy()
-
-    def _explain(self, status: int) -> str:
-        return self.model.singular((status - 1) // 2, modes=status % 2 == 0)
 
     def _diagnose(self, y: Array, start: Array) -> str:
         """Return which constraints depend on each other at y and not at the start; else what accelerates most."""

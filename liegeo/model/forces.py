@@ -8,17 +8,17 @@ Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layou
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
 from liegeo.model.body import Body
-from liegeo.model.checks import Sealed, as_array, as_number, as_whole
+from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole
 from liegeo.model.joints import Joint, unit
 
 Place = str | tuple[str, ArrayLike]
@@ -26,10 +26,9 @@ Place = str | tuple[str, ArrayLike]
 WORLD_AXES, BODY_AXES = "world", "body"
 
 
-def _not_negative(who: str, value: float) -> None:
-    number = as_number(who, value)
-    if not np.isfinite(number) or number < 0.0:
-        raise ModelError(f"{who} is {value!r}, must be ≥ 0.")
+def place_fields(part: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a force element or constraint that are places."""
+    return tuple(field.name for field in fields(part) if field.type == "Place")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,16 +39,18 @@ class Force(Sealed):
     n_inputs: ClassVar[int] = 0
 
     @property
-    def who(self) -> str:
-        return f"{type(self).__name__} '{self.name}'"
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("force", self.name, type(self).__name__)
 
     def kind(self) -> int:
         """How the kernels know it."""
-        raise ModelError(f"{self.who}: is abstract; use one of {', '.join(f.__name__ for f in ALL_FORCES)}.")
+        names = ", ".join(f.__name__ for f in ALL_FORCES)
+        raise ModelError(self.owner.fault(f"is abstract; use one of {names}"))
 
     def places(self) -> tuple[Place, ...]:
-        """The frames that it acts on."""
-        return ()
+        """Return the frames that it acts on."""
+        return tuple(getattr(self, name) for name in place_fields(self))
 
     def data(self) -> list[float]:
         """Its numbers, as the kernels read them."""
@@ -70,16 +71,13 @@ class PointForce(Force):
     n_inputs: ClassVar[int] = 6
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "force", as_array(f"{self.who}: force", self.force, (3,)))
-        object.__setattr__(self, "torque", as_array(f"{self.who}: torque", self.torque, (3,)))
+        for name in ("force", "torque"):
+            object.__setattr__(self, name, as_array(self.owner.field(name), getattr(self, name), (3,)))
         if self.axes not in (WORLD_AXES, BODY_AXES):
-            raise ModelError(f"{self.who}: axes is {self.axes!r}, expected '{WORLD_AXES}' or '{BODY_AXES}'.")
+            raise ModelError(self.owner.field("axes").fault(self.axes, f"expected '{WORLD_AXES}' or '{BODY_AXES}'"))
 
     def kind(self) -> int:
         return layout.LOAD_WORLD if self.axes == WORLD_AXES else layout.LOAD_BODY
-
-    def places(self) -> tuple[Place, ...]:
-        return (self.at,)
 
     def data(self) -> list[float]:
         return [*np.asarray(self.torque), *np.asarray(self.force)]
@@ -97,13 +95,10 @@ class SpringDamper(Force):
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "length"):
-            _not_negative(f"{self.who}: {name}", getattr(self, name))
+            as_bounded(self.owner.field(name), getattr(self, name))
 
     def kind(self) -> int:
         return layout.SPRING
-
-    def places(self) -> tuple[Place, ...]:
-        return (self.a, self.b)
 
     def data(self) -> list[float]:
         return [self.stiffness, self.damping, self.length]
@@ -123,15 +118,13 @@ class Bushing(Force):
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
-            values = as_array(f"{self.who}: {name}", getattr(self, name), (6,))
+            values = as_array(self.owner.field(name), getattr(self, name), (6,))
             object.__setattr__(self, name, values)
-            _not_negative(f"{self.who}: {name}", float(values.min()))
+            for k, value in enumerate(values):
+                as_bounded(self.owner.field(name, k), value)
 
     def kind(self) -> int:
         return layout.BUSHING
-
-    def places(self) -> tuple[Place, ...]:
-        return (self.a, self.b)
 
     def data(self) -> list[float]:
         return [*np.asarray(self.stiffness), *np.asarray(self.damping)]
@@ -152,14 +145,15 @@ class Actuator(Force):
     n_inputs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        _not_negative(f"{self.who}: inertia", self.inertia)
+        field = self.owner.field
+        as_bounded(field("inertia"), self.inertia)
         if as_whole(self.speed) is None:
-            raise ModelError(f"{self.who}: speed is {self.speed!r}, expected a whole number, 0 for the first.")
-        gear, limit = (as_number(f"{self.who}: {name}", getattr(self, name)) for name in ("gear", "limit"))
+            raise ModelError(field("speed").fault(self.speed, "expected a whole number, 0 for the first"))
+        gear, limit = (as_number(field(name), getattr(self, name)) for name in ("gear", "limit"))
         if not np.isfinite(gear) or gear == 0.0:
-            raise ModelError(f"{self.who}: gear is {self.gear!r}, expected a number that is not zero.")
+            raise ModelError(field("gear").fault(self.gear, "expected a number that is not zero"))
         if not limit > 0.0:
-            raise ModelError(f"{self.who}: limit is {self.limit!r}, must be > 0.")
+            raise ModelError(field("limit").fault(self.limit, "must be > 0"))
 
 
 ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuator)
@@ -172,8 +166,12 @@ class WheelJoint(Joint):
     axis: ArrayLike = (0.0, 0.0, 1.0)
     kind: ClassVar[int] = layout.WHEEL
 
+    @property
+    def owner(self) -> Owner:
+        return Owner("wheel", self.name)
+
     def screws(self) -> NDArray[np.float64]:
-        return np.concatenate([unit(f"wheel '{self.name}': axis", self.axis), np.zeros(3)])[np.newaxis]
+        return np.concatenate([unit(self.owner.field("axis"), self.axis), np.zeros(3)])[np.newaxis]
 
     def group(self) -> Group | None:
         return R(1)
@@ -187,7 +185,7 @@ class Rotor(Body):
     ½ b |w|² + ½ (J − b)(a·w)² + J Ω a·w + ½ J Ω²; b (1 − aaᵀ) may stand here or in the inertia of the carrier.
     """
 
-    def _check_inertia(self, who: str) -> None:
+    def _check_inertia(self) -> None:
         """Wheel has checked its numbers."""
 
 
@@ -214,17 +212,19 @@ class Wheel(Sealed):
     friction: float = 0.0
 
     def __post_init__(self) -> None:
-        who = f"wheel '{self.name}'"
-        inertia = as_number(f"{who}: inertia", self.inertia)
-        if not np.isfinite(inertia) or inertia <= 0.0:
-            raise ModelError(f"{who}: inertia is {self.inertia!r}, must be > 0.")
-        _not_negative(f"{who}: mass", self.mass)
+        as_bounded(self.owner.field("inertia"), self.inertia, strictly=True)
+        as_bounded(self.owner.field("mass"), self.mass)
         if self.transverse is not None:
-            _not_negative(f"{who}: transverse", self.transverse)
+            as_bounded(self.owner.field("transverse"), self.transverse)
+
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("wheel", self.name)
 
     def rotor(self) -> Body:
         """Return the rotor as a body of its own."""
-        axis = unit(f"wheel '{self.name}': axis", self.axis)
+        axis = unit(self.owner.field("axis"), self.axis)
         across = 0.5 * self.inertia if self.transverse is None else self.transverse
         inertia = across * np.eye(3) + (self.inertia - across) * np.outer(axis, axis)
         return Rotor(f"{self.name}/rotor", mass=self.mass, inertia=inertia)

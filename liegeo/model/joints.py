@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import Field, ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
 from liegeo.model import notebook
@@ -21,12 +21,12 @@ from liegeo.model.checks import Sealed, as_array, as_number, as_numbers
 Array = NDArray[np.float64]
 
 
-def unit(who: str, value: ArrayLike) -> Array:
-    """A direction, made one long."""
-    axis = as_array(who, value, (3,))
+def unit(field: Field, value: ArrayLike) -> Array:
+    """Return a direction, made one long."""
+    axis = as_array(field, value, (3,))
     length = float(np.linalg.norm(axis))
     if length == 0.0:
-        raise ModelError(f"{who} is zero, expected a direction.")
+        raise ModelError(field.fault(value, "expected a direction", finding="is zero"))
     return axis / length
 
 
@@ -59,11 +59,13 @@ class Joint(Sealed):
 
     def __post_init__(self) -> None:
         if type(self) is Joint:
-            raise ModelError(f"{self.who}: is abstract; use one of {', '.join(j.__name__ for j in ALL_JOINTS)}.")
+            names = ", ".join(j.__name__ for j in ALL_JOINTS)
+            raise ModelError(self.owner.fault(f"is abstract; use one of {names}"))
 
     @property
-    def who(self) -> str:
-        return f"joint '{self.name}' ({self.parent} → {self.child})"
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("joint", self.name, more=f" ({self.parent} → {self.child})")
 
     def _repr_html_(self) -> str:
         return notebook.joint_html(self)
@@ -93,7 +95,7 @@ class Revolute(Joint):
     kind: ClassVar[int] = layout.REVOLUTE
 
     def screws(self) -> Array:
-        return np.concatenate([unit(f"{self.who}: axis", self.axis), np.zeros(3)])[np.newaxis]
+        return np.concatenate([unit(self.owner.field("axis"), self.axis), np.zeros(3)])[np.newaxis]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -104,21 +106,22 @@ class Prismatic(Joint):
     kind: ClassVar[int] = layout.PRISMATIC
 
     def screws(self) -> Array:
-        return np.concatenate([np.zeros(3), unit(f"{self.who}: axis", self.axis)])[np.newaxis]
+        return np.concatenate([np.zeros(3), unit(self.owner.field("axis"), self.axis)])[np.newaxis]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Helical(Joint):
-    """Rotation about `axis` that advances `pitch` metres a radian."""
+    """Rotation about `axis` that advances `pitch` metres per radian."""
 
     axis: ArrayLike = (0.0, 0.0, 1.0)
     pitch: float = 0.0
 
     def screws(self) -> Array:
-        axis = unit(f"{self.who}: axis", self.axis)
-        pitch = as_number(f"{self.who}: pitch", self.pitch)
+        axis = unit(self.owner.field("axis"), self.axis)
+        field = self.owner.field("pitch")
+        pitch = as_number(field, self.pitch)
         if not np.isfinite(pitch):
-            raise ModelError(f"{self.who}: pitch is {self.pitch!r}, expected a finite number of metres a radian.")
+            raise ModelError(field.fault(self.pitch, "expected a finite number of metres per radian"))
         return np.concatenate([axis, pitch * axis])[np.newaxis]
 
 
@@ -129,7 +132,7 @@ class Cylindrical(Joint):
     axis: ArrayLike = (0.0, 0.0, 1.0)
 
     def screws(self) -> Array:
-        axis, zero = unit(f"{self.who}: axis", self.axis), np.zeros(3)
+        axis, zero = unit(self.owner.field("axis"), self.axis), np.zeros(3)
         return np.array([[*axis, *zero], [*zero, *axis]])
 
 
@@ -140,10 +143,17 @@ class Universal(Joint):
     axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
 
     def screws(self) -> Array:
-        axes = as_array(f"{self.who}: axes", self.axes, (2, 3))
-        first, second = unit(f"{self.who}: first axis", axes[0]), unit(f"{self.who}: second axis", axes[1])
+        field = self.owner.field("axes")
+        axes = as_array(field, self.axes, (2, 3))
+        first, second = (
+            unit(self.owner.field("axes", k, words=f"{order} axis"), axes[k])
+            for k, order in enumerate(("first", "second"))
+        )
         if np.linalg.norm(np.cross(first, second)) < 1e-6:
-            raise ModelError(f"{self.who}: its two axes are parallel, expected different directions.")
+            fault = field.fault(
+                self.axes, "expected different directions", finding="are parallel", subject="its two axes"
+            )
+            raise ModelError(fault)
         return np.array([[*first, 0, 0, 0], [*second, 0, 0, 0]])
 
 
@@ -193,14 +203,16 @@ class Screws(Joint):
     subspace: ArrayLike = ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),)
 
     def screws(self) -> Array:
-        given = as_numbers(self.subspace)
+        given, field = as_numbers(self.subspace), self.owner.field("subspace")
         if given is None:
-            raise ModelError(f"{self.who}: subspace is {self.subspace!r}, expected one to six rows of six numbers.")
+            raise ModelError(field.fault(self.subspace, "expected one to six rows of six numbers"))
         if given.ndim != 2 or given.shape[1] != 6 or not 1 <= len(given) <= 6:
-            raise ModelError(f"{self.who}: subspace has shape {given.shape}, expected (n, 6) with n from 1 to 6.")
-        given = as_array(f"{self.who}: subspace", given, given.shape)
+            found = f"has shape {given.shape}"
+            raise ModelError(field.fault(self.subspace, "expected (n, 6) with n from 1 to 6", finding=found))
+        given = as_array(field, given, given.shape)
         if np.linalg.matrix_rank(given) < len(given):
-            raise ModelError(f"{self.who}: the screws of its subspace depend on each other.")
+            found, subject = "depend on each other", "the screws of its subspace"
+            raise ModelError(field.fault(self.subspace, finding=found, subject=subject))
         return given
 
 

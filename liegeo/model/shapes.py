@@ -10,26 +10,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
-from liegeo.model.checks import Sealed, as_array, as_number, as_pose
+from liegeo.errors import Field, ModelError, Owner
+from liegeo.model.checks import Sealed, as_array, as_bounded, as_pose
 
 Array = NDArray[np.float64]
 
 
-def _positive(who: str, value: float) -> float:
-    value = as_number(who, value)
-    if not np.isfinite(value) or value <= 0.0:
-        raise ModelError(f"{who} is {value:g}, must be > 0.")
-    return value
-
-
-def _triangles(who: str, value: ArrayLike, n: int) -> NDArray[np.int64]:
-    """Rows of three indices into n vertices."""
+def _triangles(field: Field, value: ArrayLike, n: int) -> NDArray[np.int64]:
+    """Return rows of three indices into n vertices."""
     array = np.array(value)
     if array.ndim != 2 or array.shape[1] != 3 or not np.issubdtype(array.dtype, np.integer):
-        raise ModelError(f"{who} have shape {array.shape} of {array.dtype}, expected (k, 3) integers.")
+        found = f"have shape {array.shape} of {array.dtype}"
+        raise ModelError(field.fault(value, "expected (k, 3) integers", finding=found))
     if array.size and not 0 <= array.min() <= array.max() < n:
-        raise ModelError(f"{who} refer to vertices {array.min()} to {array.max()}, expected 0 to {n - 1}.")
+        found = f"refer to vertices {array.min()} to {array.max()}"
+        raise ModelError(field.fault(value, f"expected 0 to {n - 1}", finding=found))
     array = array.astype(np.int64)
     array.setflags(write=False)
     return array
@@ -43,7 +38,12 @@ class Shape(Sealed):
     color: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", as_pose(f"{type(self).__name__}: at", self.at))
+        object.__setattr__(self, "at", as_pose(self.owner.field("at"), self.at))
+
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner(type(self).__name__)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -54,9 +54,10 @@ class Box(Shape):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        size = as_array("Box: size", self.size, (3,))
-        for length in size:
-            _positive("Box: size", length)
+        field = self.owner.field("size")
+        size = as_array(field, self.size, (3,))
+        for k, length in enumerate(size):
+            as_bounded(self.owner.field("size", k), length, strictly=True)
         object.__setattr__(self, "size", size)
 
 
@@ -68,7 +69,7 @@ class Sphere(Shape):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "radius", _positive("Sphere: radius", self.radius))
+        object.__setattr__(self, "radius", as_bounded(self.owner.field("radius"), self.radius, strictly=True))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,8 +81,8 @@ class Cylinder(Shape):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "radius", _positive("Cylinder: radius", self.radius))
-        object.__setattr__(self, "length", _positive("Cylinder: length", self.length))
+        for name in ("radius", "length"):
+            object.__setattr__(self, name, as_bounded(self.owner.field(name), getattr(self, name), strictly=True))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -93,9 +94,10 @@ class Mesh(Shape):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        vertices = as_array("Mesh: vertices", self.vertices, (len(np.atleast_1d(self.vertices)), 3))
+        field = self.owner.field
+        vertices = as_array(field("vertices"), self.vertices, (len(np.atleast_1d(self.vertices)), 3))
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "triangles", _triangles("Mesh: triangles", self.triangles, len(vertices)))
+        object.__setattr__(self, "triangles", _triangles(field("triangles"), self.triangles, len(vertices)))
 
 
 ALL_SHAPES = (Box, Sphere, Cylinder, Mesh)
@@ -110,10 +112,9 @@ class Skin(Sealed):
     triangles: ArrayLike
 
     def __post_init__(self) -> None:
-        vertices = as_array("Skin: vertices", self.vertices, (len(np.atleast_1d(self.vertices)), 3))
-        modes = as_array(
-            "Skin: modes", self.modes, (*vertices.shape, np.shape(self.modes)[-1] if np.ndim(self.modes) else 0)
-        )
+        field = Owner("Skin").field
+        vertices = as_array(field("vertices"), self.vertices, (len(np.atleast_1d(self.vertices)), 3))
+        columns = np.shape(self.modes)[-1] if np.ndim(self.modes) else 0
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "modes", modes)
-        object.__setattr__(self, "triangles", _triangles("Skin: triangles", self.triangles, len(vertices)))
+        object.__setattr__(self, "modes", as_array(field("modes"), self.modes, (*vertices.shape, columns)))
+        object.__setattr__(self, "triangles", _triangles(field("triangles"), self.triangles, len(vertices)))
