@@ -56,7 +56,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import Arms, FEModel, Pieces, rigid_motions
-from liegeo.flex.modes import Component, Reduction, _Options, _relief
+from liegeo.flex.modes import Component, Reduction, _Options, _relief, check_nodes
 from liegeo.model.body import FlexibleBody, Node, _symmetrised
 
 Array = NDArray[np.float64]
@@ -174,6 +174,7 @@ def flexible_body(
     `damping` is a Damping, or one ratio of critical for all modes.  `stiffening` is for all modes, none or the first n.
     """
     fe, n = reduction.fe, reduction.n_modes
+    check_nodes(fe, nodes=nodes)
     fields = _Fields.of(fe)
     M, R, Phi = fields.mass, fields.rigid, fields.motion @ reduction.shapes
     M_rigid, MPhi = R.T @ (M @ R), M @ Phi

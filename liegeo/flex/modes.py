@@ -555,9 +555,9 @@ class Reduction:
         return notebook.table(repr(self).strip("<>"), ("mode", "frequency (Hz)"), rows)
 
 
-def _check_nodes(fe: FEModel, **fields: Iterable[str | None]) -> None:
+def check_nodes(fe: FEModel, **fields: Iterable[str | None]) -> None:
     """Raise a ModelError if one of these fields names a node that is not there."""
-    known = set(fe.names)
+    known = {*fe.names, *fe.observers}
     for key, names in fields.items():
         for name in names:
             if name is not None and str(name) not in known:
@@ -585,7 +585,7 @@ def reduce(
     """
     if method not in MODE_SETS:
         raise ModelError(f"mode set {method!r} is unknown, expected one of {', '.join(MODE_SETS)}.")
-    _check_nodes(fe, interfaces=interfaces, fixed=fixed, loads=loads or (), imaginary=(imaginary,))
+    check_nodes(fe, interfaces=interfaces, fixed=fixed, loads=loads or (), imaginary=(imaginary,), root=(root,))
     component = Component(fe, interfaces, fixed)
     choose = Choice(n_modes, max_frequency, effective_mass)
     found = MODE_SETS[method](component, choose, _Options(root, imaginary, dict(loads or {})))

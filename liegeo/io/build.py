@@ -18,7 +18,7 @@ from liegeo.errors import Fault, Field, InputError, ModelError, ModelFileError, 
 from liegeo.io import document, overrides, problems, references, units
 from liegeo.io.fields import PLACE_KEYS, Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
-from liegeo.io.forms import coordinates, kind_of, per_speed, read_all, read_coordinates
+from liegeo.io.forms import DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
 from liegeo.io.parameters import Parameters, substituted
 from liegeo.io.problems import WrongError, ended, suggest_some
@@ -28,8 +28,8 @@ from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
-from liegeo.model.forces import ALL_FORCES, Actuator, Force, Place, PointForce, Wheel, place_fields
-from liegeo.model.joints import ALL_JOINTS, Free, Joint, Planar, Spherical
+from liegeo.model.forces import ALL_FORCES, Actuator, Force, Place, Wheel, place_fields
+from liegeo.model.joints import ALL_JOINTS, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.results.names import names_of
@@ -314,12 +314,15 @@ class _Builder:
             return None
         if given.kind == "motion" and "law" in options:
             joint = self._known_joint(given.joint, "joint")
-            options["law"] = _under("law", self._law, joint, given.coordinate, given.law)
+            law = options.pop("law")
+            # of a coordinate that there is not, whose law means nothing, the compiler says so
+            if (given.coordinate or 0) in range(len(joint.screws())):
+                options["law"] = _under("law", self._law, joint, given.coordinate, law)
         return _LOOPS[given.kind](name=name, **options)
 
     def _law(self, joint: Joint, coordinate: int | None, signal: Any) -> Any:
         wanted = coordinates(joint, joint.screws())
-        composed = isinstance(joint, Spherical | Free | Planar)
+        composed = joint.composed
         if coordinate is not None and not composed:
             wanted = wanted[coordinate : coordinate + 1]
         law = self._reading(wanted, law=True, joint=joint)(signal)
@@ -577,9 +580,9 @@ class Parts:
     def _of_force(self, force: Force) -> list[units.Dimension]:
         if isinstance(force, Actuator):
             return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
-        if isinstance(force, PointForce):
-            return [units.TORQUE] * 3 + [units.FORCE] * 3
-        return [units.NUMBER] * force.n_inputs
+        if force.inputs is None:
+            return [units.NUMBER] * force.n_inputs
+        return [DIMENSIONS[part.kind] for part in force.inputs for _ in part.components]
 
 
 def parts_of(tree: Tree) -> Parts:

@@ -211,7 +211,7 @@ FromFE = mapping(
     damping=Key(DAMPING, _DAMPING, None),
     stiffening=Key(_STIFFENING, "whether loads stiffen it (geometric terms), or how many of its softest modes", False),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
 )
 
 
@@ -318,7 +318,7 @@ SIDForm = mapping(
     mode_index=Key(whole(), "which index of m1 counts modes: 2, or 3 in files of FEMBeam", 2),
     tolerance=Key(number(units.NUMBER), "for what SID says twice", 1e-6),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
 )
 LumpedForm = mapping(
     "lumped",
@@ -328,7 +328,7 @@ LumpedForm = mapping(
     stiffness=Key(number_array(None, None), "of the modes"),
     damping=Key(number_array(None, None), "of the modes", None),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
 )
 _RECORD = {
     "C_t": ((3, None), "∫φ dm"),
@@ -352,7 +352,7 @@ RecordForm = mapping(
     J_2_second=Key(number_array(None, None, 3, 3), "the share of displacements of second order in J_2", None),
     nodes=Key(by_name(form(Node)), "places that deform, by name", {}),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
     skin=Key(form(Skin), "the surface that it shows", None),
 )
 BODY_FORMS: Mapping[str, type[Form]] = {
@@ -436,7 +436,7 @@ def make_bodies(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexi
             body = sid.to_flexible_body(found, name, tolerance=given.tolerance)
     else:
         pieces = [LumpedNode(**piece.given(), name=node) for node, piece in given.nodes.items()]
-        with below(K="stiffness", D="damping"):
+        with below(K="stiffness", D="damping", M_e="nodes", mass="nodes", inertia="nodes"):
             body = FlexibleBody.from_nodes(name, pieces, given.stiffness, given.damping)
     frames = {**body.frames, **given.frames}
     return [dataclasses.replace(body, frames=frames, shapes=make_shapes(given.shapes))], []

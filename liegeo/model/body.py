@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.lie import SO3
 from liegeo.model import notebook
+from liegeo.model.about import about
 from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_numbers, as_pose, as_symmetric, suggest
 from liegeo.model.shapes import Shape, Skin
 
@@ -82,19 +83,25 @@ class Body(Sealed):
     """
 
     name: str
-    mass: float = 0.0
-    com: ArrayLike = (0.0, 0.0, 0.0)
-    inertia: ArrayLike = (0.0, 0.0, 0.0)
-    frames: Mapping[str, ArrayLike] = field(default_factory=dict)
-    shapes: Sequence[Shape] = ()
+    mass: float = field(default=0.0, metadata=about("mass", "of the body"))
+    com: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("length", "centre of mass, in the body's frame", shape=(3,))
+    )
+    inertia: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("inertia matrix", "about the centre of mass, in the body's axes")
+    )
+    frames: Mapping[str, ArrayLike] = field(
+        default_factory=dict, metadata=about("poses by name", "frames fixed to the body, by name: positions or poses")
+    )
+    shapes: Sequence[Shape] = field(default=(), metadata=about("shapes", "what it looks like"))
 
     def __post_init__(self) -> None:
-        field = self.owner.field
-        object.__setattr__(self, "shapes", _shapes(field("shapes"), self.shapes))
-        object.__setattr__(self, "com", as_array(field("com"), self.com, (3,)))
-        object.__setattr__(self, "inertia", as_symmetric(field("inertia"), self.inertia))
+        own = self.owner.field
+        object.__setattr__(self, "shapes", _shapes(own("shapes"), self.shapes))
+        object.__setattr__(self, "com", as_array(own("com"), self.com, (3,)))
+        object.__setattr__(self, "inertia", as_symmetric(own("inertia"), self.inertia))
         object.__setattr__(self, "frames", _frames(self.owner, self.frames))
-        object.__setattr__(self, "mass", as_number(field("mass"), self.mass))
+        object.__setattr__(self, "mass", as_number(own("mass"), self.mass))
         self._check_inertia()
 
     @property
@@ -128,9 +135,12 @@ class Node(Sealed):
     the node is wanted.
     """
 
-    pose: ArrayLike
-    modes: ArrayLike
-    second: ArrayLike | None = None
+    pose: ArrayLike = field(metadata=about("pose", "undeformed"))
+    modes: ArrayLike = field(metadata=about("number", "six rows, rotation first, one column per mode", shape=(6, None)))
+    second: ArrayLike | None = field(
+        default=None,
+        metadata=about("number", "what the deformation moves in second order", shape=(6, None, None)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,11 +150,15 @@ class LumpedNode:
     `com` is from the node to the piece's centre of mass, `inertia` about that centre, both in the body's axes.
     """
 
-    modes: ArrayLike
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    mass: float = 0.0
-    com: ArrayLike = (0.0, 0.0, 0.0)
-    inertia: ArrayLike = (0.0, 0.0, 0.0)
+    modes: ArrayLike = field(metadata=about("number", "six rows, rotation first, one column per mode", shape=(6, None)))
+    position: ArrayLike = field(default=(0.0, 0.0, 0.0), metadata=about("length", "in the body's frame", shape=(3,)))
+    mass: float = field(default=0.0, metadata=about("mass", "of the piece"))
+    com: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("length", "from the node to the piece's centre of mass", shape=(3,))
+    )
+    inertia: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("inertia matrix", "about that centre, in the body's axes")
+    )
     name: str | None = None
 
 

@@ -33,8 +33,6 @@ FIDELITIES = FULL, RUTHLESS = ("full", "ruthless")
 MODAL_INVERSES = AUTO, EXPLICIT, IDENTITY = ("auto", "explicit", "identity")
 # From this many modes on the identity is the faster way [JR90, section 8.2], if the children are not too many for it.
 IDENTITY_FROM = 8
-# Joints whose coordinates are composed, not added.
-_COMPOSED = (at.SPHERICAL, at.PLANAR, at.FREE)
 _DIRECTIONS = ("rotation x", "rotation y", "rotation z", "translation x", "translation y", "translation z")
 
 
@@ -216,7 +214,7 @@ class Compiler:
         aligned = [k for k in range(3) if np.array_equal(screws, np.eye(6)[k : k + 1])]
         row[at.AXIS] = aligned[0] if aligned and joint.kind == at.REVOLUTE and row[at.OFFSET] == at.NONE else -1
         row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
-        if np.any(joint.stiffness) and joint.kind in _COMPOSED:
+        if np.any(joint.stiffness) and joint.composed:
             row[at.PASSIVE] = at.ON_GROUP
         row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED] = -1, 0, -1
         row[at.SECOND_T] = row[at.SECOND_R] = -1
@@ -450,7 +448,7 @@ class Compiler:
                 raise ModelError(fault)
             k = int(number) if number.isdecimal() else 0
             i = self._joint_row(joint, k, field, field)
-            if self.joints[i].kind in _COMPOSED:
+            if self.joints[i].composed:
                 subject, found = f"the coordinates of joint '{joint}'", "cannot be added"
                 raise ModelError(field.fault(name, "so not be coupled", finding=found, subject=subject))
             terms += [rows[i][at.JQ] + k, rows[i][at.JV] + k]
@@ -468,7 +466,7 @@ class Compiler:
         joint = self.joints[i]
         group = joint.group()
         assert group is not None
-        if loop.coordinate is not None and joint.kind in _COMPOSED:
+        if loop.coordinate is not None and joint.composed:
             fault = field.fault(
                 loop.coordinate,
                 advice="Leave `coordinate` out, and prescribe all of them.",
@@ -556,7 +554,7 @@ def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
 
 def _rest(joint: Joint) -> NDArray[np.float64]:
     """Where the joint's springs are slack, in seven places: a position as in q, or 0 for the zero position."""
-    group, composed = joint.group(), joint.kind in _COMPOSED
+    group, composed = joint.group(), joint.composed
     given, values, field = as_numbers(joint.rest), np.zeros(7), joint.owner.field("rest")
     n = group.element_shape[0] if group is not None else 0
     expected = f"expected {'0' if composed else 'one number'}, or {n} coordinates as in q"

@@ -4,6 +4,7 @@ A joint in that list is a cut joint: it closes a loop between two bodies of the 
 it leaves free stays free.  The others are below.  Places are as for force elements (forces.py).
 
 Adding one: a dataclass here and in ALL_CONSTRAINTS, its kind in kernels/layout.py, its rows in kernels/constraints.py.
+Model files and their schema know it from what the class says about its fields (about.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.kernels import layout
+from liegeo.model.about import about
 from liegeo.model.checks import Sealed, as_bounded, as_number, as_whole
 from liegeo.model.forces import Place
 from liegeo.model.joints import unit
@@ -48,8 +50,8 @@ class Constraint(Sealed):
 class FrameConstraint(Constraint):
     """Between frames `a` and `b`."""
 
-    a: Place
-    b: Place
+    a: Place = field(metadata=about("place", "the first frame: body, body.frame, or a mapping with body and at"))
+    b: Place = field(metadata=about("place", "the second frame"))
     kind: ClassVar[int]
 
     def data(self) -> list[float]:
@@ -61,15 +63,15 @@ class FrameConstraint(Constraint):
 class Distance(FrameConstraint):
     """The origins of `a` and `b` stay `length` apart: a massless rod with balls at its ends."""
 
-    length: float
+    length: float = field(metadata=about("length", "how far the frames stay apart"))
     kind: ClassVar[int] = layout.DISTANCE
 
     def __post_init__(self) -> None:
-        field = self.owner.field("length")
-        length = as_number(field, self.length)
+        own = self.owner.field("length")
+        length = as_number(own, self.length)
         if not np.isfinite(length) or length <= 0.0:
             advice = "Frames that coincide are held by a Spherical joint in `loops`."
-            raise ModelError(field.fault(self.length, "must be > 0", advice))
+            raise ModelError(own.fault(self.length, "must be > 0", advice))
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ class Distance(FrameConstraint):
 class PointOnLine(FrameConstraint):
     """The origin of `b` stays on the line through that of `a` along `axis`, in the axes of `a`."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the line, in the axes of a"))
     kind: ClassVar[int] = layout.POINT
 
     @property
@@ -98,7 +100,7 @@ class PointOnLine(FrameConstraint):
 class PointOnPlane(FrameConstraint):
     """The origin of `b` stays in the plane through that of `a` with this `normal`, in the axes of `a`."""
 
-    normal: ArrayLike = (0.0, 0.0, 1.0)
+    normal: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the plane, in the axes of a"))
     kind: ClassVar[int] = layout.POINT
 
     @property
@@ -117,10 +119,10 @@ class Rolling(FrameConstraint):
     stays in contact: look at the force along the normal to see whether it would lift off.
     """
 
-    radius: float
-    shape: str = DISC
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    normal: ArrayLike = (0.0, 0.0, 1.0)
+    radius: float = field(metadata=about("length", "of the disc or ball"))
+    shape: str = field(default=DISC, metadata=about("choice", "what rolls", choices=(DISC, BALL)))
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the disc, in the axes of b"))
+    normal: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the plane, in the axes of a"))
     kind: ClassVar[int] = layout.ROLLING
 
     def __post_init__(self) -> None:
@@ -142,8 +144,10 @@ class Rolling(FrameConstraint):
 class Coupling(Constraint):
     """Σ factor · coordinate = offset, over coordinates of joints: "joint", or "joint.1" for another than the first."""
 
-    terms: Mapping[str, float]
-    offset: float = 0.0
+    terms: Mapping[str, float] = field(
+        metadata=about("numbers by name", "factors by joint, or joint.1 for another coordinate than the first")
+    )
+    offset: float = field(default=0.0, metadata=about("any", "what the sum of factors times coordinates stays at"))
 
     def __post_init__(self) -> None:
         offset = self.owner.field("offset")
@@ -153,11 +157,11 @@ class Coupling(Constraint):
             expected = "expected joints with their factors"
             raise ModelError(Fault(self.owner, ("terms",), self.terms, "has no terms", expected))
         for joint, factor in self.factors().items():
-            field = self.factor_field(joint)
-            number = as_number(field, factor)
+            part = self.factor_field(joint)
+            number = as_number(part, factor)
             if not np.isfinite(number) or number == 0.0:
-                given = factor if field.path[0] == "terms" else getattr(self, str(field.path[0]))
-                raise ModelError(field.fault(given, "expected a number that is not zero"))
+                given = factor if part.path[0] == "terms" else getattr(self, str(part.path[0]))
+                raise ModelError(part.fault(given, "expected a number that is not zero"))
 
     def factors(self) -> Mapping[str, float]:
         """Return the factors of the coordinates, by the names of these."""
@@ -180,9 +184,9 @@ class Coupling(Constraint):
 class Gear(Coupling):
     """Joint `b` turns `ratio` times as fast as joint `a` (negative: the other way round), `offset` ahead of it."""
 
-    a: str
-    b: str
-    ratio: float
+    a: str = field(metadata=about("name", "the joint that drives"))
+    b: str = field(metadata=about("name", "the joint that is driven"))
+    ratio: float = field(metadata=about("number", "how many times as fast b turns as a; negative: the other way round"))
     terms: Mapping[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def factors(self) -> Mapping[str, float]:
@@ -199,9 +203,9 @@ class Gear(Coupling):
 class Rack(Coupling):
     """The sliding joint `rack` moves `radius` metres per radian of the turning joint `pinion`."""
 
-    pinion: str
-    rack: str
-    radius: float
+    pinion: str = field(metadata=about("name", "the joint that turns"))
+    rack: str = field(metadata=about("name", "the joint that slides"))
+    radius: float = field(metadata=about("length", "of the pinion"))
     terms: Mapping[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def factors(self) -> Mapping[str, float]:
@@ -223,9 +227,9 @@ class Motion(Constraint):
     (liegeo/motion.py), or a function of time that returns all three.
     """
 
-    joint: str
-    law: Any = None
-    coordinate: int | None = None
+    joint: str = field(metadata=about("name", "the joint that is moved"))
+    law: Any = field(default=None, metadata=about("signal", "its position in time"))
+    coordinate: int | None = field(default=None, metadata=about("whole", "only this coordinate, from 0"))
 
     def __post_init__(self) -> None:
         if self.coordinate is not None and as_whole(self.coordinate) is None:

@@ -4,11 +4,12 @@ A place is "body" (its frame), "body.name" (a frame or node on it), or a pair of
 the body may be "world".  An element with inputs adds them, under its name, to what drives the model.
 
 Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layout.py, its force in kernels/elements.py.
+Model files, their schema and results know it from what the class says about its fields and inputs (about.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,9 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
+from liegeo.model.about import XYZ, Part, about
 from liegeo.model.body import Body
 from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole
-from liegeo.model.joints import Joint, unit
+from liegeo.model.joints import Joint, Revolute, unit
 
 Place = str | tuple[str, ArrayLike]
 
@@ -28,7 +30,7 @@ WORLD_AXES, BODY_AXES = "world", "body"
 
 def place_fields(part: Any) -> tuple[str, ...]:
     """Return the names of the fields of a force element or constraint that are places."""
-    return tuple(field.name for field in fields(part) if field.type == "Place")
+    return tuple(each.name for each in fields(part) if each.type == "Place")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -37,6 +39,8 @@ class Force(Sealed):
 
     name: str
     n_inputs: ClassVar[int] = 0
+    # Columns of its inputs in results; None: they are numbered.
+    inputs: ClassVar[tuple[Part, ...] | None] = None
 
     @property
     def owner(self) -> Owner:
@@ -64,11 +68,21 @@ class PointForce(Force):
     Its input, six numbers (torque, force), is added to what is given here.
     """
 
-    at: Place
-    force: ArrayLike = (0.0, 0.0, 0.0)
-    torque: ArrayLike = (0.0, 0.0, 0.0)
-    axes: str = WORLD_AXES
+    at: Place = field(metadata=about("place", "the frame that it acts on"))
+    force: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("force", "constant; its input is added", shape=(3,))
+    )
+    torque: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("torque", "constant; its input is added", shape=(3,))
+    )
+    axes: str = field(
+        default=WORLD_AXES, metadata=about("choice", "in whose axes they are", choices=(WORLD_AXES, BODY_AXES))
+    )
     n_inputs: ClassVar[int] = 6
+    inputs: ClassVar[tuple[Part, ...] | None] = (
+        Part("input.torque", "moment", XYZ),
+        Part("input.force", "force", XYZ),
+    )
 
     def __post_init__(self) -> None:
         for name in ("force", "torque"):
@@ -87,11 +101,11 @@ class PointForce(Force):
 class SpringDamper(Force):
     """A spring and a damper in parallel along the line from frame `a` to frame `b`, `length` long when it is free."""
 
-    a: Place
-    b: Place
-    stiffness: float = 0.0
-    damping: float = 0.0
-    length: float = 0.0
+    a: Place = field(metadata=about("place", "one end"))
+    b: Place = field(metadata=about("place", "the other end"))
+    stiffness: float = field(default=0.0, metadata=about("stiffness", "of the spring"))
+    damping: float = field(default=0.0, metadata=about("damping", "of the damper"))
+    length: float = field(default=0.0, metadata=about("length", "when it is free"))
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "length"):
@@ -111,10 +125,17 @@ class Bushing(Force):
     Stiffness and damping are six numbers, rotation first, along the axes of `a`; exact for large rotations below π.
     """
 
-    a: Place
-    b: Place
-    stiffness: ArrayLike = (0.0,) * 6
-    damping: ArrayLike = (0.0,) * 6
+    a: Place = field(metadata=about("place", "the frame whose axes are used"))
+    b: Place = field(metadata=about("place", "the other frame"))
+    stiffness: ArrayLike = field(
+        default=(0.0,) * 6,
+        metadata=about(
+            "turning_stiffness and stiffness", "three against turning, three against displacement", shape=(6,)
+        ),
+    )
+    damping: ArrayLike = field(
+        default=(0.0,) * 6, metadata=about("turning_damping and damping", "the same six for rates", shape=(6,))
+    )
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
@@ -137,23 +158,23 @@ class Actuator(Force):
     `inertia` is that of the rotor, before the gear: the joint's armature grows by gear² times it.
     """
 
-    joint: str
-    speed: int = 0
-    gear: float = 1.0
-    limit: float = np.inf
-    inertia: float = 0.0
+    joint: str = field(metadata=about("name", "the joint that it drives"))
+    speed: int = field(default=0, metadata=about("whole", "which of its speeds, from 0"))
+    gear: float = field(default=1.0, metadata=about("number or length", "what its input is multiplied by"))
+    limit: float = field(default=np.inf, metadata=about("torque or force", "of its input, both ways"))
+    inertia: float = field(default=0.0, metadata=about("inertia or mass", "of its rotor, before the gear"))
     n_inputs: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        field = self.owner.field
-        as_bounded(field("inertia"), self.inertia)
+        own = self.owner.field
+        as_bounded(own("inertia"), self.inertia)
         if as_whole(self.speed) is None:
-            raise ModelError(field("speed").fault(self.speed, "expected a whole number, 0 for the first"))
-        gear, limit = (as_number(field(name), getattr(self, name)) for name in ("gear", "limit"))
+            raise ModelError(own("speed").fault(self.speed, "expected a whole number, 0 for the first"))
+        gear, limit = (as_number(own(name), getattr(self, name)) for name in ("gear", "limit"))
         if not np.isfinite(gear) or gear == 0.0:
-            raise ModelError(field("gear").fault(self.gear, "expected a number that is not zero"))
+            raise ModelError(own("gear").fault(self.gear, "expected a number that is not zero"))
         if not limit > 0.0:
-            raise ModelError(field("limit").fault(self.limit, "must be > 0"))
+            raise ModelError(own("limit").fault(self.limit, "must be > 0"))
 
 
 ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuator)
@@ -163,8 +184,10 @@ ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuat
 class WheelJoint(Joint):
     """What a Wheel becomes: a rotation that its body's symmetry hides."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of rotation"))
     kind: ClassVar[int] = layout.WHEEL
+    coordinates: ClassVar[tuple[Part, ...] | None] = Revolute.coordinates
+    speeds: ClassVar[tuple[Part, ...] | None] = Revolute.speeds
 
     @property
     def owner(self) -> Owner:
@@ -202,14 +225,18 @@ class Wheel(Sealed):
     """
 
     name: str
-    body: str
-    inertia: float
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    at: str | ArrayLike | None = None
-    mass: float = 0.0
-    transverse: float | None = None
-    damping: float = 0.0
-    friction: float = 0.0
+    body: str = field(metadata=about("name", "the body that it is built into"))
+    inertia: float = field(metadata=about("inertia", "about its axis"))
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "in the axes where it sits"))
+    at: str | ArrayLike | None = field(
+        default=None, metadata=about("where", "a frame or node of the body, a position, or a pose")
+    )
+    mass: float = field(default=0.0, metadata=about("mass", "added to the body's"))
+    transverse: float | None = field(
+        default=None, metadata=about("inertia", "across its axis; half of inertia if not given; may be 0")
+    )
+    damping: float = field(default=0.0, metadata=about("turning_damping", "of its bearing"))
+    friction: float = field(default=0.0, metadata=about("torque", "of its bearing, Coulomb's"))
 
     def __post_init__(self) -> None:
         as_bounded(self.owner.field("inertia"), self.inertia, strictly=True)

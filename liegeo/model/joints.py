@@ -1,12 +1,13 @@
 """Joints that a person writes down.  Each is a Lie group for its coordinates and a set of screws for its speeds.
 
 Adding one: a dataclass here, its entry in ALL_JOINTS, and, if it is not a chain of screws, its kind in
-kernels/layout.py and its pose in kernels/joints.py.
+kernels/layout.py and its pose in kernels/joints.py.  Model files, their schema, results and messages know it from what
+the class says about its fields and columns (about.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from liegeo.errors import Field, ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
 from liegeo.model import notebook
+from liegeo.model.about import ANGLE, MOVE, PLACE, POSITION, ROTATION, TURN, XY, Part, about, counted
 from liegeo.model.checks import Sealed, as_array, as_number, as_numbers
 
 Array = NDArray[np.float64]
@@ -44,18 +46,30 @@ class Joint(Sealed):
     """
 
     name: str
-    parent: str
-    child: str
-    at: str | ArrayLike | None = None
-    child_at: str | ArrayLike | None = None
-    stiffness: ArrayLike = 0.0
-    damping: ArrayLike = 0.0
-    rest: ArrayLike = 0.0
-    armature: ArrayLike = 0.0
-    friction: ArrayLike = 0.0
-    friction_speed: float = 1e-3
+    parent: str = field(metadata=about("name", "the body that carries it, or world"))
+    child: str = field(metadata=about("name", "the body that it carries"))
+    at: str | ArrayLike | None = field(
+        default=None, metadata=about("where", "where it sits on the parent: a frame or node, a position, or a pose")
+    )
+    child_at: str | ArrayLike | None = field(default=None, metadata=about("where", "where it sits on the child"))
+    stiffness: ArrayLike = field(default=0.0, metadata=about("per speed", "of springs that pull it to `rest`"))
+    damping: ArrayLike = field(default=0.0, metadata=about("per speed", "viscous"))
+    rest: ArrayLike = field(default=0.0, metadata=about("coordinates", "where its springs are slack"))
+    armature: ArrayLike = field(
+        default=0.0, metadata=about("per speed", "inertia of what turns with it, a rotor behind its gear")
+    )
+    friction: ArrayLike = field(default=0.0, metadata=about("per speed", "Coulomb's, smoothed below friction_speed"))
+    friction_speed: float = field(
+        default=1e-3,
+        metadata=about("angular_speed or speed", "where friction has three quarters of its value"),
+    )
 
     kind: ClassVar[int] = layout.SCREW_CHAIN
+    # Columns of its coordinates and of its speeds in results; None: they are numbered.
+    coordinates: ClassVar[tuple[Part, ...] | None] = None
+    speeds: ClassVar[tuple[Part, ...] | None] = None
+    # Whether coordinates are an element of a group, composed and not added.
+    composed: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if type(self) is Joint:
@@ -85,14 +99,18 @@ class Fixed(Joint):
     """No freedom."""
 
     kind: ClassVar[int] = layout.FIXED
+    coordinates: ClassVar[tuple[Part, ...] | None] = ()
+    speeds: ClassVar[tuple[Part, ...] | None] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Revolute(Joint):
     """Rotation about `axis`."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of rotation"))
     kind: ClassVar[int] = layout.REVOLUTE
+    coordinates: ClassVar[tuple[Part, ...] | None] = (ANGLE,)
+    speeds: ClassVar[tuple[Part, ...] | None] = (Part("speed", "angular velocity"),)
 
     def screws(self) -> Array:
         return np.concatenate([unit(self.owner.field("axis"), self.axis), np.zeros(3)])[np.newaxis]
@@ -102,8 +120,10 @@ class Revolute(Joint):
 class Prismatic(Joint):
     """Translation along `axis`."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of translation"))
     kind: ClassVar[int] = layout.PRISMATIC
+    coordinates: ClassVar[tuple[Part, ...] | None] = (POSITION,)
+    speeds: ClassVar[tuple[Part, ...] | None] = (Part("speed", "velocity"),)
 
     def screws(self) -> Array:
         return np.concatenate([np.zeros(3), unit(self.owner.field("axis"), self.axis)])[np.newaxis]
@@ -113,8 +133,10 @@ class Prismatic(Joint):
 class Helical(Joint):
     """Rotation about `axis` that advances `pitch` metres per radian."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    pitch: float = 0.0
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the thread"))
+    pitch: float = field(default=0.0, metadata=about("length", "how far it advances per radian"))
+    coordinates: ClassVar[tuple[Part, ...] | None] = (ANGLE,)
+    speeds: ClassVar[tuple[Part, ...] | None] = (Part("speed", "angular velocity"),)
 
     def screws(self) -> Array:
         axis = unit(self.owner.field("axis"), self.axis)
@@ -129,7 +151,12 @@ class Helical(Joint):
 class Cylindrical(Joint):
     """Rotation about `axis`, then translation along it."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of rotation and translation"))
+    coordinates: ClassVar[tuple[Part, ...] | None] = (ANGLE, POSITION)
+    speeds: ClassVar[tuple[Part, ...] | None] = (
+        Part("angular_velocity", "angular velocity"),
+        Part("velocity", "velocity"),
+    )
 
     def screws(self) -> Array:
         axis, zero = unit(self.owner.field("axis"), self.axis), np.zeros(3)
@@ -140,7 +167,12 @@ class Cylindrical(Joint):
 class Universal(Joint):
     """Rotation about the first axis, fixed to the parent, then about the second, fixed to the child."""
 
-    axes: ArrayLike = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
+    axes: ArrayLike = field(
+        default=((1.0, 0.0, 0.0), (0.0, 1.0, 0.0)),
+        metadata=about("number", "the first on the parent, the second on the child", shape=(2, 3)),
+    )
+    coordinates: ClassVar[tuple[Part, ...] | None] = (counted("angle", "angle", 2),)
+    speeds: ClassVar[tuple[Part, ...] | None] = (counted("speed", "angular velocity", 2),)
 
     def screws(self) -> Array:
         field = self.owner.field("axes")
@@ -162,6 +194,9 @@ class Spherical(Joint):
     """Any rotation; coordinates are a quaternion, speeds the body-fixed angular velocity."""
 
     kind: ClassVar[int] = layout.SPHERICAL
+    coordinates: ClassVar[tuple[Part, ...] | None] = (ROTATION,)
+    speeds: ClassVar[tuple[Part, ...] | None] = (TURN,)
+    composed: ClassVar[bool] = True
 
     def screws(self) -> Array:
         return np.eye(6)[:3]
@@ -175,6 +210,12 @@ class Planar(Joint):
     """Motion in the joint's x–y plane; coordinates (angle, x, y), speeds body-fixed."""
 
     kind: ClassVar[int] = layout.PLANAR
+    coordinates: ClassVar[tuple[Part, ...] | None] = (ANGLE, Part("position", "position", XY))
+    speeds: ClassVar[tuple[Part, ...] | None] = (
+        Part("angular_velocity", "angular velocity"),
+        Part("velocity", "velocity", XY),
+    )
+    composed: ClassVar[bool] = True
 
     def screws(self) -> Array:
         return np.eye(6)[[2, 3, 4]]
@@ -188,6 +229,9 @@ class Free(Joint):
     """Any motion; coordinates are a quaternion and a position, speeds the body-fixed twist."""
 
     kind: ClassVar[int] = layout.FREE
+    coordinates: ClassVar[tuple[Part, ...] | None] = (ROTATION, PLACE)
+    speeds: ClassVar[tuple[Part, ...] | None] = (TURN, MOVE)
+    composed: ClassVar[bool] = True
 
     def screws(self) -> Array:
         return np.eye(6)
@@ -200,7 +244,10 @@ class Free(Joint):
 class Screws(Joint):
     """A subspace of one's own: one to six screws (w, v), applied one after another."""
 
-    subspace: ArrayLike = ((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),)
+    subspace: ArrayLike = field(
+        default=((0.0, 0.0, 1.0, 0.0, 0.0, 0.0),),
+        metadata=about("number", "one to six screws, rotation first", shape=(None, 6)),
+    )
 
     def screws(self) -> Array:
         given, field = as_numbers(self.subspace), self.owner.field("subspace")

@@ -5,12 +5,13 @@ Adding a shape: a dataclass here, its entry in ALL_SHAPES, and how it is drawn i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Field, ModelError, Owner
+from liegeo.model.about import about
 from liegeo.model.checks import Sealed, as_array, as_bounded, as_pose
 
 Array = NDArray[np.float64]
@@ -34,8 +35,8 @@ def _triangles(field: Field, value: ArrayLike, n: int) -> NDArray[np.int64]:
 class Shape(Sealed):
     """What all shapes have: a place on the body (position or pose), and a colour as CSS writes it (None: chosen)."""
 
-    at: ArrayLike | None = None
-    color: str | None = None
+    at: ArrayLike | None = field(default=None, metadata=about("pose", "where on the body: a position or a pose"))
+    color: str | None = field(default=None, metadata=about("text", "as CSS writes it: a name, or #rrggbb"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", as_pose(self.owner.field("at"), self.at))
@@ -50,12 +51,11 @@ class Shape(Sealed):
 class Box(Shape):
     """A box of the given lengths along x, y and z, its middle at `at`."""
 
-    size: ArrayLike
+    size: ArrayLike = field(metadata=about("length", "lengths along x, y and z", shape=(3,)))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        field = self.owner.field("size")
-        size = as_array(field, self.size, (3,))
+        size = as_array(self.owner.field("size"), self.size, (3,))
         for k, length in enumerate(size):
             as_bounded(self.owner.field("size", k), length, strictly=True)
         object.__setattr__(self, "size", size)
@@ -65,7 +65,7 @@ class Box(Shape):
 class Sphere(Shape):
     """A ball around `at`."""
 
-    radius: float
+    radius: float = field(metadata=about("length", "of the ball"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,8 +76,8 @@ class Sphere(Shape):
 class Cylinder(Shape):
     """A cylinder along z, its middle at `at`."""
 
-    radius: float
-    length: float
+    radius: float = field(metadata=about("length", "of the cylinder"))
+    length: float = field(metadata=about("length", "along z"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,15 +89,15 @@ class Cylinder(Shape):
 class Mesh(Shape):
     """Triangles between vertices (n × 3, in metres, seen from `at`)."""
 
-    vertices: ArrayLike
-    triangles: ArrayLike
+    vertices: ArrayLike = field(metadata=about("length", "points", shape=(None, 3)))
+    triangles: ArrayLike = field(metadata=about("triangles", "rows of three numbers of vertices, from 0"))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        field = self.owner.field
-        vertices = as_array(field("vertices"), self.vertices, (len(np.atleast_1d(self.vertices)), 3))
+        own = self.owner.field
+        vertices = as_array(own("vertices"), self.vertices, (len(np.atleast_1d(self.vertices)), 3))
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "triangles", _triangles(field("triangles"), self.triangles, len(vertices)))
+        object.__setattr__(self, "triangles", _triangles(own("triangles"), self.triangles, len(vertices)))
 
 
 ALL_SHAPES = (Box, Sphere, Cylinder, Mesh)
@@ -107,14 +107,14 @@ ALL_SHAPES = (Box, Sphere, Cylinder, Mesh)
 class Skin(Sealed):
     """The surface of a flexible body: vertices (n × 3), triangles, and how modes move the vertices (n × 3 × m)."""
 
-    vertices: ArrayLike
-    modes: ArrayLike
-    triangles: ArrayLike
+    vertices: ArrayLike = field(metadata=about("length", "points", shape=(None, 3)))
+    modes: ArrayLike = field(metadata=about("number", "how modes move the vertices", shape=(None, 3, None)))
+    triangles: ArrayLike = field(metadata=about("triangles", "rows of three numbers of vertices, from 0"))
 
     def __post_init__(self) -> None:
-        field = Owner("Skin").field
-        vertices = as_array(field("vertices"), self.vertices, (len(np.atleast_1d(self.vertices)), 3))
+        own = Owner("Skin").field
+        vertices = as_array(own("vertices"), self.vertices, (len(np.atleast_1d(self.vertices)), 3))
         columns = np.shape(self.modes)[-1] if np.ndim(self.modes) else 0
         object.__setattr__(self, "vertices", vertices)
-        object.__setattr__(self, "modes", as_array(field("modes"), self.modes, (*vertices.shape, columns)))
-        object.__setattr__(self, "triangles", _triangles(field("triangles"), self.triangles, len(vertices)))
+        object.__setattr__(self, "modes", as_array(own("modes"), self.modes, (*vertices.shape, columns)))
+        object.__setattr__(self, "triangles", _triangles(own("triangles"), self.triangles, len(vertices)))
