@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import liegeo
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import DynamicsError, InputError, LiegeoError, ModelError
+from liegeo.model.about import about_fields
 
 N = 2
 MODES = 0.1 * np.arange(6 * N).reshape(6, N)
@@ -63,7 +65,19 @@ def rigid():
     return tree(body(), lm.Fixed(name="f", parent="world", child="a")).compile()
 
 
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Silent(lm.Joint):
+    """A joint whose field says nothing about itself."""
+
+    lead: float = 0.0
+
+
 REFUSED = {
+    "a class that says nothing about a field": (
+        lambda: about_fields(Silent),
+        "class 'Silent': lead says nothing about itself, expected a physical dimension and a description.",
+        "see liegeo/model/about.py",
+    ),
     # bodies
     "negative mass": (lambda: body(mass=-1.0), "body 'a': mass is -1, must be ≥ 0."),
     "negative inertia": (
