@@ -32,7 +32,6 @@ from liegeo.assembly import assemble, project
 from liegeo.errors import AssemblyError, InputError, LiegeoError, SimulationError
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS, AdaptiveMethod, AdaptiveStepper, Method, Problem, Stepper
 from liegeo.integrate.adaptive import FINISHED, FULL
-from liegeo.integrate.methods import explain
 from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
@@ -42,6 +41,7 @@ from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results.names import names_of
+from liegeo.status import explain
 
 Array = NDArray[np.float64]
 
@@ -382,7 +382,7 @@ class Machine:
             system = self.drive.system
             status = motion.drive(system.ints, system.floats, self.t, y[:nq], y[nq:], self._W)
             if status:
-                raise self._failed(self.t, "the input function failed")
+                raise self._failed(self.t, str(self.model.failure(status)))
         self._u[self.places] = self.w
         return self.t, y[:nq], y[nq:], self._u
 

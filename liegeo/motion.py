@@ -127,7 +127,7 @@ class Drive:
             ints,
             floats,
             work,
-            self._explain,
+            lambda status: str(model.failure(status)),
             constrained,
             coupled=_is_coupled(model),
             diagnose=self._diagnose,
@@ -192,7 +192,7 @@ class Drive:
         work = np.empty(self.system.work)
         status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(w), work)
         if status:
-            raise self.error or InputError(self._explain(status))
+            raise self.error or InputError(str(self.model.failure(status)))
         start = int(self.model.ints[at.N_WORK])
         return work[start : start + len(self.constants)].copy()
 
@@ -200,9 +200,6 @@ class Drive:
         """Return a state of its own from configuration and speeds with states."""
         nv = self.model.nv
         return State(q.copy(), w[:nv].copy(), t, w[nv:].copy())
-
-    def _explain(self, status: int) -> str:
-        return self.model.singular((status - 1) // 2, modes=status % 2 == 0)
 
     def _diagnose(self, y: Array, start: Array) -> str:
         """Return which constraints depend on each other at y and not at the start; else what accelerates most."""

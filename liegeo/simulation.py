@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo import checkpoints
 from liegeo.account import Account
 from liegeo.assembly import assemble, check_closed, project
-from liegeo.errors import InputError, SimulationError
+from liegeo.errors import Field, InputError, SimulationError
 from liegeo.integrate import (
     ALL_ADAPTIVE,
     ALL_INTEGRATORS,
@@ -46,13 +46,13 @@ from liegeo.integrate import (
 )
 from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
 from liegeo.integrate.calls import data_of
-from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
 from liegeo.model.checks import check_size, suggest
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
 from liegeo.results.progress import Progress
+from liegeo.status import explain
 
 Array = NDArray[np.float64]
 
@@ -711,7 +711,7 @@ def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any
     model.check(state, "simulate")
     if not np.isfinite(t_end) or t_end < state.t:
         raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
-    check_size("simulate: t_end", t_end, InputError)
+    check_size(Field(None, ("simulate: t_end",)), t_end, InputError)
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):
         if value is not None and not (value > 0.0 and (value < np.inf or name == "max_step")):
             raise InputError(

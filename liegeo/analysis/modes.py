@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from liegeo import dynamics
 from liegeo.errors import InputError
 from liegeo.model import notebook
-from liegeo.model.joints import Free, Planar, Spherical
 from liegeo.model.model import Model, State
 
 Array = NDArray[Any]
@@ -113,7 +112,7 @@ def commutes(model: Model) -> bool:
 
 
 def _turning(model: Model) -> list[str]:
-    return [joint.name for joint in model.tree.all_joints if isinstance(joint, Spherical | Planar | Free)]
+    return [joint.name for joint in model.tree.all_joints if joint.composed]
 
 
 def _free(model: Model, state: State) -> Array:

@@ -24,7 +24,7 @@ motions), made independent, and orthonormal: Φᵀ M Φ = I, Φᵀ K Φ = diag(�
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +35,7 @@ import scipy.sparse.csgraph
 import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import FEModel
 from liegeo.model import notebook
 
@@ -220,13 +220,15 @@ class Choice:
     effective_mass: float | None = None
 
     def __post_init__(self) -> None:
+        owner = Owner("mode selection")
         given = [x for x in (self.count, self.max_frequency, self.effective_mass) if x is not None]
         if len(given) != 1:
-            raise ModelError("mode selection: expected exactly one of n_modes, max_frequency and effective_mass.")
+            expected = "expected exactly one of n_modes, max_frequency and effective_mass"
+            raise ModelError(Fault(owner, (), given, expected))
         if self.count is not None and self.count < 0:
-            raise ModelError(f"mode selection: n_modes is {self.count}, must be ≥ 0.")
+            raise ModelError(owner.field("n_modes").fault(self.count, "must be ≥ 0"))
         if self.effective_mass is not None and not 0.0 < self.effective_mass < 1.0:
-            raise ModelError(f"mode selection: effective_mass is {self.effective_mass:g}, expected a share of 0 to 1.")
+            raise ModelError(owner.field("effective_mass").fault(self.effective_mass, "expected a share of 0 to 1"))
 
     def first_guess(self, most: int) -> int:
         return min(most, self.count if self.count is not None else 20)
@@ -491,7 +493,10 @@ def _attachment(component: Component, choose: Choice, options: _Options) -> Shap
 def _krylov(component: Component, choose: Choice, options: _Options) -> Shapes:
     """Shapes that match as many moments of the response to interface forces as there are blocks."""
     if choose.count is None:
-        raise ModelError("Krylov shapes: have no frequencies to choose by; give n_modes.")
+        fault = Owner("Krylov shapes").fault(
+            "have no frequencies to choose by", advice=" Give n_modes.", advice_in_file=" Give count."
+        )
+        raise ModelError(fault)
     block = _relief(component, options, _unit_forces(component, options))
     blocks = [block]
     while sum(b.shape[1] for b in blocks) < choose.count:
@@ -550,6 +555,15 @@ class Reduction:
         return notebook.table(repr(self).strip("<>"), ("mode", "frequency (Hz)"), rows)
 
 
+def check_nodes(fe: FEModel, **fields: Iterable[str | None]) -> None:
+    """Raise a ModelError if one of these fields names a node that is not there."""
+    known = {*fe.names, *fe.observers}
+    for key, names in fields.items():
+        for name in names:
+            if name is not None and str(name) not in known:
+                fe.node(name, (key,))
+
+
 def reduce(
     fe: FEModel,
     interfaces: Mapping[str, Sequence[int]] | Sequence[str] = (),
@@ -571,6 +585,7 @@ def reduce(
     """
     if method not in MODE_SETS:
         raise ModelError(f"mode set {method!r} is unknown, expected one of {', '.join(MODE_SETS)}.")
+    check_nodes(fe, interfaces=interfaces, fixed=fixed, loads=loads or (), imaginary=(imaginary,), root=(root,))
     component = Component(fe, interfaces, fixed)
     choose = Choice(n_modes, max_frequency, effective_mass)
     found = MODE_SETS[method](component, choose, _Options(root, imaginary, dict(loads or {})))

@@ -37,11 +37,11 @@ from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import constrained, explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, with_derivatives
-from liegeo.integrate.explicit import INPUT_FAILED, WANTED
-from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made, maker
+from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, given_to, made, maker
 from liegeo.integrate.problems import Breaks, Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
+from liegeo.status import INPUT_FAILED, WANTED, explain
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from liegeo._jit import address, invoke, invoke_number, kernel, provide
 from liegeo.errors import InputError
-from liegeo.integrate.explicit import WANTED
 from liegeo.integrate.problems import Dynamics, System
+from liegeo.status import WANTED
 
 Array = NDArray[np.float64]
 

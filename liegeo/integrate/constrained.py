@@ -30,7 +30,8 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo.integrate import stiff
-from liegeo.integrate.explicit import NO_CONVERGENCE, Operations, projected
+from liegeo.integrate.explicit import Operations, projected
+from liegeo.status import NO_CONVERGENCE
 
 Kernel = Callable[..., Any]
 

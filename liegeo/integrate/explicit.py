@@ -25,15 +25,9 @@ import numpy as np
 from liegeo._jit import kernel
 from liegeo.lie import Group, Product, R
 from liegeo.lie.group import OPERATIONS
+from liegeo.status import INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
 
 Kernel = Callable[..., Any]
-
-# Statuses of a step besides those of a field, which are positive.
-NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
-# What `along` of a system returns if the system has none.
-ABSENT = -5
-# What it returns if it has not been compiled: few runs need it, and it takes half as long as all the rest.
-WANTED = -7
 
 # Corrections of one step towards the constraints: more only where they are singular, and then a smaller step helps.
 CLOSING_LIMIT = 12

@@ -8,23 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import calls, conserving, constrained, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
-from liegeo.integrate.explicit import WANTED, Operations, operations
-from liegeo.integrate.problems import Breaks, Dynamics, Problem, System, Trajectory
+from liegeo.integrate.explicit import Operations, operations
+from liegeo.integrate.problems import Breaks, Dynamics, Problem, Trajectory
 from liegeo.lie import Product
+from liegeo.status import WANTED, explain
 
 Array = NDArray[np.float64]
-
-# What a step may return besides what a field or a system returns (positive numbers).
-NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = explicit.NO_CONVERGENCE, explicit.INPUT_FAILED, explicit.NOT_FINITE
-
 
 #: A number of rows, or a function that gives it for a number of speeds.
 Rows = int | Callable[[int], int]
@@ -303,36 +299,6 @@ class Stepper:
                 self._I = calls.with_derivatives(self._I, self.problem.system)
         self._scratch.check()
         return ends[:total], int(status)
-
-
-# A state so many times as large as the one that a run began with, and as 1, has blown up.
-_BLOWN_UP = 1e6
-
-
-def explain(system: System | None, status: int, y: Array | None = None, start: ArrayLike | None = None) -> str:
-    """Return what a status of a step means, with what the system says of y, where the last good step ended.
-
-    If y is far larger than `start` that is the reason, whatever the status: a system that has blown up is singular too.
-    """
-    if y is not None and start is not None and status != INPUT_FAILED:
-        size, largest = float(np.max(np.abs(y), initial=0.0)), float(np.max(np.abs(np.asarray(start)), initial=1.0))
-        if not size <= _BLOWN_UP * largest:
-            return (
-                f"the solution grows without bound (its largest number is {size:.3g}, at the start {largest:.3g})\n"
-                "  The step is too long for the method, or a force drives the system ever faster"
-            )
-    if y is not None and system is not None and status == NO_CONVERGENCE:
-        more = system.diagnose(y, y if start is None else np.asarray(start))
-        return "the equations of a step could not be solved" + (f": {more}" if more else "")
-    words = {
-        NO_CONVERGENCE: "the equations of a step could not be solved",
-        INPUT_FAILED: "the input function failed",
-        NOT_FINITE: "the solution is not finite",
-        KERNEL_RAISED: "a kernel of the system raised an exception",
-    }
-    if status in words:
-        return words[status]
-    return system.explain(status) if system is not None else "the field failed"
 
 
 def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:

@@ -27,6 +27,7 @@ from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.integrate import explicit
 from liegeo.lie import Group, Product, R
+from liegeo.status import ABSENT
 
 Array = NDArray[np.float64]
 Kernel = Callable[..., Any]
@@ -59,7 +60,7 @@ class Dynamics(NamedTuple):
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
     """Say that there is no `along`: methods take differences of `residual` then."""
-    return explicit.ABSENT
+    return ABSENT
 
 
 absent = kernel(_absent, name="integrate.absent", forceinline=False)

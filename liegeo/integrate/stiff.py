@@ -72,8 +72,9 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo.errors import InputError
-from liegeo.integrate.explicit import ABSENT, INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED, Operations, copy, finite
+from liegeo.integrate.explicit import Operations, copy, finite
 from liegeo.integrate.symmetric import ROWS_OF_AN_ELEMENT
+from liegeo.status import ABSENT, INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
 
 Kernel = Callable[..., Any]
 

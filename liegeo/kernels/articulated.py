@@ -50,9 +50,8 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
+from liegeo.status import NOT_FINITE
 
-# The status of what is not a number, or not a finite one: inertia is not what is missing (explicit.NOT_FINITE).
-NOT_FINITE = -3
 # A pivot smaller than this share of what it came from is taken for zero.
 _ROUND_OFF = 1e-14
 

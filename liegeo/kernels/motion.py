@@ -31,11 +31,10 @@ from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
 from liegeo.kernels.states import clear_lags, state_rates
 from liegeo.lie.quaternion import matrix_entries
+from liegeo.status import INPUT_FAILED
 
 # The step of a complex-step derivative: so small that its square vanishes beside anything.
 _STEP = 1e-40
-
-INPUT_FAILED = -2
 
 
 def work_size(n_work: int, n_u: int, n_v: int, n_x: int, n_q: int, n_bodies: int) -> int:
