@@ -37,13 +37,12 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numba import types
 from numba.core.event import trigger_event
-from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
 # Packages whose machine code can end up inside a kernel; missing ones are skipped.  They import with `from`.
 COMPILED_PACKAGES = ("lie", "kernels", "integrate")
 # What every kernel depends on.
-_OURS = ("liegeo._cache", "liegeo._jit")
+_OURS = ("liegeo._cache", "liegeo._jit", "liegeo._jit_entries", "liegeo._jit_plain")
 
 # What these hold is known from their versions, or from `source_stamp`.
 _KNOWN = frozenset({"liegeo", "llvmlite", "math", "cmath", "numba", "numpy", "scipy"})
@@ -259,7 +258,7 @@ class KernelCache:
                 path.unlink()
 
     def load(self, args: tuple[Any, ...], context: Any, kind: str) -> tuple[Any, ...] | None:
-        context.refresh()
+        """Return what was saved under these types and this kind, or None."""
         if not self.lasting:
             return None
         path = self._path(args, context.codegen(), kind)
@@ -281,8 +280,12 @@ class KernelCache:
         return tuple(pickle.loads(payload))
 
     def save(self, args: tuple[Any, ...], codegen: Any, kind: str, parts: tuple[Any, ...]) -> None:
+        """Keep what can be loaded again."""
         if not self.lasting:
             return
+        # late, for what only loads does without
+        from numba.core.serialize import dumps
+
         path = self._path(args, codegen, kind)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:

@@ -332,7 +332,7 @@ def _powers(forward_dynamics, name):
     `held`: there are prescribed motions or locked speeds, so that (2) is needed.  Returns as `acceleration`.
     """
 
-    @kernel(forceinline=False, name=name)
+    @kernel(forceinline=False, name=name, nogil=True)
     def powers(I, F, T, Y, held, W, out):
         o, n_u, nv = index(I[at.N_WORK]), I[at.N_U], index(I[at.N_V])
         nq = Y.shape[1] - nv
