@@ -19,6 +19,7 @@ import contextlib
 import copy
 import gc
 import importlib
+import inspect
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -71,6 +72,8 @@ def _has(owner: type, name: str) -> bool:
 
 def compile_kernel(function: Callable[..., Any], name: str, apart: bool, options: dict[str, Any]) -> Any:
     """Return `function` as a kernel; see `_jit.kernel`."""
+    # Numba asks twice, and makes it anew each time: a tenth of what loading all kernels takes
+    function.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
     dispatcher = _Kernel(function, targetoptions=_OPTIONS | options)
     dispatcher._cache = KernelCache(function, name, f"{apart} {sorted(options.items(), key=str)}")
     dispatcher.apart = apart
@@ -159,7 +162,6 @@ class _Kernel(CPUDispatcher):
 
     def __init__(self, py_func: Callable[..., Any], *others: Any, **options: Any) -> None:
         super().__init__(py_func, *others, **options, pipeline_class=_Lowering)
-        self._cache = KernelCache(py_func)
         self.apart = False
         self.entries: dict[tuple[Any, ...], CompileResult] = {}
 
@@ -202,12 +204,12 @@ class _Kernel(CPUDispatcher):
         found = self._cache.load(args, context, "entry")
         if found is None:
             return None
-        jumps, machine_code, reload_init, fndesc, environment, signature, environments = found
+        jumps, machine_code, counts, reload_init, fndesc, environment, signature, environments = found
         for function in reload_init:
             function()
         _provide_jumps(jumps)
-        # where the wrapper for Python finds Numba's functions in C
-        rtsys.initialize(context)
+        if counts:
+            rtsys.initialize(context)
         library = _Entry(context.codegen(), fndesc.qualname)
         library.load(machine_code, (fndesc.llvm_func_name, fndesc.llvm_cpython_wrapper_name))
         self._cache_hits[args] += 1
@@ -287,7 +289,9 @@ class _Kernel(CPUDispatcher):
             library, fndesc = lowered.library, entry.fndesc
             # of no more use, and not to be pickled
             fndesc.typemap = fndesc.calltypes = None
-            code = entry.library._get_compiled_object(), tuple(library._reload_init)
+            # a function of numba.njit that a kernel calls may count references
+            counts = any(function.name.startswith("NRT_") for function in entry.library._final_module.functions)
+            code = entry.library._get_compiled_object(), counts, tuple(library._reload_init)
             parts = fndesc, entry.environment, entry.signature, tuple(entry._find_referenced_environments())
             self._cache.save(args, entry.codegen, "entry", (library.jumps, *code, *parts))
         return entry
