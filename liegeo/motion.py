@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, PPoly
 
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo._memory import address_of
@@ -39,7 +38,7 @@ from liegeo.kernels import layout as at
 from liegeo.kernels import loops, motion
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
-from liegeo.model.laws import is_sampled, read_law, read_samples
+from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
 from liegeo.model.model import Model, Row, State
 
 Array = NDArray[np.float64]
@@ -245,13 +244,12 @@ class Drive:
         place = self._place(name)
         n = place.stop - place.start
         who = f"inputs['{name}']"
-        if isinstance(value, BSpline):
-            value = PPoly.from_spline(value)
-        if isinstance(value, PPoly):
-            columns = np.reshape(value.c, (*value.c.shape[:2], -1))
+        spline = as_spline(value)
+        if spline is not None:
+            columns = np.reshape(spline.c, (*spline.c.shape[:2], -1))
             if columns.shape[2] != n:
                 raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
-            tables += [(place.start + k, _table(value.x, columns[:, :, k])) for k in range(n)]
+            tables += [(place.start + k, _table(spline.x, columns[:, :, k])) for k in range(n)]
         elif callable(value):
             self._declared += _declared(who, value)
             self._functions.append((place, name, value, _takes_state(who, value)))
@@ -265,9 +263,10 @@ class Drive:
     def _prescribe(self, loop: Motion, given: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
         """Add value, rate and acceleration of a Motion."""
         law, place = read_law(self.model, loop, given), self._place(loop.name)
-        if isinstance(law.content, PPoly):
+        spline = as_spline(law.content)
+        if spline is not None:
             for order in range(3):
-                piece = law.content.derivative(order) if order else law.content
+                piece = spline.derivative(order) if order else spline
                 columns = np.reshape(piece.c, (*piece.c.shape[:2], -1))
                 for k in range(law.n):
                     x, c = (piece.x, columns[:, :, k]) if not order else _at_rest_outside(piece.x, columns[:, :, k])

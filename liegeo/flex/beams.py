@@ -54,13 +54,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.csgraph
 from numpy.typing import ArrayLike, NDArray
 
+from liegeo._lazy import late
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.flex.fe import Arms, FEModel, Pieces
 from liegeo.flex.sections import Material, Section, number, taper
@@ -68,6 +67,13 @@ from liegeo.flex.surface import Surface, joined, outlines, swept
 from liegeo.lie import SO3
 from liegeo.model.body import Body
 from liegeo.model.checks import as_array, suggest
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    import scipy.sparse.csgraph as csgraph
+else:
+    sp = late("scipy.sparse")
+    csgraph = late("scipy.sparse.csgraph")
 
 Array = NDArray[np.float64]
 Kind = Literal["euler", "timoshenko"]
@@ -435,7 +441,7 @@ class Frame:
             raise ModelError(Fault(self._owner, ("beams",), None, "has no beams", "expected at least one"))
         links = np.array(self._links)
         graph = sp.coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(len(names), len(names)))
-        _, piece = scipy.sparse.csgraph.connected_components(graph, directed=False)
+        _, piece = csgraph.connected_components(graph, directed=False)
         if piece.any():
             apart = names[int(np.argmax(piece != piece[0]))]
             found = f"no beams lead from node '{names[0]}' to node '{apart}'; connect them"

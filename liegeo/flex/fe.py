@@ -10,22 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spl
 from numpy.typing import ArrayLike, NDArray
 
+from liegeo._lazy import late
 from liegeo.errors import Fault, Field, ModelError, Owner, Path_
 from liegeo.flex.surface import Surface
 from liegeo.lie import SO3
 from liegeo.model import notebook
 from liegeo.model.checks import check_size, suggest
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    import scipy.sparse.linalg as spl
+else:
+    sp = late("scipy.sparse")
+    spl = late("scipy.sparse.linalg")
+
 Array = NDArray[np.float64]
 # From a static displacement to the geometric stiffness of its stresses, linear in it.
-Geometric = Callable[[Array], sp.csc_array]
+Geometric = Callable[[Array], "sp.csc_array"]
 
 # Names of directions, in the order of liegeo: rotations first.
 DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")

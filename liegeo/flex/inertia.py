@@ -48,16 +48,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from liegeo._lazy import late
 from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import Arms, FEModel, Pieces, rigid_motions
 from liegeo.flex.modes import Component, Reduction, _Options, _relief, check_nodes
 from liegeo.model.body import FlexibleBody, Node, _symmetrised
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 Array = NDArray[np.float64]
 

@@ -26,18 +26,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-import scipy.sparse.csgraph
-import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 
+from liegeo._lazy import late
 from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import FEModel
 from liegeo.model import notebook
+
+if TYPE_CHECKING:
+    import scipy.linalg as sla
+    import scipy.sparse as sp
+    import scipy.sparse.csgraph as csgraph
+    import scipy.sparse.linalg as spl
+else:
+    sla = late("scipy.linalg")
+    sp = late("scipy.sparse")
+    csgraph = late("scipy.sparse.csgraph")
+    spl = late("scipy.sparse.linalg")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -135,8 +143,8 @@ class Component:
 
     def support(self, candidates: Index) -> Index:
         """From these degrees of freedom as few as can take away all motions that they can and the boundary leaves."""
-        left = scipy.linalg.null_space(self._scaled[self.B], rcond=_RANK) if len(self.B) else np.eye(6)
-        _, _, order = scipy.linalg.qr((self._scaled[candidates] @ left).T, pivoting=True, mode="economic")
+        left = sla.null_space(self._scaled[self.B], rcond=_RANK) if len(self.B) else np.eye(6)
+        _, _, order = sla.qr((self._scaled[candidates] @ left).T, pivoting=True, mode="economic")
         count = self._rank(np.concatenate([self.B, candidates])) - self._rank(self.B)
         return np.sort(candidates[order[:count]])
 
@@ -273,7 +281,7 @@ def _factorise(name: str, K: sp.csc_array, free: Index, positions: Array) -> Cal
             lu = spl.splu(part, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
             return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
         band = _banded(K, free[order], width)
-        factor = scipy.linalg.cholesky_banded(band, True, lower=True, check_finite=False)
+        factor = sla.cholesky_banded(band, True, lower=True, check_finite=False)
     except (RuntimeError, np.linalg.LinAlgError):
         raise ModelError(
             f"FE model '{name}': its stiffness is singular though every rigid motion is held: it has a mechanism.\n"
@@ -283,7 +291,7 @@ def _factorise(name: str, K: sp.csc_array, free: Index, positions: Array) -> Cal
     def solve(f: Array) -> Array:
         x = np.empty(np.shape(f))
         given = np.asarray(f, dtype=np.float64)[order]
-        x[order] = scipy.linalg.cho_solve_banded((factor, True), given, check_finite=False)
+        x[order] = sla.cho_solve_banded((factor, True), given, check_finite=False)
         return x
 
     return solve
@@ -308,7 +316,7 @@ def _band(K: sp.csc_array, free: Index, positions: Array) -> tuple[Index, int]:
     layers = np.lexsort(along.T)
     part = sp.csr_array(K[free][:, free])
     found = []
-    for order in (layers, scipy.sparse.csgraph.reverse_cuthill_mckee(part, True)):
+    for order in (layers, csgraph.reverse_cuthill_mckee(part, True)):
         place = _places(len(free), order)
         rows = np.repeat(place, np.diff(part.indptr))
         found.append((int(np.abs(rows - place[part.indices]).max(initial=0)), order))
@@ -344,10 +352,10 @@ def _eigen(held: _Held, count: int) -> tuple[Array, Array]:
             L = np.linalg.cholesky((held.K - shift * M).todense())
         except np.linalg.LinAlgError:
             raise ModelError(f"FE model '{name}': its stiffness is not positive where it must be.") from None
-        A = scipy.linalg.solve_triangular(L, M.todense(), lower=True)
-        A = scipy.linalg.solve_triangular(L, A.T, lower=True)
-        mu, x = scipy.linalg.eigh(0.5 * (A + A.T), subset_by_index=(n - count, n - 1))
-        vectors = scipy.linalg.solve_triangular(L, x, lower=True, trans="T")
+        A = sla.solve_triangular(L, M.todense(), lower=True)
+        A = sla.solve_triangular(L, A.T, lower=True)
+        mu, x = sla.eigh(0.5 * (A + A.T), subset_by_index=(n - count, n - 1))
+        vectors = sla.solve_triangular(L, x, lower=True, trans="T")
     else:
         inverse = spl.LinearOperator((n, n), matvec=held.solver(shift), dtype=np.float64)
         # A random start, always the same: one with a pattern can be orthogonal to whole families of modes.

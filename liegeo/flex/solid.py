@@ -19,16 +19,21 @@ import importlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from liegeo._lazy import late
 from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import FEModel
 from liegeo.flex.surface import boundary
 from liegeo.model.checks import check_size, suggest
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 Array = NDArray[np.float64]
 

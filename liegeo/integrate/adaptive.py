@@ -31,7 +31,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import constrained, explicit, stiff
@@ -433,6 +432,9 @@ def find_events(
                 continue
             t = float(run.t[k + 1])
             if b != 0.0:
+                # late: SciPy's optimisers take longer to load than most runs last
+                from scipy.optimize import brentq
+
                 t = float(brentq(_value_in_step, run.t[k], t, args=(run, k, event), xtol=1e-14, rtol=1e-14))
             places.append((t, run.between(k, t)))
             if event.terminal:

@@ -268,7 +268,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
         control[0], control[1], control[2] = t, h, before
         return n, 1
 
-    return kernel(loop, name="integrate.adaptive") if compiled else loop
+    return kernel(loop, name="integrate.adaptive", nogil=True) if compiled else loop
 
 
 @kernel
@@ -301,7 +301,7 @@ def run(step: Kernel, compiled: bool) -> Kernel:
                 copy(y, E[k])
         return n, 0
 
-    return kernel(loop, name="integrate.run") if compiled else loop
+    return kernel(loop, name="integrate.run", nogil=True) if compiled else loop
 
 
 def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> Kernel:

@@ -425,7 +425,7 @@ def _powers(forward_dynamics, name):
     `held`: there are prescribed motions or locked speeds, so that (2) is needed.  Returns as `acceleration`.
     """
 
-    @kernel(forceinline=False, name=name)
+    @kernel(forceinline=False, name=name, nogil=True)
     def powers(S, D, T, Y, held, W, out):
         I, F = model_of(S)
         o, nv = index(I[at.N_WORK]), index(I[at.N_V])
