@@ -34,7 +34,7 @@ from liegeo._jit import DRIVE_FUNCTION
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
 from liegeo.integrate.problems import Breaks
-from liegeo.kernels import articulated, loops, motion
+from liegeo.kernels import articulated, elements, loops, motion
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
@@ -54,12 +54,14 @@ DYNAMICS = Dynamics(
     motion.energy,
     factorise_next=articulated.factorise_next,
     along=motion.along,
+    local_tangents=elements.local_tangents,
 )
 
 CONSTRAINED = DYNAMICS._replace(
     acceleration=motion.constrained_acceleration,
     residual=motion.constrained_residual,
     factorise=loops.factorise,
+    factorise_next=loops.factorise_next,
     closing=motion.closing,
     correct=loops.correct,
     release=loops.release,
@@ -115,6 +117,8 @@ class Drive:
         ints, floats = self._pack(tables)
         work = motion.work_size(int(ints[at.N_WORK]), model.nv + model.nu, model.nv, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
+        if not _has_friction(model):
+            dynamics = dynamics._replace(local_tangents=None)
         if model.custom:
             # functions of a user's own take no complex numbers: the geometry of their forces stays out
             dynamics = dynamics._replace(along=motion.along)
@@ -130,6 +134,7 @@ class Drive:
             coupled=_is_coupled(model),
             diagnose=self._diagnose,
             breaks=breaks,
+            sizes=_sizes(model),
         )
 
     def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
@@ -398,16 +403,58 @@ def _dependent(model: Model, q: Array, start: Array) -> list[Row]:
     return [row for row, gone in zip(model.rows, lost, strict=True) if gone]
 
 
+def _sizes(model: Model) -> Array:
+    """Return what is large in the unit of each coordinate: 1 rad, the length of the mechanism, or, of a mode, the
+    amplitude at which it has the kinetic energy of the whole mechanism moved by that length in the same time.
+
+    The length is the largest distance within a body: of its joint, its centre of mass, its nodes and its frames, or its
+    radius of gyration, or the free length of a spring.  All numbers change with the units in the same way as motions.
+    """
+    I, F = model.ints, model.floats
+    lengths, masses = [0.0], [0.0]
+    for i in range(len(model.bodies)):
+        b, f, _ = at.rows(i)
+        mass = float(F[f + at.MASS])
+        lengths += [float(np.linalg.norm(F[f + p : f + p + 3])) for p in (at.X_NJ_P, at.X_DB_P)]
+        if mass > 0.0:
+            masses.append(mass)
+            lengths.append(float(np.linalg.norm(F[f + at.MOMENT : f + at.MOMENT + 3])) / mass)
+            lengths.append(float(np.sqrt(max(0.0, F[f + at.INERTIA : f + at.INERTIA + 3].sum()) / mass)))
+        for node in (I[b + at.PARENT_NODE], I[b + at.OWN_NODE]):
+            if node >= 0:
+                place = I[node + at.NODE_F] + at.NODE_P
+                lengths.append(float(np.linalg.norm(F[place : place + 3])))
+    for k in range(I[at.N_FRAMES]):
+        place = I[I[at.FRAMES] + k * at.FRAME_SIZE + at.FRAME_F] + 9
+        lengths.append(float(np.linalg.norm(F[place : place + 3])))
+    length = max(lengths) or 1.0
+    out = np.ones(model.nv)
+    for i in range(len(model.bodies)):
+        b, _, _ = at.rows(i)
+        jv, nv, n, ev = (int(I[b + k]) for k in (at.JV, at.NV, at.NM, at.EV))
+        screws = F[I[b + at.SCREWS] : I[b + at.SCREWS] + 6 * nv].reshape(nv, 6)
+        out[jv : jv + nv][~screws[:, :3].any(axis=1)] = length
+        if n:
+            place = at.modal_matrices(I, b)[2]
+            modal = np.array([F[place + at.triangle(k) + k] for k in range(n)])
+            out[ev : ev + n] = length * np.sqrt(np.where(modal > 0.0, sum(masses) / np.maximum(modal, 1e-300), 1.0))
+    return out
+
+
+def _has_friction(model: Model) -> bool:
+    """Return whether a joint has friction."""
+    F, rows = model.floats, [at.rows(i)[1] for i in range(len(model.bodies))]
+    return any(F[f + at.FRICTION : f + at.FRICTION_SPEED].any() for f in rows)
+
+
 def _is_coupled(model: Model) -> bool:
     """Whether there are forces that may be stiff besides those of modes and joints that (M + αD + βK) knows.
 
     These are all elements but plain loads, friction, and springs of joints whose coordinates are not added.
     """
-    I, F = model.ints, model.floats
-    for i in range(len(model.bodies)):
-        b, f, _ = at.rows(i)
-        if I[b + at.PASSIVE] == at.ON_GROUP or F[f + at.FRICTION : f + at.FRICTION + I[b + at.NV]].any():
-            return True
+    I = model.ints
+    if _has_friction(model) or any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies))):
+        return True
     kinds = {int(I[I[at.ELEMENTS] + k * at.ELEMENT_SIZE + at.ELEMENT_KIND]) for k in range(I[at.N_ELEMENTS])}
     return bool(kinds - {at.LOAD_WORLD, at.LOAD_BODY})
 

@@ -41,8 +41,9 @@ _ARGUMENTS = {
     "closing": (_I, _F, _T, _V, _V, _V, _V, _V),
     "correct": (_I, _F, _V, _T, _T, _T, _T, _V, _V, _V),
     "release": (_I, _V),
-    "factorise_next": (_I, _F, _V, _T, _T, _V),
+    "factorise_next": (_I, _F, _V, _T, _T, _V, _V),
     "along": (_I, _F, _T, _V, _V, _V, _V, _V, _V, _V, _V),
+    "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
 }
 _SIZE = len(_ARGUMENTS)
 # What is compiled when a step asks for it.
@@ -105,8 +106,8 @@ def _release(I, W):
 
 
 @kernel
-def _factorise_next(I, F, q, alpha, beta, W):
-    return invoke(I[I.shape[0] - _SIZE + 11], (I, F, q, alpha, beta, W))
+def _factorise_next(I, F, q, alpha, beta, local, W):
+    return invoke(I[I.shape[0] - _SIZE + 11], (I, F, q, alpha, beta, local, W))
 
 
 @kernel
@@ -116,9 +117,14 @@ def _along(I, F, t, q, v, a, dq, dv, da, W, out):
     return invoke(I[I.shape[0] - _SIZE + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
 
 
+@kernel
+def _local_tangents(I, F, q, v, alpha, beta, secant, out):
+    return invoke(I[I.shape[0] - _SIZE + 13], (I, F, q, v, alpha, beta, secant, out))
+
+
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next, _along),
+    *(_correct, _release, _factorise_next, _along, _local_tangents),
 )
 
 

@@ -17,6 +17,7 @@ from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
 from liegeo.integrate.explicit import WANTED, Operations, operations
+from liegeo.integrate.newton import NewtonRecord, memory, with_sizes
 from liegeo.integrate.problems import Breaks, Dynamics, Problem, System, Trajectory
 from liegeo.lie import Product
 
@@ -45,8 +46,9 @@ class Method:
     stay from step to step, all zero before the first; both are numbers or functions of the number of speeds.
     `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
     is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
-    are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  A method
-    of one's own needs no more.
+    are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  `record`
+    is the row of K from which a method that uses Newton's method keeps its record (newton.py); it finds the system's
+    sizes behind its coefficients.  A method of one's own needs no more.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Method:
     properties: frozenset[str] = frozenset()
     make_closed: Callable[[Operations, Any, bool], Any] | None = None
     make_coupled: Callable[[Operations, Any, bool], Any] | None = None
+    record: Rows | None = None
 
     def __post_init__(self) -> None:
         unknown = self.properties - PROPERTIES
@@ -152,8 +155,8 @@ EnergyMomentum = Method(
 EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
 
 
-# What equations of a step are solved to, if nothing is said.
-_TOLERANCE = 1e-9
+# What equations of a step are solved to if nothing is said, as a share of the motion within the step (newton.py (12)).
+_TOLERANCE = 1e-7
 
 
 def generalised_alpha(rho: float = 0.8, tolerance: float = _TOLERANCE) -> Method:
@@ -182,10 +185,11 @@ def _named(family: str, rho: float, tolerance: float) -> str:
 
 _IMPLICIT: dict[str, Any] = {
     "rows": stiff.rows,
-    "memory": stiff.memory,
+    "memory": memory,
     "mechanical": True,
     "workspaces": 2,
     "properties": frozenset({"stiff"}),
+    "record": stiff.record,
 }
 GeneralisedAlpha = generalised_alpha()
 MidpointAlpha = midpoint_alpha()
@@ -241,7 +245,8 @@ class Stepper:
         group, system = problem.group, problem.system
         self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._coefficients = method.coefficients
+        self._record = None if method.record is None else count(method.record, group.dim)
+        self._coefficients = with_sizes(method.coefficients, system, self._record)
         # a loop that has run need not be asked for
         new = getattr(self._loop, "entries", None) == {}
         beside = [(self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape))] if new else []
@@ -264,6 +269,15 @@ class Stepper:
     def memory(self) -> Array:
         """What the method keeps from step to step; a view."""
         return self._scratch.K[: self._kept]
+
+    @property
+    def newton(self) -> NewtonRecord:
+        """What Newton's method has done since this was made, or since `newton` was deleted."""
+        return NewtonRecord.read(self._scratch.K, self._record)
+
+    @newton.deleter
+    def newton(self) -> None:
+        NewtonRecord.reset(self._scratch.K, self._record)
 
     @property
     def t(self) -> float:

@@ -49,8 +49,12 @@ class Dynamics(NamedTuple):
     closing: Kernel | None = None  # (I, F, t, q, v, W, dq, dv): what q (along the group) and v lack to obey constraints
     correct: Kernel | None = None  # (I, F, r, a, b, c, adding, W, B, out): saddle points of constrained.py, S, J in B
     release: Kernel | None = None  # (I, W): multipliers become zero
-    factorise_next: Kernel | None = None  # as `factorise`, if `residual` came just before with this q and W
+    # (I, F, q, alpha, beta, local, W): M + αD + βK + diag(local), if `residual` came just before with this q and W
+    factorise_next: Kernel | None = None
     along: Kernel | None = None  # (I, F, t, q, v, a, dq, dv, da, W, out): derivative of `residual` along (dq, dv, da)
+    # (I, F, q, v, alpha, beta, secant, out): α ∂f/∂v + β ∂f/∂q of forces f that depend on one speed and its coordinate
+    # alone and are not in D and K; if `secant` is 1, not 0, f/v in place of ∂f/∂v
+    local_tangents: Kernel | None = None
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
@@ -59,6 +63,27 @@ def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-de
 
 
 absent = kernel(_absent, name="integrate.absent", forceinline=False)
+
+
+def _no_tangents(I, F, q, v, alpha, beta, secant, out):  # type: ignore[no-untyped-def]
+    """Write zeros: no force is local to one speed."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    return 0
+
+
+no_tangents = kernel(_no_tangents, name="integrate.no_tangents", forceinline=False)
+
+
+@functools.lru_cache(maxsize=64)
+def _without_tangents(factorise: Kernel) -> Kernel:
+    """Return `factorise` as a `factorise_next`: what prepares W from nothing does so from anything."""
+
+    def factorise_next(I, F, q, alpha, beta, local, W):  # type: ignore[no-untyped-def]
+        return factorise(I, F, q, alpha, beta, W)
+
+    compiled = hasattr(factorise, "py_func")
+    return kernel(factorise_next, name="integrate.factorise_next", forceinline=False) if compiled else factorise_next
 
 
 @dataclass(frozen=True)
@@ -104,7 +129,9 @@ class System:
 
     A system that is `constrained` has to be brought back to its constraints after every step, with `closing`.  One that
     is `coupled` has forces that may be stiff and of which D and K know nothing; it has `along`.  `diagnose` says
-    what is special about a state from which no step could be made, beside the state at the start.
+    what is special about a state from which no step could be made, beside the state at the start.  `sizes`, one for
+    each speed, say what is large in the unit of its coordinate, such as 1 rad or the length of a mechanism: what
+    Newton's method leaves is measured by them (newton.py (12)).  They are ones, if not given.
     """
 
     group: Product
@@ -117,13 +144,17 @@ class System:
     coupled: bool = False
     diagnose: Callable[[Array, Array], str] = lambda y, start: ""
     breaks: Breaks = field(default_factory=Breaks)
+    sizes: Array | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):
             raise InputError(f"system: group is {self.group!r}, expected a Product.\n  Write Product({{'q': group}}).")
         if self.dynamics.factorise_next is None and self.dynamics.factorise is not None:
-            # what prepares W from nothing does so from anything
-            object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=self.dynamics.factorise))
+            next_one = _without_tangents(self.dynamics.factorise)
+            object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=next_one))
+        if self.dynamics.local_tangents is None:
+            none = no_tangents if self.compiled else _no_tangents
+            object.__setattr__(self, "dynamics", self.dynamics._replace(local_tangents=none))
         if self.dynamics.along is None:
             object.__setattr__(self, "dynamics", self.dynamics._replace(along=absent if self.compiled else _absent))
 
