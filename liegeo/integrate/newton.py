@@ -86,6 +86,8 @@ _LARGEST_FLOOR = 1e-7
 _FADING, _BELIEVED = 0.8, 0.01
 # A length of a step along a correction that needs no test.
 _UNTESTED = 2.0
+# The least λ of (10) with the recursion's matrix, before the secant is tried.
+_SHORT = 0.125
 # What `iterate` returns where (6) may help.
 _BEGIN_AGAIN = -8
 
@@ -240,15 +242,17 @@ class Newton:
     """Newton's method with its options; `make` returns the kernel.
 
     `slow`: corrections by the recursion's matrix that shrink to more than this share are too slow; `kept`: so are those
-    by a dense one.  `shortest`: the least λ of (10).  `patience`: corrections with one matrix, and matrices from one
-    guess; `iterations`: corrections from one guess.  `retried`: steps with dense matrices before the recursion is tried
-    again.  `parts`: the most parts that a step is cut into (stiff.in_parts).  Tolerances are arguments of the kernel.
+    by a dense one.  `shortest`: the least λ of (10).  `patience`: corrections with one matrix, and matrices of the
+    recursion from one guess; `renewals`: such matrices where there is friction; `iterations`: corrections from one
+    guess.  `retried`: steps with dense matrices before the recursion is tried again.  `parts`: the most parts that a
+    step is cut into (stiff.in_parts).  Tolerances are arguments of the kernel.
     """
 
     slow: float = 0.4
     kept: float = 0.25
     shortest: float = 1.0 / 512.0
     patience: int = 10
+    renewals: int = 30
     iterations: int = 60
     retried: int = 50
     parts: int = 1024
@@ -401,7 +405,7 @@ def _iterate(
     residual = dynamics.residual
     descend = _descend(place, correct, dynamics, compiled)
     slow, kept, shortest = options.slow, options.kept, options.shortest
-    patience, iterations = options.patience, options.iterations
+    patience, renewals, iterations = options.patience, options.renewals, options.iterations
 
     def iterate(attempt, layout, I, F, t, h, cv, cq, two_step, tolerance, absolute, inverse, y, W, K, u, out):
         nq, nv = split(K, y)
@@ -451,13 +455,17 @@ def _iterate(
                 return 0
             if verdict == TOO_SLOW and attempt == _PREDICTED:
                 return _BEGIN_AGAIN
-            if verdict == TOO_SLOW and attempt == _IMPROVED and matrices > patience:
+            # matrices of the recursion differ from place to place where there is friction
+            local = not dense and weighed(K[s + LOCAL, :nv], inverse) > 0.0
+            if verdict == TOO_SLOW and attempt == _IMPROVED and matrices > (renewals if local else patience):
                 return NO_CONVERGENCE
             if since > 0 and (verdict == TOO_SLOW or (dense and rate > kept)):
                 current, renew = False, True
                 continue
             by_secant = secant > 0.0
-            test = _UNTESTED if attempt == _PREDICTED or by_secant else shortest if dense and fresh else 1.0
+            test = _UNTESTED if attempt == _PREDICTED or by_secant else 1.0
+            if fresh and (dense or local) and test == 1.0:
+                test = shortest if dense else _SHORT
             status, part, new = descend(
                 test, dense, layout, I, F, t, h, cv, cq, two_step, reach, max(size, floor), inverse, y, A, B, K, u, out
             )
@@ -470,7 +478,7 @@ def _iterate(
                 current, fresh, since, before, size = not renew, False, since + 1, size, new
                 continue
             # with an old dense matrix that says nothing, with a new one it is the end; the recursion has its secants
-            over = fresh if dense else matrices > patience or weighed(K[s + LOCAL, :nv], inverse) == 0.0
+            over = fresh if dense else matrices > renewals or not local
             if over or attempt == _PREDICTED:
                 return NO_CONVERGENCE
             current, renew, secant = False, True, 0.0 if dense else 1.0
