@@ -38,8 +38,9 @@ from liegeo.kernels import articulated, elements, loops, motion
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
+from liegeo.model.diagnosis import diagnose
 from liegeo.model.laws import is_sampled, read_law, read_samples
-from liegeo.model.model import Model, Row, State
+from liegeo.model.model import Model, State
 
 Array = NDArray[np.float64]
 
@@ -204,26 +205,7 @@ class Drive:
         return self.model.singular((status - 1) // 2, modes=status % 2 == 0)
 
     def _diagnose(self, y: Array, start: Array) -> str:
-        """Return which constraints depend on each other at y and not at the start; else what accelerates most."""
-        model = self.model
-        state = State(np.array(y[: model.nq]), np.array(y[model.nq :]))
-        if model.rows:
-            names = [f"{row.what} of loop '{row.loop}'" for row in _dependent(model, state.q, start[: model.nq])]
-            if names:
-                more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-                return (
-                    f"the position is singular, where constraints depend on each other: {', '.join(names[:4])}{more}.\n"
-                    "  Begin elsewhere, change a length a little, or leave out what repeats another constraint"
-                )
-        rates = np.empty(model.nv)
-        work, kernels = np.full(self.system.work, np.nan), self.system.dynamics
-        if kernels.acceleration(self.system.ints, self.system.floats, 0.0, state.q, state.v, work, rates) != 0:
-            return ""
-        if model.group is None or not np.isfinite(rates).all():
-            return ""
-        place = int(np.argmax(np.abs(rates)))
-        name = next((name for name, part in model.group.v.items() if part.start <= place < part.stop), "")
-        return f"the largest acceleration there is that of '{name}', {rates[place]:.3g}"
+        return diagnose(self.system, self.model, y, start)
 
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
         """The model's arrays with what layout.py calls DRIVE behind them."""
@@ -374,33 +356,6 @@ def _breaks_of(table: Array) -> tuple[set[float], set[float]]:
     left, right = np.append(0.0, ends[:, 3]), np.append(ends[:, 2], 0.0)
     kinks = x[np.abs(right - left) > _SMALL * slope]
     return set(jumps.tolist()), set(kinks.tolist())
-
-
-# A row of which the rows before leave less than this share depends on them, or will in a moment: the square of a sine.
-_DEPENDENT = 1e-6
-
-
-def _dependent(model: Model, q: Array, start: Array) -> list[Row]:
-    """Return the rows of constraints that depend on others at q, and do not at `start`."""
-
-    def pivots(q: Array) -> tuple[Array, Array]:
-        """What is left of each row when its turn comes in the factorisation of A = J M⁻¹ Jᵀ, and the diagonal of A."""
-        W, v, d = model.workspace(), np.zeros(model.nv), np.empty((2, model.nv))
-        m = len(model.rows)
-        if loops.closing(model.ints, model.floats, q, v, np.zeros(model.nv + model.nu), 0.0, W, d[0], d[1]) != 0:
-            return np.zeros(m), np.ones(m)
-        l = int(at.constraint_parts(model.ints)[1])
-        L, out = W[l : l + m * m].reshape(m, m), np.zeros(m)
-        for r, k in enumerate(W[model.row_slice(at.ORDER)].astype(int)):
-            if k >= 0:
-                out[k] = L[k, r] ** 2
-        return out, (L**2).sum(axis=1)
-
-    then, whole = pivots(start)
-    # a row that shrinks to nothing has nothing of its own either
-    least = _DEPENDENT * np.where(whole > 0.0, whole, 1.0)
-    lost = (pivots(q)[0] <= least) & (then > least)
-    return [row for row, gone in zip(model.rows, lost, strict=True) if gone]
 
 
 def _sizes(model: Model) -> Array:
