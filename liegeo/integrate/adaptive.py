@@ -275,7 +275,7 @@ class AdaptiveStepper:
         self._given = given_to(problem, mechanical=False)
         self._loop, used = compile_adaptive(problem, method)
         self._record = None if method.record is None else count(method.record, group.dim)
-        self._coefficients = with_sizes(method.coefficients(rtol + atol), problem.system, self._record)
+        self._coefficients = with_sizes(method, method.coefficients(rtol + atol), problem.system)
         self._layout = _rows(group)
         self._I, self._F, W = data_of(problem.system, method.workspaces, used)
         self._scratch = Scratch(method, W, method.scratch(group.dim), group.dim)

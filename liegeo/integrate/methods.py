@@ -47,8 +47,8 @@ class Method:
     `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
     is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
     are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  `record`
-    is the row of K from which a method that uses Newton's method keeps its record (newton.py); it finds the system's
-    sizes behind its coefficients.  A method of one's own needs no more.
+    is the row of K from which a method that uses Newton's method keeps its record (newton.py).  Mechanical methods find
+    the system's sizes behind their coefficients, if they have any.  A method of one's own needs no more.
     """
 
     name: str
@@ -246,7 +246,7 @@ class Stepper:
         self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
         self._record = None if method.record is None else count(method.record, group.dim)
-        self._coefficients = with_sizes(method.coefficients, system, self._record)
+        self._coefficients = with_sizes(method, method.coefficients, system)
         # a loop that has run need not be asked for
         new = getattr(self._loop, "entries", None) == {}
         beside = [(self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape))] if new else []

@@ -169,12 +169,20 @@ class NewtonRecord:
             K[first : first + X] = 0.0
 
 
-def with_sizes(coefficients: Array, system: Any, first: int | None) -> Array:
-    """Return coefficients as the kernels of a method with a record read them: 1/σ_k of (12) stand behind them."""
-    if first is None or system is None:
+def with_sizes(method: Any, coefficients: Array, system: Any) -> Array:
+    """Return the coefficients of a method as its kernels read them: in mechanical ones 1/σ_k of (12) stand behind.
+
+    Of plain numbers, 1 × 1 × n, they continue the row; behind a tableau they fill further rows.
+    """
+    if not method.mechanical or coefficients.size == 0:
         return coefficients
-    sizes = np.ones(system.group.dim) if system.sizes is None else np.asarray(system.sizes, dtype=np.float64)
-    return np.concatenate([coefficients[0, 0], 1.0 / sizes]).reshape(1, 1, -1)
+    inverse = np.ones(system.group.dim) if system.sizes is None else 1.0 / np.asarray(system.sizes, dtype=np.float64)
+    if coefficients.shape[0] == 1:
+        return np.concatenate([coefficients[0, 0], inverse]).reshape(1, 1, -1)
+    width = coefficients.shape[2]
+    rows = np.zeros((-(-len(inverse) // width), *coefficients.shape[1:]))
+    rows[:, 0].reshape(-1)[: len(inverse)] = inverse
+    return np.concatenate([coefficients, rows])
 
 
 _SCALARS = tuple(k for k, (name, _) in enumerate(FACTORS) if name in ("SO3Q", "SE3Q"))

@@ -548,7 +548,8 @@ def rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """The same for coupled systems, in parts where the error of Δ, as estimated, is too large a share of Δ and h v.
+    """The same for coupled systems, in parts where the error of Δ, as estimated, is too large a share of Δ and h v,
+    all weighed by the sizes of coordinates (newton.py (12)).
 
     A method that is only linearly implicit is stable for linear systems.  A stiff spring that turns within a step is
     none: the path that it leaves open is curved, every stage leaves it along the tangent, and without a bound on the
@@ -565,9 +566,11 @@ def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) ->
             status = trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
         if status != 0:
             return status
-        error, size = 0.0, 0.0
+        stages, error, size = coefficients.shape[2], 0.0, 0.0
         for k in range(nv):
-            error, size = max(error, abs(u[1, k])), max(size, abs(u[0, k]), abs(h * K[0, k]))
+            inverse = coefficients[2 * stages + 2 + k // stages, 0, k % stages]
+            error = max(error, abs(u[1, k]) * inverse)
+            size = max(size, max(abs(u[0, k]), abs(h * K[0, k])) * inverse)
         return IMPRECISE if error > _SHARE * size + _LEAST else 0
 
     step = kernel(step, name="integrate.coupled_rosenbrock_step") if compiled else step
