@@ -198,7 +198,7 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
                 return status
             if not size < 1e100:
                 return NO_CONVERGENCE
-            verdict, rate = judge(size, before, since, bound, 1.0, 0.0, ROUND_OFF, slow, patience)
+            verdict, rate = judge(size, before, since, bound, 1.0, 0.0, 0.0 if exact else ROUND_OFF, slow, patience)
             before, since = size, since + 1
             if verdict == DONE:
                 place(layout, h, cv, cq, two_step, y, K, u, out)

@@ -155,8 +155,9 @@ EnergyMomentum = Method(
 EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
 
 
-# What equations of a step are solved to if nothing is said, as a share of the motion within the step (newton.py (12)).
-_TOLERANCE = 1e-7
+# What equations of a step are solved to if nothing is said, as a share of what changes the motion within the step
+# (newton.py (12)).
+_TOLERANCE = 1e-5
 
 
 def generalised_alpha(rho: float = 0.8, tolerance: float = _TOLERANCE) -> Method:

@@ -39,14 +39,16 @@ one hard step does not make a long run O(n³).
 **Norm and tolerance.**  Coordinates are angles, lengths and modal amplitudes.  Each has a size σ_k in its own unit
 (`sizes` of problems.System: one radian, the length of the mechanism, …), so that numbers without unit are compared,
 
-    |dx| = max_k max(c_q, h c_v) |dx_k| / σ_k,        μ = max_k max(|Δ_k|, h |v₀_k|, h |v₁_k − v₀_k|) / σ_k,
+    |dx| = max_k max(c_q, h c_v) |dx_k| / σ_k,    μ = max_k max(h |v₁_k − v₀_k|, (|Δ_k| or h |v₀_k|)/1000) / σ_k,
 
-a correction, and the motion within the step.  What is left after the last correction is to be less than
+a correction, and what changes the motion within the step.  What is left after the last correction is to be less than
 
     tolerance · μ + absolute + 10 ε max(1, max_k |q_k|/σ_k).                                                     (12)
 
-Tolerances relative to the motion within the step leave a method its order, however short the steps are.  The last term
-is what the last digits of q can tell.  With a dense S they can tell less: a change of q by its last digits changes x by
+The number of steps in a run goes as 1/h, and an error of v stays: so that the sum of all that is left does not depend
+on h, it must be a share of v₁ − v₀, which goes as h, and not of v.  (A thousandth of that is allowed, for motions that
+nothing changes.)  The last term is what the last digits of q can tell.  With a dense S they can tell less: a change of
+q by its last digits changes x by
 
     floor = 10 ε max(1, max_k |q_k|/σ_k) | S⁻¹ (|S| σ) |.                                                       (11)
 
@@ -206,7 +208,8 @@ def motion(h, v, change, inverse):
     """Return μ of (12); `change` is (Δ | v₁ − v₀)."""
     nv, size = v.shape[0], 0.0
     for k in range(nv):
-        size = max(size, max(abs(change[k]), max(abs(h * v[k]), abs(h * change[nv + k]))) * inverse[k])
+        steady = 1e-3 * max(abs(change[k]), abs(h * v[k]))
+        size = max(size, max(steady, abs(h * change[nv + k])) * inverse[k])
     return size
 
 

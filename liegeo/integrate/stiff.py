@@ -83,7 +83,7 @@ NEWTON = Newton()
 _PARTS_ROWS = 2 + ROWS_OF_AN_ELEMENT
 # A step whose result is finite, but so far from right that it is better made in parts; when a step of Rosenbrock's is.
 IMPRECISE = -6
-_SHARE, _LEAST = 0.0001, 1e-12
+_SHARE, _LEAST = 1e-5, 1e-12
 
 
 def rows(nv: int) -> int:
@@ -334,7 +334,7 @@ def adaptive_alpha(
     return kernel(trial, name="integrate.adaptive_alpha") if compiled else trial
 
 
-def spectral(rho: float, tolerance: float = 1e-7, between: bool = False) -> tuple[float, ...]:
+def spectral(rho: float, tolerance: float = 1e-5, between: bool = False) -> tuple[float, ...]:
     """Coefficients of generalised-α from ρ, by (1) or, if forces are those `between`, (1′).
 
     α_m; the share α_f of the force at the start; γ; β; the part of the step after which x is taken; tolerance.

@@ -19,7 +19,7 @@ IMPLICIT = [li.GeneralisedAlpha, li.MidpointAlpha, li.LieBDF2]
 
 
 def mechanism(length, mass, time):
-    """A slider on a stiff rail with a rod on a hinge with friction, tied by a spring to a free body; v of friction too."""
+    """A slider on a stiff rail with a rod on a hinge with friction, tied by a spring to a free body."""
     force, moment = mass * length / time**2, mass * length**2
     inertias = [np.array(J) * moment for J in ((0.1, 0.1, 0.1), (0.09, 0.09, 0.01), (0.01, 0.02, 0.015))]
     slider = lg.Body("slider", mass=2 * mass, inertia=inertias[0])

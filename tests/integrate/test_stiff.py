@@ -198,7 +198,7 @@ def test_a_stiffness_that_the_solver_is_not_told_of(method):
     """The iteration would diverge (hω = 1000); the dense matrix takes over and gives what the other gives."""
     data = ((1e10, 0.0, 0.0), (1.0, 0.0, 0.0), (4e9, 1e4, 0.0))
     known, unknown = (li.solve(oscillators(*data, told=told), method, 100).y[:, :3] for told in (True, False))
-    # the first step moves by 2, within the tolerance of 1e-7; what is left of its error fades
+    # the first step moves by 2, within a hundredth of the tolerance, 1e-7; what is left of its error fades
     assert np.abs(known - unknown).max() < 2e-7
 
 
@@ -369,6 +369,6 @@ def test_kernels_that_are_missing_are_named():
 
 def test_names_tell_tolerances_apart():
     makers = (li.generalised_alpha, li.midpoint_alpha, li.index_3_alpha)
-    names = [make(0.8, tolerance).name for make in makers for tolerance in (1e-7, 1e-6)]
+    names = [make(0.8, tolerance).name for make in makers for tolerance in (1e-5, 1e-6)]
     assert len(set(names)) == len(names)
     assert names[:2] == ["generalised-alpha-0.8", "generalised-alpha-0.8-1e-06"]

@@ -18,8 +18,8 @@ speeds that leave springs as they are.  A run fails if
 1. it ends with an error;
 2. T + V_g > E(0) + 10 (h/τ)² E* + min(1, 10 h²k/kg) E_osc at any step, E* the largest kinetic energy and the range of
    V_g together (the last term: where h is not short for the oscillation, no method says at which of its phases it is);
-3. with springs: the ends of the rods are further from those of the same mechanism with rigid rods in place of the springs
-   (k → ∞, from Pv, by rkmk-54 with rtol 1e-9) than ten times
+3. with springs: the ends of the rods are further from those of the same mechanism with rigid rods in place of the
+   springs (k → ∞, from Pv, by rkmk-54 with rtol 1e-9) than ten times
 
        (h/τ)² X + √(2 E_osc/k) + 20 N/k + ½ t² E_osc/(1 kg m),
 
