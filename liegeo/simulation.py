@@ -580,15 +580,16 @@ class _Run:
         local = self.stepper.local_errors if isinstance(self.stepper, AdaptiveStepper) else None
         account = self.account.of(self.last.y[-1])
         info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local)
-        q, v, x = np.split(y, [model.nq, model.nq + model.nv], axis=1)
+        q, v, x = model.parts(y)
         return Result(model, t, q, v, u, info, x)
 
     def _inputs(self, t: float, y: Array) -> Array:
         """Return generalised forces and inputs."""
-        nq, n = self.model.nq, self.model.nv + self.model.nu
+        n = self.model.nv + self.model.nu
         if self.drive.error is not None:
             return np.full(n, np.nan)
-        return self.drive.values(float(t), np.array(y[:nq]), np.array(y[nq:]))[:n]
+        state = self.model.unpack(y)
+        return self.drive.values(float(t), state.q, state.w)[:n]
 
     # ---- checkpoints
 

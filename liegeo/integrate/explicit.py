@@ -49,17 +49,6 @@ def finite(x):
 
 
 @kernel
-def sizes(I, y, dim):
-    """Return the lengths of q, v and x in a state y of a mechanical system, `dim` the dimension of the states' group.
-
-    The last number of I is that of x (calls.data_of).
-    """
-    nx = I[I.shape[0] - 1]
-    nv = (dim - nx) // 2
-    return y.shape[0] - nv - nx, nv, nx
-
-
-@kernel
 def copy(x, out):
     """out = x, for elements stored in any shape."""
     for k in range(x.size):
@@ -315,9 +304,10 @@ def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> K
         status = step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
         if status != 0:
             return status
-        nq, nv, nx = sizes(I, y, K.shape[1])
-        # the last rows of the layout are those of speeds and states; of u, the second row may hold an error estimate
-        rows, dq, dv = layout[: layout.shape[0] - (1 if nx == 0 else 2)], u[0, :nv], u[0, nv:]
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        # the last row of the layout is that of the speeds; of u, the second row may hold an error estimate
+        rows, dq, dv = layout[: layout.shape[0] - 1], u[0, :nv], u[0, nv:]
         before = np.inf
         for _ in range(CLOSING_LIMIT):
             status = closing(I, F, t + h, out[:nq], out[nq:], W, dq, dv)
@@ -375,10 +365,11 @@ def adapt_field(function: Callable[..., Any], compiled: bool) -> Kernel:
 
 @functools.lru_cache(maxsize=64)
 def motion(acceleration: Kernel) -> Kernel:
-    """(v, v̇, ẋ) as a field on the states (q, v, x) of a mechanical system (problems.py)."""
+    """(v, v̇) as a field on the states (q, v) of a mechanical system (problems.py)."""
 
     def field(I, F, t, Y, W, out):
-        nq, nv, _ = sizes(I, Y, out.shape[0])
+        nv = out.shape[0] // 2
+        nq = Y.shape[0] - nv
         for k in range(nv):
             out[k] = Y[nq + k]
         return acceleration(I, F, t, Y[:nq], Y[nq:], W, out[nv:])

@@ -48,6 +48,11 @@ class Force(Sealed):
         return 0
 
     @property
+    def state_size(self) -> float:
+        """Return what is a usual size of its first-order states, by which errors are measured."""
+        return 1.0
+
+    @property
     def owner(self) -> Owner:
         """Return what its faults belong to."""
         return Owner("force", self.name, type(self).__name__)
@@ -188,6 +193,10 @@ class Actuator(JointForce):
     def n_states(self) -> int:
         return 1 if self.lag else 0
 
+    @property
+    def state_size(self) -> float:
+        return self.limit if np.isfinite(self.limit) else 1.0
+
     def __post_init__(self) -> None:
         super().__post_init__()
         own = self.owner.field
@@ -227,6 +236,10 @@ class BristleFriction(JointForce):
     @property
     def n_states(self) -> int:
         return 1
+
+    @property
+    def state_size(self) -> float:
+        return self.coulomb / self.stiffness
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -43,8 +43,11 @@ class State:
 
     @property
     def y(self) -> Array:
-        """All numbers but the time, as steps have them; `Model.unpack` is the way back."""
-        return np.concatenate([self.q, self.v, self.x])
+        """All numbers but the time, as steps have them; `Model.unpack` is the way back.
+
+        Behind q stands a zero for each of the states x (integrate/problems.py (2)).
+        """
+        return np.concatenate([self.q, np.zeros(len(self.x)), self.v, self.x])
 
     def _repr_html_(self) -> str:
         return notebook.state_html(self)
@@ -258,9 +261,15 @@ class Model:
         return State(self._configuration(q), self.speeds("v", v), float(time), self._states(x))
 
     def unpack(self, y: Array, t: float = 0.0) -> State:
-        """Return the state whose numbers are y = (q, v, x), in arrays of its own."""
-        nq, nv = self.nq, self.nv
-        return State(np.array(y[:nq]), np.array(y[nq : nq + nv]), float(t), np.array(y[nq + nv :]))
+        """Return the state whose numbers are y (State.y), in arrays of its own."""
+        q, v, x = self.parts(y)
+        return State(q.copy(), v.copy(), float(t), x.copy())
+
+    def parts(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return views of q, v and x in the numbers y of a state, or of many states, a row each."""
+        nq, nv, nx = self.nq, self.nv, self.nx
+        start = nq + nx
+        return y[..., :nq], y[..., start : start + nv], y[..., start + nv :]
 
     def check(self, state: Any, who: str = "dynamics") -> None:
         """That this is a state of this model, in finite numbers."""

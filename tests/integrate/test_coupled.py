@@ -180,8 +180,34 @@ def test_rows_that_became_dependent_are_named():
     assert "of loop 'loop0'" in words
 
 
-def test_without_constraints_the_largest_acceleration_is_named():
-    _, model, state = bench.rods(1e6, moving=True)
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (bench.rods(1e6, moving=True), "the stiffest forces there are spring 'spring_b' ("),
+        (bench.loop(0.0, 1e8), "the stiffest force there is spring 'spring' ("),
+        (bench.hinges(1.0, 1), "the stiffest force there is the friction of joint 'j0' ("),
+        (bench.loop(0.0, 0.0), "the constraint that pushes most there is 'cut'"),
+        (bench.hinges(0.0, 1), "the largest acceleration there is that of 'j0', "),
+    ],
+    ids=["springs", "spring in a loop", "friction", "constraint", "nothing stiff"],
+)
+def test_what_made_a_step_fail_is_named(case, words):
+    _, model, state = case
     y = np.concatenate([state.q, state.v])
-    words = explain(motion.system(model), NO_CONVERGENCE, y, y)
-    assert words.startswith("the equations of a step could not be solved: the largest acceleration there is that of '")
+    assert explain(motion.system(model), NO_CONVERGENCE, y, y).startswith(
+        f"the equations of a step could not be solved: {words}"
+    )
+
+
+def test_rates_of_stiff_forces():
+    """A disc, J = 0.5 kg m²: a spring of 200 N m/rad, a damper of 30 N m s and friction of 1 N m at 1 mrad/s."""
+    disc = lg.Body("disc", mass=1.0, inertia=(0.5, 0.5, 0.5))
+    for more, who, rate in (
+        ({"stiffness": 200.0}, "spring", "20"),
+        ({"damping": 30.0}, "damper", "60"),
+        ({"friction": 1.0}, "friction", "2e+03"),
+    ):
+        hinge = lm.Revolute(name="hinge", parent="world", child="disc", **more)
+        model = lg.Tree([disc], [hinge]).compile()
+        y = np.array([0.1, 2.0])
+        assert f"the {who} of joint 'hinge' ({rate} 1/s)" in motion.system(model).diagnose(y, y)
