@@ -409,11 +409,8 @@ def _is_coupled(model: Model) -> bool:
     with first-order states.
     """
     I = model.ints
-    if (
-        model.nx
-        or _has_friction(model)
-        or any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies)))
-    ):
+    on_group = any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies)))
+    if model.nx or on_group or _has_friction(model):
         return True
     kinds = {int(I[I[at.ELEMENTS] + k * at.ELEMENT_SIZE + at.ELEMENT_KIND]) for k in range(I[at.N_ELEMENTS])}
     return bool(kinds - {at.LOAD_WORLD, at.LOAD_BODY})

@@ -224,7 +224,7 @@ class Problem:
 
     @classmethod
     def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
-        """Return the motion of a mechanical system from (q, v); coordinates ξ (2) may be left out of q, and are zero."""
+        """Return the motion of a mechanical system from (q, v); coordinates ξ of (2) may be left out, and are zero."""
         place, speeds = (np.asarray(x, dtype=np.float64) for x in (q, v))
         if system.states and len(place) == system.group.element_shape[0] - len(system.states):
             place = np.append(place, np.zeros(len(system.states)))

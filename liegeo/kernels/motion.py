@@ -300,6 +300,8 @@ def factorise_next(S, D, q, alpha, beta, local, W):
 def local_tangents(S, D, q, w, alpha, beta, secant, out):
     """elements.local_tangents."""
     I, F = model_of(S)
+    for k in range(I[at.N_X]):
+        out[index(I[at.N_V]) + k] = 0.0
     return elements.local_tangents(I, F, q, w, alpha, beta, secant, out)
 
 
