@@ -470,7 +470,7 @@ def modes(
         import dataclasses
 
         state = dataclasses.replace(state, v=0.0 * state.v)
-    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.v)[compiled.nv :]
+    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.w)[compiled.nv :]
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}
     for pattern in lock or []:

@@ -193,7 +193,11 @@ class Drive:
         return self.system.ints[at.S_TABLES :], self.system.floats
 
     def values(self, t: float, q: Array, w: Array) -> Array:
-        """Return u of the kernels at one time, configuration and speeds with states, w = (v, x)."""
+        """Return generalised forces and inputs at one time, configuration and speeds with states, w = (v, x)."""
+        return self.vector(t, q, w)[: self.model.nv + self.model.nu]
+
+    def vector(self, t: float, q: Array, w: Array) -> Array:
+        """Return all of what the kernels call u: the same, then states and gravity."""
         work = np.empty(self.system.work)
         status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(w), work)
         if status:

@@ -589,7 +589,7 @@ class _Run:
         if self.drive.error is not None:
             return np.full(n, np.nan)
         state = self.model.unpack(y)
-        return self.drive.values(float(t), state.q, state.w)[:n]
+        return self.drive.values(float(t), state.q, state.w)
 
     # ---- checkpoints
 
