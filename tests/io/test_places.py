@@ -150,8 +150,6 @@ OWN: dict[str, dict[str, Any]] = {
     "Distance": {"b": ROD},
     "Gear": {"a": HINGE, "b": SLIDE},
     "Rack": {"pinion": HINGE, "rack": SLIDE},
-    "Motion": {"joint": HINGE},
-    "Actuator": {"joint": HINGE},
     "Mesh": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
     "Skin": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "modes": numbers((3, 3, 1), 0.1)},
     "Node": {"modes": numbers((6, 1), 0.1), "second": numbers((6, 1, 1), 0.1)},
@@ -184,7 +182,7 @@ ANY_NUMBER = {
 
 
 def entry(cls: type, **own: Any) -> dict[str, Any]:
-    found = {name: good(said) for name, said in about_fields(cls).items()}
+    found = {name: HINGE if name == "joint" else good(said) for name, said in about_fields(cls).items()}
     return {"kind": forms.kind_of(cls), **found, **OWN.get(cls.__name__, {}), **own}
 
 
