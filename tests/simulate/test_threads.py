@@ -32,7 +32,7 @@ CASES = {
         crane,
         {
             "method": "rkmk-54",
-            "inputs": {"luff": lambda t: 3.0 * np.sin(5.0 * t), "motor": lambda t, state: -state.v[0]},
+            "inputs": {"luff": lambda t: 3.0 * np.sin(t), "motor": lambda t, state: -state.v[0]},
         },
     ),
     "a constraint by a function": (lambda: coupled_crane(opposite), {"method": "rkmk-4", "step": 5e-3}),

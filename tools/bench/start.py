@@ -6,8 +6,8 @@ Each figure is the smallest of N processor times of a process, taken in turns wi
 `import numpy, numba`.  Goals: `liegeo --help` in less than 0.3 s, `liegeo simulate` of a short run at most 3 times.
 --old is another working copy, whose commands are run by its own Python (FOLDER/.venv) and take their turns too.
 
-Then `liegeo demo` with an empty cache of kernels, and with a full one (not with --quick): seconds that pass.  Goal: less
-than a minute, on two cores.
+Then `liegeo demo` with an empty cache of kernels, and with a full one (not with --quick): seconds that pass.  Goal:
+less than a minute, on two cores.
 """
 
 from __future__ import annotations

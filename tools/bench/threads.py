@@ -1,9 +1,9 @@
-"""How much faster two threads run two simulations of one model than one thread runs them, and whether bits are the same.
+"""How much faster two threads run two simulations of one model than one thread does, with the same bits.
 
     python tools/bench/threads.py [--repeat N] [--quick]
 
-The loop over steps releases the GIL (`nogil` in liegeo/_jit.py).  Goal: at least 1.8 times the throughput of one thread,
-on a machine with two cores and nothing else to do.  Each figure is the best of N; one thread and two take turns.
+The loop over steps releases the GIL (`nogil` in liegeo/_jit.py).  Goal: at least 1.8 times the throughput of one
+thread, on a machine with two cores and nothing else to do.  Each figure is the best of N, taken in turns.
 """
 
 from __future__ import annotations
