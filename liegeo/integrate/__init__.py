@@ -53,6 +53,7 @@ from liegeo.integrate.methods import (
     midpoint_alpha,
     solve,
 )
+from liegeo.integrate.newton import NewtonRecord
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
 
 __all__ = [
@@ -88,6 +89,7 @@ __all__ = [
     "Midpoint4",
     "Midpoint6",
     "MidpointAlpha",
+    "NewtonRecord",
     "Problem",
     "Rosenbrock3",
     "Rosenbrock32",
