@@ -47,6 +47,7 @@ from fmu_export.variables import (
 )
 from liegeo._version import __version__
 from liegeo.archives import write_zip
+from liegeo.choice import usual_tolerances
 from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
 from liegeo.io import load
@@ -54,7 +55,7 @@ from liegeo.io.mechanism import Mechanism
 from liegeo.io.writing import as_text, document_of, files_of
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.simulation import usual_method, usual_tolerances
+from liegeo.simulation import usual_method
 
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")

@@ -54,6 +54,7 @@ DYNAMICS = Dynamics(
     motion.energy,
     factorise_next=articulated.factorise_next,
     along=motion.along,
+    displacement=motion.displacement,
 )
 
 CONSTRAINED = DYNAMICS._replace(

@@ -43,6 +43,7 @@ _ARGUMENTS = {
     "release": (_I, _V),
     "factorise_next": (_I, _F, _V, _T, _T, _V),
     "along": (_I, _F, _T, _V, _V, _V, _V, _V, _V, _V, _V),
+    "displacement": (_I, _F, _V, _V, _V, _V),
 }
 _SIZE = len(_ARGUMENTS)
 # What is compiled when a step asks for it.
@@ -116,9 +117,14 @@ def _along(I, F, t, q, v, a, dq, dv, da, W, out):
     return invoke(I[I.shape[0] - _SIZE + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
 
 
+@kernel
+def _displacement(I, F, q, e, W, out):
+    return invoke(I[I.shape[0] - _SIZE + 13], (I, F, q, e, W, out))
+
+
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next, _along),
+    *(_correct, _release, _factorise_next, _along, _displacement),
 )
 
 

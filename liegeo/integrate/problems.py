@@ -51,6 +51,7 @@ class Dynamics(NamedTuple):
     release: Kernel | None = None  # (I, W): multipliers become zero
     factorise_next: Kernel | None = None  # as `factorise`, if `residual` came just before with this q and W
     along: Kernel | None = None  # (I, F, t, q, v, a, dq, dv, da, W, out): derivative of `residual` along (dq, dv, da)
+    displacement: Kernel | None = None  # (I, F, q, e, W, out): metres and radians that a small change e moves it by
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]

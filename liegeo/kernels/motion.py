@@ -235,6 +235,16 @@ def momentum(I, F, q, v, W, out):
 
 
 @kernel(forceinline=False)
+def displacement(I, F, q, e, W, out):
+    """Write what a small change e of the coordinates moves bodies by: out[0] in metres, out[1] in radians.
+
+    Of each body it is the root mean square displacement of its mass, and its rotation; of all bodies the largest.
+    """
+    inverse.displacement(I, F, q, e, W, out)
+    return 0
+
+
+@kernel(forceinline=False)
 def slope(I, F, t, q, v, W, out):
     """s of (1)."""
     nq, nv, n_work = q.shape[0], I[at.N_V], index(I[at.N_WORK])
