@@ -97,7 +97,7 @@ class Limits:
             position = position if self.accuracy.position is None else self.accuracy.position
             angle = angle if self.accuracy.angle is None else self.accuracy.angle
         share = position / self.size
-        return Bound(position, angle, self.span, min(1.0, share), min(share, angle))
+        return Bound(position, angle, self.span, min(share, angle, 1.0))
 
     def options(self, method: AdaptiveMethod, order: int | None = None) -> dict[str, Any]:
         """Return the arguments of AdaptiveStepper; with `order`, the usual accuracy of a method of that order."""

@@ -24,16 +24,20 @@ Instead of tolerances there may be a bound on the error of the whole motion of a
 metres and A_r in radians.  With d_i(e) the root mean square displacement of the mass of body i that a small change e
 of the coordinates causes, and φ_i(e) the rotation of the body, a step h of a run of the length T may lose h/T of it,
 
-    δ ≤ max(h/T, 10⁻³),      δ = ε (σ ε)^k,      ε = max_i max(d_i(e)/A_p, φ_i(e)/A_r).                           (6)
+    ε ≤ max(h/T, 10⁻⁴),      ε = max_i max(d_i(e)/A_p, φ_i(e)/A_r).                                                (6)
 
 Displacements, other than numbers, have cancelled what coordinates do against each other: where a hinge takes up the
 rotation of the bent end that carries it, nothing moves.  m_i d_i² = eᵀ M_i e, M_i the body's part of the mass matrix.
 
-k = 0 if the result that goes on is the one whose error is estimated.  If it is of one order more, p, its error is less
-by a factor of about h/τ, τ the time in which the motion changes.  That is known from the error too: a step of τ would
-have an error of the size of the motion, so (h/τ)^p ≈ σ ε with σ the accuracy as a share of that size, and k = 1/p.
-Either way δ/h goes as h^p, so that errors add up to what is asked for, and p takes the place of q in (2).  The least
-share lets a step pass where the motion is not smooth: there δ/h need not become small however short the step.
+e is the error of the result that goes on.  If that is of one order more than the one whose errors e_q and e_v in
+coordinates and speeds are estimated, it is about e_q h/τ, with τ the time in which the motion changes; and errors of
+speeds tell τ, as e_v is about e_q/τ.  So
+
+    e = h e_v                                                                                                     (7)
+
+then, which is also right where the motion is not smooth, and where a step is at its limit of stability: there τ is as
+short as the step.  Either way ε/h goes as h^p with p the order of the method: errors add up to what is asked for, and p
+takes the place of q in (2).  The least share lets a step pass where the motion has a kink that nobody declared.
 """
 
 from __future__ import annotations
@@ -64,7 +68,7 @@ Array = NDArray[np.float64]
 # corrections shrink by far more than is asked for, and are judged before the last of them.
 _SOLVED, _SOLVED_OF_BOUND = 0.01, 0.3
 # The share (6) of the whole error that a step may have, however short it is.
-_LEAST_SHARE = 1e-3
+_LEAST_SHARE = 1e-4
 # Accepted steps in one call of the compiled loop; between calls Python looks for events and for Ctrl-C.
 AT_ONCE = 512
 FINISHED, FULL, TOO_SMALL = range(3)
@@ -181,14 +185,13 @@ ALL_ADAPTIVE: tuple[AdaptiveMethod, ...] = (
 class Bound:
     """A bound on the error of the whole motion of a mechanical system (6).
 
-    A_p in metres and A_r in radians, T in seconds; `share` is σ.  `coordinates` is what an error in a coordinate may be
-    for all of that, in the units of the coordinates.
+    A_p in metres and A_r in radians, T in seconds.  `coordinates` is what an error in a coordinate may be for all of
+    that, in the units of the coordinates.
     """
 
     position: float
     angle: float
     span: float
-    share: float
     coordinates: float
 
 
@@ -334,9 +337,9 @@ class AdaptiveStepper:
         self._scale = np.empty(group.dim)
         sharing = np.zeros(3)
         if bound is not None:
-            rtol, atol, self._power = bound.share, 0.0, float(method.order)
+            rtol, atol, self._power = bound.coordinates, 0.0, float(method.order)
             self._scale[:2] = bound.position, bound.angle
-            sharing[:] = bound.span, bound.share, 1.0 / method.order if method.order > method.lower else 0.0
+            sharing[:] = bound.span, _LEAST_SHARE, 1.0 if method.order > method.lower else 0.0
             self._coefficients = method.coefficients(0.0, _SOLVED_OF_BOUND * bound.coordinates / bound.span)
         self._layout = _rows(group)
         self._I, self._F, W = data_of(problem.system, method.workspaces, used)
@@ -355,7 +358,7 @@ class AdaptiveStepper:
             step = self._first_step(abs(span), rtol, atol)
         h = (1.0 if span >= 0.0 else -1.0) * min(step, max_step)
         begin = [problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0, 0.0]
-        self.control = np.array([*begin, *sharing, _LEAST_SHARE])
+        self.control = np.array([*begin, *sharing])
 
     @property
     def t(self) -> float:

@@ -190,8 +190,8 @@ def adaptive(trial: Kernel, compiled: bool, displacement: Kernel | None = None) 
     in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
     the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
     before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial, the sum of the errors
-    of all accepted steps, and T, σ, k and the least share of adaptive.py (6), whose A_p and A_r are then in `scale`; T
-    is 0 where (1) is used.  y is the start and becomes the end.  `displacement` is that of problems.Dynamics.
+    of all accepted steps, and of adaptive.py (6) T, the least share, and 1 if (7) takes the place of e; A_p and A_r are
+    then in `scale`, and T is 0 where (1) is used.  y is the start and becomes the end.  `displacement` is that of problems.Dynamics.
     """
     if displacement is None:
         displacement = kernel(_nowhere, name="integrate.nowhere") if compiled else _nowhere
@@ -211,11 +211,15 @@ def adaptive(trial: Kernel, compiled: bool, displacement: Kernel | None = None) 
             error, allowed = 0.0, 1.0
             if control[10] > 0.0:
                 nv = K.shape[1] // 2
+                if status == 0 and control[12] > 0.0:
+                    for k in range(nv):
+                        u[1, k] = step * u[1, nv + k]
                 if status == 0:
                     status = displacement(I, F, end[: end.shape[0] - nv], u[1, :nv], W, u[0])
-                error = shared_error(u[0, 0] / scale[0], u[0, 1] / scale[1], control[11], control[12])
-                allowed = max(abs(step) / control[10], control[13])
-                error /= allowed
+                # a sum, because the larger of two numbers does not tell if one is not a number
+                metres, radians = u[0, 0] / scale[0], u[0, 1] / scale[1]
+                allowed = max(abs(step) / control[10], control[11])
+                error = max(metres, radians) / allowed if metres + radians < np.inf else np.inf
             else:
                 weigh(layout, y, rtol, atol, scale)
                 for d in range(K.shape[1]):
@@ -280,15 +284,6 @@ def adaptive(trial: Kernel, compiled: bool, displacement: Kernel | None = None) 
         return n, 1
 
     return kernel(loop, name="integrate.adaptive") if compiled else loop
-
-
-@kernel
-def shared_error(metres, radians, share, power):
-    """δ of adaptive.py (6), from errors in units of A_p and A_r; NaN if one of them is not a number."""
-    error = max(metres, radians)
-    if not metres + radians < np.inf:
-        return np.nan
-    return error * min(1.0, share * error) ** power if power > 0.0 else error
 
 
 @kernel
