@@ -229,6 +229,7 @@ def settings_of(mechanism: Mechanism, step: float | None, method: str | None) ->
             step=wanted_step,
             rtol=experiment.rtol,
             atol=experiment.atol,
+            accuracy=None if wanted_step is not None else experiment.accuracy,
         ).name
     if wanted_step is None:
         wanted_step = (experiment.end - experiment.start) / 1000.0

@@ -52,7 +52,7 @@ class Accuracy:
 
     @classmethod
     def of(cls, given: Any, who: str = "simulate") -> Self:
-        """Return the accuracy that a person means by metres, "1 mm", "0.1 deg", both, or a mapping of both."""
+        """Return the accuracy that a person means by metres, "1 mm", "0.1 deg", "1 mm, 0.1 deg", or a mapping."""
         if isinstance(given, cls):
             return given
         parts: dict[str, float] = {}
@@ -65,7 +65,8 @@ class Accuracy:
                     raise InputError(f"{who}: accuracy: {name} is {value!r}, which is no {_WORDS[name]}.")
                 parts[name] = number
         else:
-            for value in given if isinstance(given, list | tuple) else (given,):
+            several = given.split(",") if isinstance(given, str) else given
+            for value in several if isinstance(several, list | tuple) else (several,):
                 kind, number = _quantity(given, value, "position", who)
                 if kind in parts:
                     raise InputError(f"{who}: accuracy is {given!r}, which has two {_WORDS[kind]}s; {_EXPECTED}.")
@@ -73,6 +74,11 @@ class Accuracy:
         if not parts:
             raise InputError(f"{who}: accuracy is {given!r}, {_EXPECTED}.")
         return cls(**parts)
+
+    def __str__(self) -> str:
+        """Return it as text that `of` reads."""
+        parts = ((self.position, "m"), (self.angle, "rad"))
+        return ", ".join(f"{value!r} {unit}" for value, unit in parts if value is not None)
 
 
 _WORDS = {"position": "length", "angle": "angle"}

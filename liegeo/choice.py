@@ -11,7 +11,7 @@ forces depend on speeds; models with constraints take that with forces at both e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -98,6 +98,10 @@ class Limits:
             angle = angle if self.accuracy.angle is None else self.accuracy.angle
         share = position / self.size
         return Bound(position, angle, self.span, min(share, angle, 1.0))
+
+    def words(self, method: AdaptiveMethod) -> str:
+        """Return what tells these limits from others, but for the span, as text."""
+        return repr(replace(self, span=1.0).options(method))
 
     def options(self, method: AdaptiveMethod, order: int | None = None) -> dict[str, Any]:
         """Return the arguments of AdaptiveStepper; with `order`, the usual accuracy of a method of that order."""

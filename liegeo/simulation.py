@@ -548,7 +548,7 @@ class _Run:
             "method": f"{self.method.name} {checkpoints.digest(_coefficients(self.method))}",
             "memory": list(self.stepper.memory.shape),
             "step": [piece.step for piece in self.pieces[:1]],
-            "tolerances": repr(self.limits.options(self.method)) if isinstance(self.method, AdaptiveMethod) else "",
+            "tolerances": self.limits.words(self.method) if isinstance(self.method, AdaptiveMethod) else "",
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
             "events": len(self.events),
         }

@@ -191,7 +191,8 @@ def adaptive(trial: Kernel, compiled: bool, displacement: Kernel | None = None) 
     the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
     before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial, the sum of the errors
     of all accepted steps, and of adaptive.py (6) T, the least share, and 1 if (7) takes the place of e; A_p and A_r are
-    then in `scale`, and T is 0 where (1) is used.  y is the start and becomes the end.  `displacement` is that of problems.Dynamics.
+    then in `scale`, and T is 0 where (1) is used.  y is the start and becomes the end.  `displacement` is that of
+    problems.Dynamics.
     """
     if displacement is None:
         displacement = kernel(_nowhere, name="integrate.nowhere") if compiled else _nowhere
