@@ -56,6 +56,7 @@ DYNAMICS = Dynamics(
     factorise_next=motion.factorise_next,
     along=motion.along,
     local_tangents=motion.local_tangents,
+    displacement=motion.displacement,
 )
 
 CONSTRAINED = DYNAMICS._replace(

@@ -66,6 +66,7 @@ class Dynamics(NamedTuple):
     # (I, F, q, v, alpha, beta, secant, out): α ∂f/∂v + β ∂f/∂q of forces f that depend on one speed and its coordinate
     # alone and are not in D and K; if `secant` is 1, not 0, f/v in place of ∂f/∂v
     local_tangents: Kernel | None = None
+    displacement: Kernel | None = None  # (I, F, q, e, W, out): metres and radians that a small change e moves it by
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]

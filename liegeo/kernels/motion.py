@@ -343,6 +343,17 @@ def release(S, W):
 
 
 @kernel(forceinline=False)
+def displacement(S, D, q, e, W, out):
+    """Write what a small change e of the coordinates moves bodies by: out[0] in metres, out[1] in radians.
+
+    Of each body it is the root mean square displacement of its mass, and its rotation; of all bodies the largest.
+    """
+    I, F = model_of(S)
+    inverse.displacement(I, F, q, e, W, out)
+    return 0
+
+
+@kernel(forceinline=False)
 def slope(S, D, t, q, v, W, out):
     """s of (1), of a tree without states."""
     I, F = model_of(S)

@@ -273,8 +273,8 @@ class Scene:
     def frames(self, run: Result, samples: NDArray[np.int64], arrays: Arrays) -> dict[str, Any]:
         """These samples of a run."""
         model = self.model
-        t, q, v = (np.array(array[samples]) for array in (run.t, run.q, run.v))
-        observer = Observer(model, t, q, v, model.drives(run.u[samples], run.x[samples]))
+        moments, places, speeds = (np.array(array[samples]) for array in (run.t, run.q, run.v))
+        observer = Observer(model, moments, places, speeds, model.drives(run.u[samples], run.x[samples]))
         n = len(samples)
         asked = [("frame", body, what) for body in model.bodies for what in ("position", "quaternion")]
         found = observer.answer(asked)

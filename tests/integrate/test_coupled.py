@@ -32,8 +32,8 @@ _spec.loader.exec_module(bench)
 # ---- grids
 
 
-# A mechanism that the spring holds fast, from rest: the first steps of generalised-α overshoot its speed by a share of h
-# times the first acceleration, 1.5e-7 J in all, which goes as h² and fades with ρ; the rule knows no such term.
+# A mechanism that the spring holds fast, from rest: the first steps of generalised-α overshoot its speed by a share of
+# h times the first acceleration, 1.5e-7 J in all, which goes as h² and fades with ρ; the rule knows no such term.
 _OVERSHOOT = "friction = 0, k = 1e+10, generalised-alpha-0.8, h = 0.01"
 
 

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 import liegeo as lg
 import liegeo.model as lm
 from liegeo import cli, dynamics
+from liegeo.choice import usual_tolerances
 from liegeo.errors import DynamicsError, InputError
 from liegeo.integrate import AdaptiveAlpha, AdaptiveStepper, DormandPrince54, Event, Problem
 from liegeo.io import shipped
 from liegeo.results.tables import write_whole
-from liegeo.simulation import usual_tolerances
 
 
 def pendulum(n=2, damping=0.0, stiffness=0.0, **more):
