@@ -114,6 +114,21 @@ def test_events_are_found_and_end_a_run():
     assert (np.diff(stopped.t) > 0).all()
 
 
+@pytest.mark.parametrize("ends", [(1.0, 3.0), (3.0, -1.0)], ids=["forward", "backward"])
+def test_dense_output_up_to_a_terminal_event(ends):
+    """Steps and dense output of order four are exact for a quartic, also in the part of a step that an event leaves."""
+
+    def exact(t):
+        return t**4 - 3.0 * t**2 + t
+
+    problem = li.Problem(R(1), lambda t, y: np.array([4.0 * t**3 - 6.0 * t + 1.0]), [exact(ends[0])], ends[1], ends[0])
+    event = li.Event(lambda t, y: t - 1.7, terminal=True)
+    run = li.solve_adaptive(problem, first_step=0.3, events=[event])
+    assert run.t[-1] == pytest.approx(1.7)
+    t = np.linspace(run.t[0], run.t[-1], 101)
+    assert run(t)[:, 0] == pytest.approx(exact(t), abs=1e-12)
+
+
 def test_backwards_in_time():
     there = li.solve_adaptive(PROBLEM, rtol=1e-11, atol=1e-12)
     back = li.Problem(BODY, free_body, there.end, 0.0, t_start=10.0)
