@@ -63,6 +63,16 @@ def test_methods_agree_on_a_stiff_spring():
         assert np.abs(end[: model.nq] - fine[: model.nq]).max() < 1e-4, method.name
 
 
+def test_adaptive_methods_agree_on_a_stiff_spring():
+    """Begun with a step that is far too long, for which an implicit method asks for the tangents of the spring."""
+    _, model, state = bench.rods(1e5, moving=True)
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 0.05)
+    fine = li.solve(problem, li.RKMK4, 2000, save=1).end
+    for method in li.ALL_ADAPTIVE:
+        end = li.solve_adaptive(problem, method, rtol=1e-6, atol=1e-9, first_step=0.05).end
+        assert np.abs(end[: model.nq] - fine[: model.nq]).max() < 1e-5, method.name
+
+
 def test_friction_in_a_hinge_ends_in_rest_by_every_method():
     """Exact: a disc with friction torque T and inertia J stops after J w / T, without turning back."""
     body = lg.Body("disc", mass=1.0, inertia=(0.5, 0.5, 0.5))
