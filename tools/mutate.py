@@ -6,8 +6,9 @@
     python tools/mutate.py judge mutants.json tests/dynamics tests/loops
     python tools/mutate.py show mutants.json
 
-`choose` writes the list of mutants before any test runs; a seed gives the same list as long as the sources are the same.
-First a kind of change is drawn (see KINDS), then a place in the sources of the part (see PARTS), each with equal chance.
+`choose` writes the list of mutants before any test runs; a seed gives the same list as long as the sources are the
+same.  First a kind of change is drawn (see KINDS), then a place in the sources of the part (see PARTS), each with equal
+chance.
 
 `map` runs tests with a time limit for each, and writes which functions of liegeo each test calls, and how long it took.
 As plain Python (NUMBA_DISABLE_JIT=1) it sees the calls inside kernels too, and nothing has to be compiled.
@@ -63,7 +64,17 @@ PARTS: dict[str, tuple[str, ...]] = {
 PLAIN_ONLY = ("IndexError", "ZeroDivisionError", "OverflowError", "UnboundLocalError")
 
 # Imported before the first fork.
-HEAVY = ("numpy", "scipy.linalg", "scipy.optimize", "scipy.spatial", "scipy.integrate", "numba", "mpmath", "lxml.etree", "pydantic")
+HEAVY = (
+    "numpy",
+    "scipy.linalg",
+    "scipy.optimize",
+    "scipy.spatial",
+    "scipy.integrate",
+    "numba",
+    "mpmath",
+    "lxml.etree",
+    "pydantic",
+)
 
 
 # ---- changes -------------------------------------------------------------------------------------------------------
@@ -251,7 +262,7 @@ def choose(part: str, count: int, generator: random.Random, number: int) -> list
 
 
 class Watch:
-    """A plugin of pytest: runs chosen tests in a given order, each with a limit of processor time, and notes what happens.
+    """A plugin of pytest: runs chosen tests in a given order, with a limit of processor time, and notes what happens.
 
     `limits` are seconds by the name of a test; without them all tests run, each for at most `limit` seconds.
     """
@@ -344,8 +355,8 @@ def run_tests(watch: Watch, arguments: list[str], stop_at_first: bool, seconds: 
             quiet = os.open(os.devnull, os.O_WRONLY)
             os.dup2(quiet, 1)
             os.dup2(quiet, 2)
-            sys.path.insert(0, os.getcwd())
-            os.environ["PYTHONPATH"] = os.getcwd()
+            sys.path.insert(0, str(Path.cwd()))
+            os.environ["PYTHONPATH"] = str(Path.cwd())
             options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--no-header", "--tb=short"]
             if PLAIN:
                 # NumPy warns of what compiled kernels compute in silence
