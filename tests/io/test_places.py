@@ -150,6 +150,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Distance": {"b": ROD},
     "Gear": {"a": HINGE, "b": SLIDE},
     "Rack": {"pinion": HINGE, "rack": SLIDE},
+    # as large as a number may be: it must not be below `coulomb`, which takes wrong values
+    "BristleFriction": {"static": 1e60},
     "Mesh": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
     "Skin": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "modes": numbers((3, 3, 1), 0.1)},
     "Node": {"modes": numbers((6, 1), 0.1), "second": numbers((6, 1, 1), 0.1)},
