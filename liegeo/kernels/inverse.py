@@ -116,7 +116,7 @@ def displacement(I, F, q, e, W, out):
     clear(I, W)
     far, turn = 0.0, 0.0
     for i in range(I[at.N_BODIES]):
-        body_acceleration(I, F, i, e, 0.0, W)
+        body_acceleration(I, F, i, e, at.NO_GRAVITY, W)
         b, _, w = at.rows(i)
         A = six(W, w + at.ACC)
         m = W[w + at.INE + 15]

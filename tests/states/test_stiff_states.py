@@ -99,7 +99,7 @@ FILE = """
 liegeo: 1
 name: press
 bodies:
-  block: {mass: 2 kg, inertia: [0.1, 0.1, 0.1]}
+  block: {kind: rigid, mass: 2 kg, inertia: [0.1, 0.1, 0.1]}
 joints:
   slide: {kind: prismatic, parent: world, child: block, axis: [1, 0, 0]}
 forces:
