@@ -1,4 +1,4 @@
-"""Models as FMI co-simulation units.
+"""Models as FMUs: FMI 2.0, co-simulation.
 
     import fmu_export
     fmu_export.build("models/flexible_arm.yaml", "arm.fmu")

@@ -11,7 +11,7 @@ from liegeo.io.fields import read_number
 from liegeo.io.units import TIME
 
 if TYPE_CHECKING:
-    from fmu_export.cosim.description import Value, Variable
+    from fmu_export.cosim.fmu_file import CosimVariable, Value
 
 Seconds = float | str
 
@@ -26,7 +26,7 @@ def seconds(who: str, given: Seconds | None) -> float | None:
         raise InputError(f"{who} {error}.") from None
 
 
-def value(who: str, variable: Variable, given: Any) -> Value:
+def value(who: str, variable: CosimVariable, given: Any) -> Value:
     """What a variable takes; `who` names it in the message."""
     from fmu_export.cosim.system import value_of
 

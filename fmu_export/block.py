@@ -11,7 +11,7 @@ CHANNEL = 0x7E000000
 
 
 class Mode(IntFlag):
-    """Where a unit is in the standard's state machine (FMI 2.0.4, 4.2.4)."""
+    """Where an FMU is in the standard's state machine (FMI 2.0.4, 4.2.4)."""
 
     NEW = 1
     INITIALISING = 2
@@ -31,7 +31,7 @@ WORDS = {
 }
 
 
-class Kind(IntFlag):
+class VariableKind(IntFlag):
     """What may be done with a variable, and what its value takes."""
 
     REAL = 1
@@ -98,24 +98,24 @@ class Block(ctypes.Structure):
 # By the number of a reason, from 1: what was wrong with a call.  {name} is the variable, {what} an argument, a type or
 # a category, {mode} words.
 REASONS = (
-    "it is not allowed now: the unit is {mode}.",
+    "it is not allowed now: the FMU is {mode}.",
     "{what} is NULL.",
     "valueReference {reference} is no {what}.",
     "{name} is a variable that cannot be set.",
-    "{name} is fixed, and the unit is {mode}.",
+    "{name} is fixed, and the FMU is {mode}.",
     "{name}: the value is {x}, expected a finite number.",
     "from {x} to {y}, expected finite times that rise.",
     "from {x} s, {y} s long; expected a finite time and a size > 0.",
-    "from {x:.17g} s, but the unit is at {y:.17g} s.",
+    "from {x:.17g} s, but the FMU is at {y:.17g} s.",
     "{y:g} s are nothing beside the time, {x:g} s.",
     "the step ends at {x:.17g} s, but fmi2SetupExperiment said that the run ends at {y:.17g} s.",
-    "there is nothing to tell: no step is pending, and the unit has no such status.",
+    "there is nothing to tell: no step is pending, and the FMU has no such status.",
     "the state is none of this instance's: it was freed, or never made.",
     "there is room for {x:.0f} bytes, but the state takes {y:.0f}.",
     "{name}: the order is {x:.0f}, expected {orders}.",
-    "{name} is not known where the unit is {mode}: expected inputs, and parameters while initialising.",
+    "{name} is not known where the FMU is {mode}: expected inputs, and parameters while initialising.",
     "{name} is no output.",
     "there is no category '{what}'.",
-    "it belongs to model exchange, and the unit is for co-simulation.",
+    "it belongs to model exchange, and the FMU is for co-simulation.",
     "{name}: the text is not UTF-8.",
 )

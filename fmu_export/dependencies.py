@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmu_export.machine import Machine
-from fmu_export.variables import INPUT, OUTPUT, Variable
+from fmu_export.variables import INPUT, OUTPUT, ExportedVariable
 from liegeo.assembly import assemble
 from liegeo.errors import LiegeoError
 from liegeo.kernels import layout as at
@@ -31,7 +31,7 @@ _CHANGES, _NOTHING = (1e-3, -1e-3, 1e2, -1e2), 1e-11
 _FAINTEST, _SHARES, _NEARLY, _ALIKE = 1e-15, (1.0, 0.37, -0.59), 1e-5, 1e-3
 
 
-def dependencies(machine: Machine, variables: Sequence[Variable]) -> dict[str, list[str]]:
+def dependencies(machine: Machine, variables: Sequence[ExportedVariable]) -> dict[str, list[str]]:
     """By output: the inputs that it depends on."""
     inputs = [variable.name for variable in variables if variable.role == INPUT]
     outputs = [variable.name for variable in variables if variable.role == OUTPUT]

@@ -1,4 +1,4 @@
-"""modelDescription.xml of FMI 2.0 from the variables of a unit."""
+"""modelDescription.xml of FMI 2.0 from the variables of an FMU."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, REAL, Variable, base_unit, unit_name, units_of
+from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable, base_unit, unit_name, units_of
 from liegeo._version import __version__
 
 LOG_CATEGORIES = {
@@ -24,7 +24,7 @@ def description(
     identifier: str,
     guid: str,
     text: str,
-    variables: Sequence[Variable],
+    variables: Sequence[ExportedVariable],
     dependencies: Mapping[str, Sequence[str]],
     motions: Sequence[str],
     *,
@@ -36,7 +36,7 @@ def description(
     """The document.
 
     `dependencies` are, by output, the inputs that it depends on at once; `motions` are inputs that move the state where
-    the unit begins, so that everything depends on them there.
+    the FMU begins, so that everything depends on them there.
     """
     root = Element(
         "fmiModelDescription",
@@ -82,7 +82,7 @@ def description(
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "utf-8") + b"\n"
 
 
-def _units(root: Element, variables: Sequence[Variable]) -> None:
+def _units(root: Element, variables: Sequence[ExportedVariable]) -> None:
     known = units_of(variables)
     if not known:
         return
@@ -102,7 +102,7 @@ def _units(root: Element, variables: Sequence[Variable]) -> None:
             SubElement(unit, "DisplayUnit", {"name": shown, "factor": _number(scale)})
 
 
-def _variable(listed: Element, reference: int, variable: Variable) -> None:
+def _variable(listed: Element, reference: int, variable: ExportedVariable) -> None:
     attributes = {
         "name": variable.name,
         "valueReference": str(reference),
@@ -126,7 +126,10 @@ def _variable(listed: Element, reference: int, variable: Variable) -> None:
 
 
 def _structure(
-    root: Element, variables: Sequence[Variable], dependencies: Mapping[str, Sequence[str]], motions: Sequence[str]
+    root: Element,
+    variables: Sequence[ExportedVariable],
+    dependencies: Mapping[str, Sequence[str]],
+    motions: Sequence[str],
 ) -> None:
     structure = SubElement(root, "ModelStructure")
     index = {variable.name: k + 1 for k, variable in enumerate(variables)}

@@ -1,4 +1,4 @@
-"""A unit in this process, through fmpy: unpacked, instantiated, its messages kept, freed in the end."""
+"""An FMU in this process, through fmpy: unpacked, instantiated, its messages kept, freed in the end."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OK, WARNING, DISCARD, ERROR, FATAL = range(5)
 DESCRIPTION = "modelDescription.xml"
 _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 _WORDS = ("ok", "warning", "discard", "error", "fatal")
-#: Where all that units say can be read, for what a message leaves out.
+#: Where all that FMUs say can be read, for what a message leaves out.
 LOGGER = "liegeo.fmu"
 
 
 class Unpacked:
-    """The files of a unit in a folder of their own, for as long as the `with` lasts."""
+    """The files of an FMU in a folder of their own, for as long as the `with` lasts."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         self.file = Path(file)
@@ -39,7 +39,7 @@ class Unpacked:
 
 
 class Found(Unpacked):
-    """The files of a unit in a folder that somebody else unpacked, and removes."""
+    """The files of an FMU in a folder that somebody else unpacked, and removes."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -96,9 +96,9 @@ def _function(variable: Any) -> str:
 
 
 class Instance:
-    """An instance of an unpacked unit: FMI's functions by their names, with statuses; `messages` is its log."""
+    """An instance of an unpacked FMU: FMI's functions by their names, with statuses; `messages` is its log."""
 
-    def __init__(self, unpacked: Unpacked, name: str = "unit", *, verbose: bool = True) -> None:
+    def __init__(self, unpacked: Unpacked, name: str = "fmu", *, verbose: bool = True) -> None:
         from fmpy import fmi2
 
         described = unpacked.description
@@ -116,7 +116,7 @@ class Instance:
         except Exception as error:  # bare ones of fmpy: no library for this system, symbols missing
             # fmpy goes into the folder of the library, and does not come back if loading fails
             os.chdir(here)
-            raise SimulationError(f"unit '{described.modelName}' cannot be loaded: {error}", None) from None
+            raise SimulationError(f"FMU '{described.modelName}' cannot be loaded: {error}", None) from None
         # kept alive as long as the instance, which calls it
         self._callbacks = fmi2.fmi2CallbackFunctions()
         self._callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._note)
@@ -126,7 +126,7 @@ class Instance:
         try:
             self._fmu.instantiate(callbacks=self._callbacks, loggingOn=verbose)
         except Exception:
-            raise SimulationError(f"unit '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
+            raise SimulationError(f"FMU '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
         self._alive = True
 
     def _note(self, environment: Any, name: Any, status: int, category: Any, message: Any) -> None:
@@ -137,7 +137,7 @@ class Instance:
             logging.getLogger(LOGGER).debug("%s: %s", _WORDS[status], text)
 
     def said(self) -> str:
-        """The messages that are worth a line each; where in the unit they came from is for those who read logs."""
+        """The messages that are worth a line each; where in the FMU they came from is for those who read logs."""
         worth = [(status, text.partition("\nTraceback (")[0]) for status, _, text in self.messages if status >= WARNING]
         return "".join(f"\n  {_WORDS[status]}: {text}" for status, text in worth)
 
@@ -166,8 +166,8 @@ class Instance:
             self._fmu.enterInitializationMode()
             self._fmu.exitInitializationMode()
         except FMICallException as error:
-            unit = self.description.modelName
-            raise SimulationError(f"unit '{unit}' cannot be initialised: {error}{self.said()}", None) from None
+            model = self.description.modelName
+            raise SimulationError(f"FMU '{model}' cannot be initialised: {error}{self.said()}", None) from None
 
     def write(self, name: str, value: Any) -> None:
         """Set a variable; an enumeration is an Integer to FMI's functions."""

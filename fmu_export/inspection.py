@@ -1,4 +1,4 @@
-"""What is in a unit, and a run of it."""
+"""What is in an FMU, and a run of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from fmu_export import arguments
 from fmu_export.arguments import Seconds
-from fmu_export.cosim.description import Variable, read_description
+from fmu_export.cosim.fmu_file import CosimVariable, read_description
 from fmu_export.host import DISCARD, LOGGER, OK, WARNING, Instance, Unpacked, described
 from liegeo.archives import Archive
 from liegeo.errors import InputError, SimulationError
@@ -31,8 +31,8 @@ _NEEDS = "resources/requirements.txt"
 
 
 @dataclass(frozen=True)
-class UnitInfo:
-    """What the description of a unit says, and what it needs."""
+class FMUInfo:
+    """What the description of an FMU says, and what it needs."""
 
     name: str
     identifier: str
@@ -70,8 +70,8 @@ class UnitInfo:
         return "\n".join(lines)
 
 
-def info(file: str | os.PathLike[str]) -> UnitInfo:
-    """What is in a unit; any FMI 2.0 unit for co-simulation, ours or not."""
+def info(file: str | os.PathLike[str]) -> FMUInfo:
+    """What is in an FMU; any FMI 2.0 FMU for co-simulation, ours or not."""
     found = described(file)
     with Archive(file, "FMU") as archive:
         experiment = found.defaultExperiment
@@ -84,10 +84,10 @@ def info(file: str | os.PathLike[str]) -> UnitInfo:
                 listed[variable.causality].append(
                     (variable.name, variable.unit or "", variable.start, variable.description or "")
                 )
-        unit = found.coSimulation
-        return UnitInfo(
+        cosim = found.coSimulation
+        return FMUInfo(
             found.modelName,
-            unit.modelIdentifier,
+            cosim.modelIdentifier,
             found.guid,
             found.description or "",
             found.generationTool or "",
@@ -95,7 +95,7 @@ def info(file: str | os.PathLike[str]) -> UnitInfo:
             _float(experiment, "stopTime"),
             _float(experiment, "stepSize"),
             {
-                name: bool(getattr(unit, name))
+                name: bool(getattr(cosim, name))
                 for name in (
                     "canHandleVariableCommunicationStepSize",
                     "canInterpolateInputs",
@@ -129,9 +129,9 @@ def run(
     inputs: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = ("*",),
 ) -> Array:
-    """The outputs of a unit at every communication point, as a structured array whose first field is `time`.
+    """The outputs of an FMU at every communication point, as a structured array whose first field is `time`.
 
-    - `t_end`, `start`, `interval`: if not given, those of the unit's default experiment.  The last step is shorter if
+    - `t_end`, `start`, `interval`: if not given, those of the FMU's default experiment.  The last step is shorter if
       they do not fit.
     - `values`: parameters and start values, by name.
     - `inputs`: by name a number, a pair (times, values) with straight lines between, or a function of t; each is
@@ -145,49 +145,49 @@ def run(
     A step that fails, or an input that is not taken, ends it with a SimulationError, whose `result` is what there is so
     far.
     """
-    with Unpacked(file) as unpacked, Instance(unpacked) as unit:
+    with Unpacked(file) as unpacked, Instance(unpacked) as instance:
         experiment = unpacked.description.defaultExperiment
         begin = _chosen("start", start, _float(experiment, "startTime") or 0.0)
         end = _chosen("t_end", t_end, _float(experiment, "stopTime"))
         step = _chosen("interval", interval, _float(experiment, "stepSize"))
         if not (end >= begin and step > 0.0):
             raise InputError(f"run: from {begin:g} to {end:g} s in steps of {step:g} s; expected rising times.")
-        shown = _shown(unit, outputs)
+        shown = _shown(instance, outputs)
         variables = read_description(file).variables
-        driven = {name: _signal(unit, name, given, variables) for name, given in (inputs or {}).items()}
+        driven = {name: _signal(instance, name, given, variables) for name, given in (inputs or {}).items()}
         first: dict[str, Any] = {}
         for name, given in (values or {}).items():
-            _known(unit, name, ("parameter", "input"))
+            _known(instance, name, ("parameter", "input"))
             first[name] = arguments.value(f"run: {name}", variables[name], given)
         first |= {name: signal(begin) for name, signal in driven.items()}
-        unit.initialise(begin, end, first)
+        instance.initialise(begin, end, first)
         # the last step is shorter where they do not end together; round-off is no step
         n = max(1, math.ceil((end - begin) / step - 1e-6)) if end > begin else 0
         reals = [name for name in driven if variables[name].type == "Real"]
         others = [name for name in driven if name not in reals]
-        into = unit.references(reals)
-        rows = [(begin, *unit.read(shown))]
+        into = instance.references(reals)
+        rows = [(begin, *instance.read(shown))]
         for k in range(n):
             t = begin + k * step
             size = min(step, end - t) if k == n - 1 else step
-            status = unit.status("setReal", into, [driven[name](t) for name in reals]) if into else OK
+            status = instance.status("setReal", into, [driven[name](t) for name in reals]) if into else OK
             for name in others:
-                unit.write(name, driven[name](t))
+                instance.write(name, driven[name](t))
             if status in (OK, WARNING):
-                status = unit.step(t, size)
-            reached, ends = unit.discarded(t) if status == DISCARD else (t, False)
+                status = instance.step(t, size)
+            reached, ends = instance.discarded(t) if status == DISCARD else (t, False)
             if ends:
                 who = f"FMU '{unpacked.description.modelName}' ended the run at t = {reached:.9g} s"
-                logging.getLogger(LOGGER).warning("%s.%s", who, unit.said())
-                rows += [(reached, *unit.read(shown))] if reached > t else []
+                logging.getLogger(LOGGER).warning("%s.%s", who, instance.said())
+                rows += [(reached, *instance.read(shown))] if reached > t else []
                 break
             if status not in (OK, WARNING):
                 raise SimulationError(
-                    f"unit '{unpacked.description.modelName}': the step from {t:.6g} s failed.{unit.said()}",
+                    f"FMU '{unpacked.description.modelName}': the step from {t:.6g} s failed.{instance.said()}",
                     _table(shown, rows),
                 )
-            rows.append((t + size, *unit.read(shown)))
-        unit.terminate()
+            rows.append((t + size, *instance.read(shown)))
+        instance.terminate()
         return _table(shown, rows)
 
 
@@ -199,32 +199,32 @@ def _table(shown: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Array:
 def _chosen(name: str, given: Seconds | None, usual: float | None) -> float:
     found = arguments.seconds(f"run: {name}", usual if given is None else given)
     if found is None:
-        raise InputError(f"run: the unit has no default {name}; give {name}=… in seconds.")
+        raise InputError(f"run: the FMU has no default {name}; give {name}=… in seconds.")
     return found
 
 
-def _shown(unit: Instance, patterns: Sequence[str]) -> list[str]:
+def _shown(instance: Instance, patterns: Sequence[str]) -> list[str]:
     """Return the names of outputs; text where its full name is given, or a pattern that matches nothing else."""
-    outputs = [v for v in unit.description.modelVariables if v.causality == "output"]
+    outputs = [v for v in instance.description.modelVariables if v.causality == "output"]
     known = [v.name for v in outputs]
     numbers, texts = ([v.name for v in outputs if (v.type == "String") == text] for text in (False, True))
     found: dict[str, None] = {}
     for pattern in patterns:
         hits = [pattern] if pattern in known else matches(pattern, numbers) or matches(pattern, texts)
         if not hits and known:
-            raise InputError(f"run: '{pattern}' is no output of the unit.{suggest(pattern, known)}")
+            raise InputError(f"run: '{pattern}' is no output of the FMU.{suggest(pattern, known)}")
         found.update(dict.fromkeys(hits))
     return list(found)
 
 
-def _known(unit: Instance, name: str, causalities: Sequence[str]) -> None:
-    known = [v.name for v in unit.description.modelVariables if v.causality in causalities]
+def _known(instance: Instance, name: str, causalities: Sequence[str]) -> None:
+    known = [v.name for v in instance.description.modelVariables if v.causality in causalities]
     if name not in known:
-        raise InputError(f"run: '{name}' is no {' or '.join(causalities)} of the unit.{suggest(name, known)}")
+        raise InputError(f"run: '{name}' is no {' or '.join(causalities)} of the FMU.{suggest(name, known)}")
 
 
-def _signal(unit: Instance, name: str, given: Any, variables: Mapping[str, Variable]) -> Any:
-    _known(unit, name, ("input",))
+def _signal(instance: Instance, name: str, given: Any, variables: Mapping[str, CosimVariable]) -> Any:
+    _known(instance, name, ("input",))
     variable, who = variables[name], f"run: input '{name}'"
     if callable(given):
         return lambda t: float(given(t)) if variable.type == "Real" else arguments.value(who, variable, given(t))
@@ -250,7 +250,7 @@ def _signal(unit: Instance, name: str, given: Any, variables: Mapping[str, Varia
     return lambda t: value
 
 
-def _held(who: str, variable: Variable, times: Any, values: Any) -> tuple[list[float], list[Any]]:
+def _held(who: str, variable: CosimVariable, times: Any, values: Any) -> tuple[list[float], list[Any]]:
     """Return times and values of an input that is no real number, and is held from each time to the next."""
     try:
         when, given = [float(t) for t in times], list(values)
@@ -264,7 +264,9 @@ def _held(who: str, variable: Variable, times: Any, values: Any) -> tuple[list[f
 
 
 def variables_of(file: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The variables of a unit of ours, as its resources have them."""
+    """Return the variables of an FMU that liegeo made, as its resources describe them."""
+    from fmu_export.variables import DESCRIPTION
+
     with Archive(file, "FMU") as archive:
-        found: list[dict[str, Any]] = json.loads(archive.read("resources/unit.json"))["variables"]
+        found: list[dict[str, Any]] = json.loads(archive.read(f"resources/{DESCRIPTION}"))["variables"]
     return found

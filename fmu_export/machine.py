@@ -1,6 +1,6 @@
 """A mechanism that moves under inputs from outside, communication step by communication step.
 
-It is what a unit does, without FMI.  Inputs are piecewise polynomials of the kernels (kernels/motion.py): each has a
+It is what an FMU does, without FMI.  Inputs are piecewise polynomials of the kernels (kernels/motion.py): each has a
 table of one piece, whose three coefficients are written anew where a communication step begins,
 
     u(t) = c₀ + c₁ (t − t₀) + c₂ (t − t₀)²,                                                                      (1)

@@ -1,4 +1,4 @@
-"""What a unit shows: columns of results (liegeo/results/names.py) at one point of time, quickly.
+"""What an FMU shows: columns of results (liegeo/results/names.py) at one point of time, quickly.
 
 All that is asked for stands in one vector: time, q, v, u, accelerations, energies and momenta, and a row for each
 frame; a column is a place in it.  Only the passes that something needs are made, and all but forward dynamics in one

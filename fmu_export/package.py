@@ -1,10 +1,10 @@
-"""From a mechanism to the file of a unit.
+"""From a mechanism to the file of an FMU.
 
 Inside, beside the description:
 
-    binaries/linux64, win64        the guard library by the unit's name, and pythonfmu's library, which it loads
-    resources/unit_<digest>.py     the script: checks what the unit needs, and names its class
-    resources/unit.json            the variables, as the slave reads them
+    binaries/linux64, win64        the guard library by the FMU's name, and pythonfmu's library, which it loads
+    resources/fmu_<digest>.py      the script: checks what the FMU needs, and names its class
+    resources/variables.json       the variables, as the slave reads them
     resources/model.yaml           the model file, and the files that it names
     resources/requirements.txt     what the target needs
     resources/liegeo, fmu_export   liegeo itself, if it is bundled
@@ -35,11 +35,12 @@ from fmu_export.description import description
 from fmu_export.machine import METHODS, Machine
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
+    DESCRIPTION,
     FILE,
     INPUT,
     OUTPUT,
+    ExportedVariable,
     Settings,
-    Variable,
     exposed,
     motion_inputs,
     variables,
@@ -63,7 +64,7 @@ _GUARD = Path(__file__).parent / "guard"
 _PYTHON = (3, 11)
 
 _SCRIPT = '''\
-"""The unit {name}, made by liegeo {version}."""
+"""The FMU {name}, made by liegeo {version}."""
 
 import ctypes
 import importlib.metadata
@@ -83,7 +84,7 @@ def _stop(text):
 
 
 def _check_needs():
-    """Whether this Python has what the unit needs."""
+    """Whether this Python has what the FMU needs."""
     missing = [] if sys.version_info >= {python!r} else [f"Python {python[0]}.{python[1]} or later"]
     for name, low, high in {needed!r}:
         try:
@@ -98,9 +99,9 @@ def _check_needs():
             missing.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
     if missing:
         _stop(
-            "The unit {name} needs " + ", ".join(missing) + " in the Python that runs it, "
+            "The FMU {name} needs " + ", ".join(missing) + " in the Python that runs it, "
             + (sys.executable or sys.prefix) + ".\\n"
-            "  Install it there, with pip install -r requirements.txt; the file is in the unit's resources."
+            "  Install it there, with pip install -r requirements.txt; the file is in the FMU's resources."
         )
 
 
@@ -114,7 +115,7 @@ def _mend_paths(here):
 
 
 def _load():
-    file = "unit_{digest}.py"
+    file = "fmu_{digest}.py"
     # none, if an instance in another thread has just taken it away, and then everything is loaded
     here = next((p for p in sys.path if os.path.isfile(os.path.join(p, file))), "")
     _mend_paths(here)
@@ -122,8 +123,8 @@ def _load():
 
     if liegeo.__version__.split(".")[:2] != "{version}".split(".")[:2]:
         _stop(
-            f"The unit {name} was made by liegeo {version}, but this process has loaded liegeo {{liegeo.__version__}}, "
-            f"from {{os.path.dirname(liegeo.__file__)}}.\\n  Run the unit in a process of its own, or make it anew."
+            f"The FMU {name} was made by liegeo {version}, but this process has loaded liegeo {{liegeo.__version__}}, "
+            f"from {{os.path.dirname(liegeo.__file__)}}.\\n  Run the FMU in a process of its own, or make it anew."
         )
     from fmu_export.slave import Slave
 
@@ -142,8 +143,8 @@ def _forget(here):
 
 
 def _base():
-    """The class of slaves, for one instance at a time of whichever unit; what was found is not looked for again."""
-    lock, known = sys.__dict__.setdefault("_liegeo_units", (threading.RLock(), set()))
+    """The class of slaves, for one instance at a time of whichever FMU; what was found is not looked for again."""
+    lock, known = sys.__dict__.setdefault("_liegeo_fmus", (threading.RLock(), set()))
     with lock:
         if "{digest}" not in known:
             _check_needs()
@@ -152,7 +153,7 @@ def _base():
     return base
 
 
-class Unit_{digest}(_base()):
+class FMU_{digest}(_base()):
     guid = "{guid}"
     sources = "{sources}"
 '''
@@ -168,14 +169,14 @@ def build(
     bundle: bool = True,
     set: Mapping[str, Any] | None = None,  # noqa: A002
 ) -> Path:
-    """Write the unit of a model, or of a model file, and return its path.
+    """Write the FMU of a model, or of a model file, and return its path.
 
-    - `file`: where to; if not given, the unit's name in the current folder.
+    - `file`: where to; if not given, the FMU's name in the current folder.
     - `step`: the longest internal step; with it alone the method is one of fixed step, as `liegeo.simulate` takes it.
     - `method`: of liegeo.integrate, by name; if not given, that of the model's experiment, or as `simulate` chooses.
     - `interval`: the communication step that masters take if they are told nothing; if not given, that of the
       experiment's output.
-    - `bundle`: put liegeo's own sources into the unit, so that the target needs only what liegeo needs.
+    - `bundle`: put liegeo's own sources into the FMU, so that the target needs only what liegeo needs.
     - `set`: other values of parameters, as in `liegeo.load`.
 
     Times are in seconds, or text with a unit: "1 ms".
@@ -190,7 +191,7 @@ def build(
     for name, value in (("step", longest), ("interval", usual)):
         if value is not None and not value > 0.0:
             raise InputError(f"build: {name} is {value!r}, must be > 0.")
-    with tempfile.TemporaryDirectory(prefix="liegeo_unit_") as folder:
+    with tempfile.TemporaryDirectory(prefix="liegeo_fmu_") as folder:
         content = _content(given, Path(folder), longest, method, usual, bundle)
     _write(path, content)
     return path
@@ -209,11 +210,11 @@ def _mechanism(system: Any, override: Mapping[str, Any] | None) -> Mechanism:
 def _identifier(mechanism: Mechanism) -> str:
     """A name in C."""
     name = mechanism.fmu.name or (mechanism.path.stem if mechanism.path is not None else mechanism.name)
-    return re.sub(r"\W", "_", name, flags=re.ASCII).lstrip("0123456789") or "unit"
+    return re.sub(r"\W", "_", name, flags=re.ASCII).lstrip("0123456789") or "fmu"
 
 
 def settings_of(mechanism: Mechanism, step: float | None, method: str | None) -> Settings:
-    """How the unit integrates: as asked, as the experiment says, or as `simulate` would."""
+    """How the FMU integrates: as asked, as the experiment says, or as `simulate` would."""
     experiment = mechanism.experiment
     if method is not None and method not in METHODS:
         raise InputError(f"build: there is no method '{method}'; there are {', '.join(METHODS)}.")
@@ -283,7 +284,7 @@ def _content(
         digest.update(name.encode() + b"\0" + hashlib.sha256(library).digest())
     guid = "{" + str(uuid.UUID(bytes=digest.digest()[:16], version=5)) + "}"
     short = digest.hexdigest()[:16]
-    resources["unit.json"] = json.dumps({"guid": guid, **described}, indent=1).encode()
+    resources[DESCRIPTION] = json.dumps({"guid": guid, **described}, indent=1).encode()
     identifier = _identifier(given)
     script = _SCRIPT.format(
         python=_PYTHON,
@@ -294,8 +295,8 @@ def _content(
         digest=short,
         sources=sources_digest(),
     )
-    resources[f"unit_{short}.py"] = script.encode()
-    resources["slavemodule.txt"] = f"unit_{short}".encode()
+    resources[f"fmu_{short}.py"] = script.encode()
+    resources["slavemodule.txt"] = f"fmu_{short}".encode()
     out = {f"resources/{name}": content for name, content in resources.items()} | _libraries(identifier)
     adaptive = isinstance(METHODS[settings.method], AdaptiveMethod)
     out["modelDescription.xml"] = description(
@@ -314,7 +315,7 @@ def _content(
     return out
 
 
-def _measured(variable: Variable, mechanism: Mechanism) -> Variable:
+def _measured(variable: ExportedVariable, mechanism: Mechanism) -> ExportedVariable:
     """A parameter that the file has as a plain number is in the unit of the key that takes it."""
     if variable.role != FILE or variable.unit:
         return variable
@@ -359,7 +360,7 @@ def _libraries(identifier: str) -> dict[str, bytes]:
         ours = _GUARD / platform / f"guard{suffix}"
         if not ours.is_file():
             raise InputError(
-                f"build: the library of units for {platform} is missing, {ours.name} in {ours.parent}.\n"
+                f"build: the library of FMUs for {platform} is missing, {ours.name} in {ours.parent}.\n"
                 "  It is compiled where liegeo is installed: run pip install -e . in the folder of its sources."
             )
         out[f"binaries/{platform}/{identifier}{suffix}"] = ours.read_bytes()

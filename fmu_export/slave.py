@@ -1,4 +1,4 @@
-"""The face of a unit that pythonfmu's native library calls, behind the guard library (fmu_export/guard/guard.c).
+"""The face of an FMU that pythonfmu's native library calls, behind the guard library (fmu_export/guard/guard.c).
 
 It derives from no class of pythonfmu: the library looks for a class called Fmi2Slave among the bases, calls its methods
 by name, and that is all.  What is known of the library (0.7.0) and shapes what is written here:
@@ -30,11 +30,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.block import CHANNEL, MAGIC, REASONS, WORDS, Ask, Block, Kind, Mode
+from fmu_export.block import CHANNEL, MAGIC, REASONS, WORDS, Ask, Block, Mode, VariableKind
 from fmu_export.machine import Machine
 from fmu_export.rates import along_inputs, along_motion, slope
 from fmu_export.sources import sources_digest
 from fmu_export.variables import (
+    DESCRIPTION,
     FILE,
     GRAVITY,
     INITIAL,
@@ -44,8 +45,8 @@ from fmu_export.variables import (
     OUTPUT,
     PARAMETER,
     REAL,
+    ExportedVariable,
     Settings,
-    Variable,
 )
 from liegeo.errors import InputError, LiegeoError
 from liegeo.io import load
@@ -57,8 +58,8 @@ T = TypeVar("T")
 
 OK, WARNING, DISCARD, ERROR = 0, 1, 2, 3
 _CATEGORIES = {OK: "logAll", WARNING: "logStatusWarning", DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
-#: The file in the resources that has the description of the variables.
-DESCRIPTION = "unit.json"
+# What DESCRIPTION was called in FMUs that were built earlier.
+_OLD_DESCRIPTION = "unit.json"
 _STATE = b"liegeo-state-3\n"
 # Different sets of parameters for which the built mechanism is kept.
 _KEPT = 16
@@ -83,14 +84,15 @@ class Fmi2Slave:
     """What the native library looks for by name."""
 
 
-class Unit:
-    """What all instances of a unit share: its variables, and the mechanisms that were built for sets of parameters."""
+class ExportedModel:
+    """What all instances of an FMU share: its variables, and the mechanisms that were built for sets of parameters."""
 
     def __init__(self, resources: Path) -> None:
-        described = json.loads((resources / DESCRIPTION).read_text("utf-8"))
+        file = resources / DESCRIPTION
+        described = json.loads((file if file.exists() else resources / _OLD_DESCRIPTION).read_text("utf-8"))
         self.guid: str = described["guid"]
         self.model: str = described["model"]
-        self.variables = [Variable.from_dict(each) for each in described["variables"]]
+        self.variables = [ExportedVariable.from_dict(each) for each in described["variables"]]
         self.start: float = described["start"]
         self.stop: float = described["stop"]
         # the inputs of prescribed motions, whose rates are inputs too
@@ -124,27 +126,29 @@ class Unit:
         return self._built[key]
 
 
-# By GUID, which stands for the content: hosts unpack one unit into many folders.
-_UNITS: dict[str, Unit] = {}
-# The units, with methods, of which this process has compiled everything that steps call.
+# By GUID, which stands for the content: hosts unpack one FMU into many folders.
+_EXPORTED: dict[str, ExportedModel] = {}
+# The FMUs, with methods, of which this process has compiled everything that steps call.
 _WARM: set[tuple[str, str]] = set()
 # What went wrong with the bytes of a state, by thread: there is no instance to tell.
 _BYTES = threading.local()
 
 
-def _kind(variable: Variable) -> Kind:
-    kind = Kind.REAL if variable.type == REAL else Kind.STRING
+def _kind(variable: ExportedVariable) -> VariableKind:
+    kind = VariableKind.REAL if variable.type == REAL else VariableKind.STRING
     if variable.causality == INPUT:
-        kind |= Kind.INPUT
+        kind |= VariableKind.INPUT
     if variable.causality == PARAMETER:
-        kind |= Kind.PARAMETER
+        kind |= VariableKind.PARAMETER
     if variable.variability == "tunable":
-        kind |= Kind.TUNABLE
+        kind |= VariableKind.TUNABLE
     if variable.role in (INITIAL, GRAVITY, INTEGRATOR):
         # what is not set follows from the model
-        kind |= Kind.DIRECT
+        kind |= VariableKind.DIRECT
     if variable.role == OUTPUT:
-        kind |= Kind.OUTPUT | (Kind.DIRECT if variable.key[0][0] in ("t", "q", "v", "u") else Kind.COMPUTED)
+        kind |= VariableKind.OUTPUT | (
+            VariableKind.DIRECT if variable.key[0][0] in ("t", "q", "v", "u") else VariableKind.COMPUTED
+        )
     return kind
 
 
@@ -170,7 +174,7 @@ def _guarded(function: str, instead: Callable[..., T]) -> Callable[[Callable[...
 
 
 class Slave(Fmi2Slave):
-    """An instance of a unit.  The script of a unit derives from it and says which unit it is."""
+    """An instance of an FMU.  The script of an FMU derives from it and says which FMU it is."""
 
     guid = sources = ""
 
@@ -180,13 +184,13 @@ class Slave(Fmi2Slave):
         # one of its own, until the guard shows the shared one
         self._block = Block(mode=Mode.NEW, start=math.nan, stop=math.nan, tolerance=math.nan)
         self._resources = Path(given["resources"])
-        if self.guid not in _UNITS:
-            _UNITS[self.guid] = Unit(self._resources)
-        unit = self.unit = _UNITS[self.guid]
+        if self.guid not in _EXPORTED:
+            _EXPORTED[self.guid] = ExportedModel(self._resources)
+        exported = self.exported = _EXPORTED[self.guid]
         # never replaced, because the guard has their addresses
-        self._values = np.array([_as_number(variable) for variable in unit.variables], dtype=np.float64)
-        self._kinds = unit.kinds
-        self._strings = {k: str(v.start or "") for k, v in enumerate(unit.variables) if v.type != REAL}
+        self._values = np.array([_as_number(variable) for variable in exported.variables], dtype=np.float64)
+        self._kinds = exported.kinds
+        self._strings = {k: str(v.start or "") for k, v in enumerate(exported.variables) if v.type != REAL}
         # Parameters that were set, in SI, by reference.
         self._set: dict[int, Any] = {}
         # First and second derivatives of inputs that the next step begins with, in SI; NaN where none is given.
@@ -200,14 +204,14 @@ class Slave(Fmi2Slave):
         except BaseException as error:
             # The first object may fail: the library then has nothing to clean up.  A later one, of fmi2Reset, must not.
             if usual not in _WARM:
-                raise RuntimeError(f"unit {unit.model}: {_words(error)}\n{traceback.format_exc()}") from None
+                raise RuntimeError(f"FMU {exported.model}: {_words(error)}\n{traceback.format_exc()}") from None
             self._log(WARNING, f"reset: {_words(error)}\n{traceback.format_exc()}")
         _WARM.add(usual)
         if self.sources != sources_digest():
-            self._log(WARNING, "the unit was made with other sources of liegeo than this process has loaded.")
+            self._log(WARNING, "the FMU was made with other sources of liegeo than this process has loaded.")
 
     def _warm_up(self, y: Array | None = None) -> None:
-        """Compile, or fetch from the cache, everything that a step will call; once for all instances of a unit.
+        """Compile, or fetch from the cache, everything that a step will call; once for all instances of an FMU.
 
         That is where the first is made; for another method where initialisation ends, or a state with it is put back.
         """
@@ -250,14 +254,14 @@ class Slave(Fmi2Slave):
 
     @_guarded("", lambda *_: None)
     def set_integer(self, references: list[int], values: list[int]) -> None:
-        """The address of the shared block, in two halves: units have no variables of type Integer."""
+        """The address of the shared block, in two halves: FMUs have no variables of type Integer."""
         low, high = (value % 2**32 for value in values)
         block = Block.from_address(high << 32 | low)
         if block.magic != MAGIC or block.size != ctypes.sizeof(Block):
-            raise InputError("the unit's library and its sources in Python do not belong together: make it anew.")
+            raise InputError("the FMU's library and its sources in Python do not belong together: make it anew.")
         given = (block.guid or b"").decode("utf-8", "replace")
         if given != self.guid:
-            raise InputError(f"fmi2Instantiate: the GUID is '{given}', but this unit is {self.guid}.")
+            raise InputError(f"fmi2Instantiate: the GUID is '{given}', but this FMU is {self.guid}.")
         block.n = len(self._values)
         block.values, block.kinds = self._values.ctypes.data, self._kinds.ctypes.data
         block.status, self._block = OK, block
@@ -275,7 +279,7 @@ class Slave(Fmi2Slave):
         elif ask == Ask.DIRECTIONAL:
             self._directional()
         elif ask == Ask.OUTPUT_RATES:
-            rates = along_motion(self._moving()) / self.unit.factors
+            rates = along_motion(self._moving()) / self.exported.factors
             self._give(rates)
         elif ask == Ask.INPUT_RATES:
             self._take_slopes()
@@ -287,7 +291,7 @@ class Slave(Fmi2Slave):
 
     def _say_why(self) -> None:
         """The guard has refused a call."""
-        block, variables = self._block, self.unit.variables
+        block, variables = self._block, self.exported.variables
         reference = block.reference
         words = REASONS[block.reason - 1].format(
             reference=reference,
@@ -360,7 +364,7 @@ class Slave(Fmi2Slave):
     # ---- the machine
 
     def _settings(self) -> Settings:
-        start: dict[str, Any] = {v.key[0]: v.start for v in self.unit.variables if v.role == INTEGRATOR}
+        start: dict[str, Any] = {v.key[0]: v.start for v in self.exported.variables if v.role == INTEGRATOR}
         given = self._of_role(INTEGRATOR)
         if 0.0 < self._block.tolerance < 1.0 and "rtol" not in given:
             # the host has one tolerance, so the other goes with it
@@ -372,43 +376,43 @@ class Slave(Fmi2Slave):
         """By key, the parameters of a role that were set."""
         out = {}
         for reference, value in self._set.items():
-            variable = self.unit.variables[reference]
+            variable = self.exported.variables[reference]
             if variable.role == role:
                 out[variable.key if role == INITIAL else variable.key[0]] = value
         return out
 
     def _make(self, y: Any = None) -> Machine:
-        unit, block = self.unit, self._block
+        exported, block = self.exported, self._block
         return Machine(
-            unit.mechanism(self._of_role(FILE), self._resources),
+            exported.mechanism(self._of_role(FILE), self._resources),
             self._settings(),
-            unit.places,
-            unit.columns,
-            inputs=self._values[unit.input_part] * unit.input_factors,
+            exported.places,
+            exported.columns,
+            inputs=self._values[exported.input_part] * exported.input_factors,
             initial=self._of_role(INITIAL),
             gravity=self._of_role(GRAVITY),
-            start=block.start if math.isfinite(block.start) else unit.start,
-            stop=block.stop if math.isfinite(block.stop) else unit.stop,
+            start=block.start if math.isfinite(block.start) else exported.start,
+            stop=block.stop if math.isfinite(block.stop) else exported.stop,
             y=y,
         )
 
     def _machine_now(self) -> Machine:
         if self._machine is None:
-            raise InputError("the unit is not initialised.")
+            raise InputError("the FMU is not initialised.")
         return self._machine
 
     def _moving(self) -> Machine:
         """The machine with the inputs as they are; made anew while parameters and inputs may still change it."""
-        block, unit = self._block, self.unit
+        block, exported = self._block, self.exported
         if block.mode <= Mode.INITIALISING:
             if block.changed or self._machine is None:
                 self._machine = self._make()
                 self._show_parameters()
         elif block.changed:
             w = self._machine_now().w
-            w[:] = self._values[unit.input_part]
-            if unit.inputs_scaled:
-                w *= unit.input_factors
+            w[:] = self._values[exported.input_part]
+            if exported.inputs_scaled:
+                w *= exported.input_factors
         block.changed = 0
         return self._machine_now()
 
@@ -416,7 +420,7 @@ class Slave(Fmi2Slave):
         """Parameters that follow from others: what is not set is as the model has it."""
         machine = self._machine_now()
         nq, y = machine.model.nq, machine.stepper.y
-        for reference, variable in enumerate(self.unit.variables):
+        for reference, variable in enumerate(self.exported.variables):
             if reference in self._set:
                 continue
             if variable.role == INITIAL:
@@ -433,15 +437,15 @@ class Slave(Fmi2Slave):
     def _show_gravity(self) -> None:
         """What is not set is as the model has it, whose parameters may say it."""
         floats = self._machine_now().model.floats
-        for reference, variable in enumerate(self.unit.variables):
+        for reference, variable in enumerate(self.exported.variables):
             if variable.role == GRAVITY and reference not in self._set:
                 self._values[reference] = floats[at.GRAVITY + variable.key[0]]
 
     def _refresh(self, computed: bool) -> None:
         """The values of outputs, those that take time only if they are asked for."""
-        unit = self.unit
+        exported = self.exported
         values = self._moving().values(computed)
-        self._values[unit.output_part] = values / unit.factors if unit.scaled else values
+        self._values[exported.output_part] = values / exported.factors if exported.scaled else values
         self._block.fresh = 2 if computed else 1
 
     # ---- derivatives
@@ -449,54 +453,54 @@ class Slave(Fmi2Slave):
     def _give(self, outputs: Array) -> None:
         """Numbers for outputs, to where the host wants those that it asks for."""
         block = self._block
-        first = self.unit.output_part.start
+        first = self.exported.output_part.start
         for k, reference in enumerate(block.references[: block.n_references]):
             block.out[k] = outputs[reference - first]
 
     def _directional(self) -> None:
-        block, unit = self._block, self.unit
+        block, exported = self._block, self.exported
         seeds: dict[int, float] = {}
         for reference, seed in zip(block.known[: block.n_known], block.given[: block.n_known], strict=True):
             seeds[reference] = seeds.get(reference, 0.0) + seed
         if block.mode == Mode.INITIALISING:
             return self._give(self._along_start_values(seeds))
-        direction = np.array([seeds.get(reference, 0.0) for reference in unit.inputs]) * unit.input_factors
-        return self._give(along_inputs(self._moving(), direction) / unit.factors)
+        direction = np.array([seeds.get(reference, 0.0) for reference in exported.inputs]) * exported.input_factors
+        return self._give(along_inputs(self._moving(), direction) / exported.factors)
 
     def _along_start_values(self, seeds: Mapping[int, float]) -> Array:
-        """Derivatives of the outputs where the unit begins, along parameters and inputs together."""
+        """Derivatives of the outputs where the FMU begins, along parameters and inputs together."""
         self._moving()
-        unit, kept, known = self.unit, dict(self._set), self._values.copy()
-        scales = {k: _scale(unit.variables[k], known[k]) for k in seeds}
+        exported, kept, known = self.exported, dict(self._set), self._values.copy()
+        scales = {k: _scale(exported.variables[k], known[k]) for k in seeds}
         size = min((_CHANGE * scales[k] / abs(seed) for k, seed in seeds.items() if seed), default=0.0)
         if not size:
-            return np.zeros(len(unit.outputs))
+            return np.zeros(len(exported.outputs))
 
         def outputs(change: float) -> Array:
             try:
                 for reference, seed in seeds.items():
-                    variable = unit.variables[reference]
+                    variable = exported.variables[reference]
                     self._values[reference] = known[reference] + change * seed
                     if variable.causality == PARAMETER:
                         self._set[reference] = float(self._values[reference]) * variable.factor
-                return self._make().values() / unit.factors
+                return self._make().values() / exported.factors
             finally:
                 self._values[:], self._set = known, dict(kept)
 
         return slope(outputs, size)
 
     def _take_slopes(self) -> None:
-        block, unit = self._block, self.unit
+        block, exported = self._block, self.exported
         n, ignored = block.n_references, dict[int, str]()
-        slopes = np.full((len(unit.inputs), 2), np.nan) if self._slopes is None else self._slopes
+        slopes = np.full((len(exported.inputs), 2), np.nan) if self._slopes is None else self._slopes
         for reference, order, value in zip(block.references[:n], block.orders[:n], block.given[:n], strict=True):
-            row, name = unit.inputs.index(reference), unit.variables[reference].name
-            if name in unit.motions:
+            row, name = exported.inputs.index(reference), exported.variables[reference].name
+            if name in exported.motions:
                 ignored[reference] = f"{name}: its rate and acceleration are inputs of their own"
             elif order > 2:
                 ignored[reference] = f"{name}: the order is {order}, and those above 2 are not used"
             else:
-                slopes[row, order - 1] = value * unit.input_factors[row]
+                slopes[row, order - 1] = value * exported.input_factors[row]
                 self._slopes = slopes
         # once, because masters that give rates give them in every step
         new = {reference: why for reference, why in ignored.items() if reference not in self._told}
@@ -508,7 +512,7 @@ class Slave(Fmi2Slave):
 
     @_guarded("fmi2GetString", lambda references: [""] * len(references))
     def get_string(self, references: list[int]) -> list[str]:
-        variables, out = self.unit.variables, []
+        variables, out = self.exported.variables, []
         for reference in references:
             text = self._message if variables[reference].role == MESSAGE else self._strings[reference]
             out.append(text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " "))
@@ -524,7 +528,7 @@ class Slave(Fmi2Slave):
     @_guarded("fmi2SetReal", lambda *_: None)
     def set_real(self, references: list[int], values: list[float]) -> None:
         """Parameters, and inputs that are set together with them; all or none."""
-        block, variables = self._block, self.unit.variables
+        block, variables = self._block, self.exported.variables
         before = dict(self._set)
         for reference, value in zip(references, values, strict=True):
             if variables[reference].causality == PARAMETER:
@@ -567,9 +571,9 @@ class Slave(Fmi2Slave):
             "mode": block.mode,
             "changed": block.changed,
             "set": dict(self._set),
-            "inputs": self._values[self.unit.input_part].tolist(),
+            "inputs": self._values[self.exported.input_part].tolist(),
             # also those that follow from others, as they were shown
-            "parameters": self._values[self.unit.parameters].tolist(),
+            "parameters": self._values[self.exported.parameters].tolist(),
             "slopes": None if self._slopes is None else self._slopes.tolist(),
             "experiment": [block.start, block.stop, block.tolerance, block.time],
             "machine": None if self._machine is None else self._machine.snapshot(),
@@ -581,7 +585,7 @@ class Slave(Fmi2Slave):
         if "wrong" in state:
             raise InputError(f"{state['wrong']}.")
         if state["guid"] != self.guid:
-            raise InputError(f"the state is of unit {state['guid']}, this one is {self.guid}.")
+            raise InputError(f"the state is of FMU {state['guid']}, this one is {self.guid}.")
         experiment = [block.start, block.stop, block.tolerance]
         # by the same parameters and times it is the same machine
         same = (
@@ -592,11 +596,11 @@ class Slave(Fmi2Slave):
         self._set = dict(state["set"])
         block.start, block.stop, block.tolerance, block.time = state["experiment"]
         for reference in self._strings:
-            variable = self.unit.variables[reference]
+            variable = self.exported.variables[reference]
             if variable.role != MESSAGE:
                 self._strings[reference] = str(self._set.get(reference, variable.start))
-        self._values[self.unit.input_part] = state["inputs"]
-        self._values[self.unit.parameters] = state["parameters"]
+        self._values[self.exported.input_part] = state["inputs"]
+        self._values[self.exported.parameters] = state["parameters"]
         self._slopes = None if state["slopes"] is None else np.array(state["slopes"])
         if state["machine"] is None:
             self._machine = None
@@ -617,7 +621,7 @@ class Slave(Fmi2Slave):
         return state_from_bytes(data)
 
 
-def _scale(variable: Variable, value: float) -> float:
+def _scale(variable: ExportedVariable, value: float) -> float:
     """What a change of a start value is small beside: parameters of a file may be 1e-9 m⁴, other things are about 1."""
     if variable.role not in (FILE, INTEGRATOR):
         return max(1.0, abs(value))
@@ -630,7 +634,7 @@ def _words(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 
-def _as_number(variable: Variable) -> float:
+def _as_number(variable: ExportedVariable) -> float:
     return math.nan if not isinstance(variable.start, float | int) else variable.in_unit(variable.start)
 
 
@@ -658,7 +662,7 @@ def state_from_bytes(data: bytes) -> dict[str, Any]:
     """A state from bytes; if they are none, one that setFMUstate refuses."""
     try:
         if not data.startswith(_STATE):
-            raise InputError("the bytes are not the state of a unit of liegeo")
+            raise InputError("the bytes are not the state of an FMU of liegeo")
         text, _, numbers = data[len(_STATE) :].partition(b"\n")
         head = json.loads(text)
         arrays, place = {}, 0

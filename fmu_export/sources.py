@@ -1,4 +1,4 @@
-"""The sources of liegeo that a unit runs, and a digest of them."""
+"""The sources of liegeo that an FMU runs, and a digest of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import liegeo
 
-# What a unit does not run.
+# What an FMU does not run.
 _NOT_BUNDLED = ("liegeo/view", "liegeo/cli.py", "liegeo/demo.py", "liegeo/analysis", "liegeo/reports.py")
 _OURS = ("__init__.py", "block.py", "slave.py", "machine.py", "outputs.py", "rates.py", "variables.py", "sources.py")
 

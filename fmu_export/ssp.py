@@ -26,11 +26,11 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from fmu_export.cosim.description import Description, read_description
-from fmu_export.cosim.quantities import Linear, Measure, conversion, from_base, from_name
-from fmu_export.cosim.system import Connection, Crossing, Experiment, System, SystemIssuesError, Unit
+from fmu_export.cosim.fmu_file import Description, read_description
+from fmu_export.cosim.measures import Linear, Measure, conversion, from_base, from_name
+from fmu_export.cosim.system import FMU, Connection, CosimExperiment, CosimSystem, Crossing, SystemIssuesError
 from liegeo.archives import Archive, ArchiveError
-from liegeo.errors import InputError, ModelFileError, Problem
+from liegeo.errors import FileProblem, InputError, ModelFileError
 from liegeo.io.problems import ended
 
 ANNOTATION = "liegeo.cosim"
@@ -45,7 +45,7 @@ log = logging.getLogger("liegeo.cosim")
 # ---- writing
 
 
-def write_ssp(system: System, path: str | os.PathLike[str]) -> Path:
+def write_ssp(system: CosimSystem, path: str | os.PathLike[str]) -> Path:
     """An archive with the system and its FMUs; it appears whole or not at all."""
     from pyssp_standard.ssp import SSP
 
@@ -77,8 +77,8 @@ def _tidy(file: Path) -> None:
     file.write_bytes(etree.tostring(root, pretty_print=True, encoding="utf-8", xml_declaration=True))
 
 
-def _add_fmus(system: System, archive: Any) -> dict[str, str]:
-    """By unit its place in the archive; each file once, and files of one name under different ones."""
+def _add_fmus(system: CosimSystem, archive: Any) -> dict[str, str]:
+    """By FMU its place in the archive; each file once, and files of one name under different ones."""
     places: dict[Path, str] = {}
     taken: set[str] = set()
     for name, found in system.descriptions.items():
@@ -90,7 +90,7 @@ def _add_fmus(system: System, archive: Any) -> dict[str, str]:
     return {name: places[found.file] for name, found in system.descriptions.items()}
 
 
-def _fill(structure: Any, system: System, sources: dict[str, str]) -> None:
+def _fill(structure: Any, system: CosimSystem, sources: dict[str, str]) -> None:
     from lxml import etree
     from pyssp_standard import ssd
     from pyssp_standard.common_content_ssc import Annotation
@@ -131,13 +131,13 @@ def _fill(structure: Any, system: System, sources: dict[str, str]) -> None:
         structure.units.add_unit(SSPUnit(measure.name, base_unit=BaseUnit(given)))
 
 
-def _component(system: System, name: str, found: Description, source: str, measures: dict[str, Measure]) -> Any:
+def _component(system: CosimSystem, name: str, found: Description, source: str, measures: dict[str, Measure]) -> Any:
     from pyssp_standard import ssd
     from pyssp_standard.common_content_ssc import TypeBoolean, TypeInteger, TypeReal, TypeString
 
     made = ssd.Component()
     made.name, made.source, made.component_type = name, source, _FMU_TYPE
-    recorded = {v.name for unit, v in system.recorded().values() if unit == name}
+    recorded = {v.name for fmu, v in system.recorded().values() if fmu == name}
     linked = {link.output.name for link in system.links if link.source == name}
     for variable in found.variables.values():
         wanted = variable.causality == "input" or variable.name in recorded | linked | set(system.starts[name])
@@ -193,15 +193,15 @@ def _connection(source: str, output: str, target: str, input_: str, linear: Line
     return kind(start_element=source, start_connector=output, end_element=target, end_connector=input_)
 
 
-def _annotated(system: System) -> dict[str, Any]:
-    plain, experiment = Experiment(), system.experiment
+def _annotated(system: CosimSystem) -> dict[str, Any]:
+    plain, experiment = CosimExperiment(), system.experiment
     changed = {
         key: getattr(experiment, key)
-        for key in Experiment.__dataclass_fields__
+        for key in CosimExperiment.__dataclass_fields__
         if key not in ("start", "end", "crossings") and getattr(experiment, key) != getattr(plain, key)
     }
     crossings = [[c.variable, c.level, c.direction, c.stop] for c in experiment.crossings]
-    every = {name: unit.every for name, unit in system.units.items() if unit.every != 1}
+    every = {name: fmu.every for name, fmu in system.fmus.items() if fmu.every != 1}
     return {"experiment": changed, "crossings": crossings, "every": every, "outputs": list(system.outputs)}
 
 
@@ -243,7 +243,7 @@ class _Wire:
 class _Found:
     """What is read so far."""
 
-    units: dict[str, Unit] = field(default_factory=dict)
+    fmus: dict[str, FMU] = field(default_factory=dict)
     wires: list[_Wire] = field(default_factory=list)
     starts: list[tuple[str, Any, Measure | None, int]] = field(default_factory=list)
     systems: set[str] = field(default_factory=set)
@@ -252,8 +252,8 @@ class _Found:
     ports: set[tuple[str, str]] = field(default_factory=set)
 
 
-def read_ssp(path: str | os.PathLike[str]) -> System:
-    """The system in an archive.  Systems inside it are flattened: a unit is called `inner.name`."""
+def read_ssp(path: str | os.PathLike[str]) -> CosimSystem:
+    """The system in an archive.  Systems inside it are flattened: an FMU is called `inner.name`."""
     reader = _Reader(Path(path))
     try:
         return reader.system()
@@ -269,20 +269,24 @@ class _Reader:
         self.path = path
         self.names = ModelicaStandard.namespaces
         self.held = _Unpacked()
-        self.problems: list[Problem] = []
+        self.problems: list[FileProblem] = []
         self.found = _Found()
 
     def say(self, line: int | None, message: str) -> None:
-        self.problems.append(Problem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message)))
+        self.problems.append(
+            FileProblem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message))
+        )
 
     def warn(self, line: int | None, message: str) -> None:
         """Log what other tools write and what changes nothing."""
-        log.warning("%s", Problem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message)))
+        log.warning(
+            "%s", FileProblem(f"{self.path.name}/{_STRUCTURE}", line or 0, 1 if line else 0, "", ended(message))
+        )
 
     def stop(self, message: str) -> ModelFileError:
-        return ModelFileError([Problem(self.path.name, 0, 0, "", message)])
+        return ModelFileError([FileProblem(self.path.name, 0, 0, "", message)])
 
-    def system(self) -> System:
+    def system(self) -> CosimSystem:
         root = self.structure()
         top = self._one(root, "ssd:System")
         if top is None:
@@ -306,18 +310,18 @@ class _Reader:
         made.held = self.held
         return made
 
-    def made(self, root: Any, about: dict[str, Any], start: float, end: float, wires: list[Connection]) -> System:
+    def made(self, root: Any, about: dict[str, Any], start: float, end: float, wires: list[Connection]) -> CosimSystem:
         given: dict[str, Any] = {
             key: tuple(value) if isinstance(value, list) else value
             for key, value in about.get("experiment", {}).items()
         }
         crossings = tuple(Crossing(*entry) for entry in about.get("crossings", []))
         every = about.get("every", {})
-        return System(
-            {name: Unit(unit.fmu, unit.start, every.get(name, 1)) for name, unit in self.found.units.items()},
+        return CosimSystem(
+            {name: FMU(fmu.file, fmu.start, every.get(name, 1)) for name, fmu in self.found.fmus.items()},
             wires,
             about.get("outputs", ["*"]),
-            Experiment(start=start, end=end, crossings=crossings, **given),
+            CosimExperiment(start=start, end=end, crossings=crossings, **given),
             name=root.get("name") or self.path.stem,
             description=root.get("description") or "",
             folder=self.held.path,
@@ -393,7 +397,7 @@ class _Reader:
         if not file.is_file():
             self.say(element.sourceline, f"'{name}' is '{source[:200]}', which the archive does not have")
             return
-        self.found.units[name] = Unit(file.relative_to(self.held.path.resolve()), {})
+        self.found.fmus[name] = FMU(file.relative_to(self.held.path.resolve()), {})
         for connector in self._all(element, "ssd:Connectors/ssd:Connector"):
             self.found.kinds[name, connector.get("name")] = connector.get("kind")
         self.bindings(element, name)
@@ -420,16 +424,16 @@ class _Reader:
         self.found.wires.append(_Wire(source, target, linear, suppressed, element.sourceline))
 
     def connections(self) -> tuple[list[Connection], list[int]]:
-        """From units to units: connectors of systems are followed back to the unit that drives them."""
+        """From FMUs to FMUs: connectors of systems are followed back to the FMU that drives them."""
         into = {wire.target: wire for wire in self.found.wires}
         connections, lines = [], []
         for wire in self.found.wires:
-            if wire.target[0] not in self.found.units:
+            if wire.target[0] not in self.found.fmus:
                 continue
             chain = [wire]
-            while chain[-1].source[0] not in self.found.units and chain[-1].source in into and len(chain) < 100:
+            while chain[-1].source[0] not in self.found.fmus and chain[-1].source in into and len(chain) < 100:
                 chain.append(into[chain[-1].source])
-            if chain[-1].source[0] not in self.found.units:
+            if chain[-1].source[0] not in self.found.fmus:
                 # an input of the whole system, which nobody drives here
                 continue
             ends = ".".join(chain[-1].source), ".".join(wire.target)
@@ -456,16 +460,16 @@ class _Reader:
             total = total.then(linear)
         return total
 
-    def measure(self, unit: str, variable: str) -> Measure | None:
+    def measure(self, fmu: str, variable: str) -> Measure | None:
         with contextlib.suppress(OSError):
-            found = read_description(self.held.path / self.found.units[unit].fmu).variables.get(variable)
+            found = read_description(self.held.path / self.found.fmus[fmu].file).variables.get(variable)
             return found.measure if found is not None else None
         return None
 
     # ---- parameters
 
     def bindings(self, element: Any, owner: str) -> None:
-        """Values of a unit, or of units of a system whose names come first."""
+        """Values of an FMU, or of FMUs of a system whose names come first."""
         for binding in self._all(element, "ssd:ParameterBindings/ssd:ParameterBinding"):
             parameters = self.parameter_set(binding)
             if parameters is None:
@@ -572,17 +576,17 @@ class _Reader:
             for wire in [wire for wire in left if wire.source == end]:
                 left.remove(wire)
                 linear = so_far if wire.linear is None else so_far.then(wire.linear)
-                if wire.target[0] in self.found.units:
+                if wire.target[0] in self.found.fmus:
                     out.append((".".join(wire.target), linear))
                 else:
                     ends.append((wire.target, linear))
         return out
 
     def apply_starts(self) -> None:
-        """Each to the unit with the longest name that fits; values with a unit are converted."""
+        """Each to the FMU with the longest name that fits; values with a unit are converted."""
         starts = list(self.found.starts)
         for name, value, measure, line in starts:
-            fits = [unit for unit in self.found.units if name.startswith(f"{unit}.")]
+            fits = [fmu for fmu in self.found.fmus if name.startswith(f"{fmu}.")]
             if not fits and (reached := self.driven_by(name)):
                 starts += [
                     (target, linear(value) if isinstance(value, float) else value, measure, line)
@@ -593,18 +597,18 @@ class _Reader:
                 self.warn(line, f"the value of '{name}', a connector of a system that leads to no FMU, is not used")
                 continue
             if not fits:
-                self.say(line, f"there is no unit for the parameter '{name}'")
+                self.say(line, f"there is no FMU for the parameter '{name}'")
                 continue
             owner = max(fits, key=len)
             key = name[len(owner) + 1 :]
-            unit = self.found.units[owner]
+            fmu = self.found.fmus[owner]
             try:
                 if measure is not None and isinstance(value, float):
                     value = conversion(measure, self.measure(owner, key))(value)
             except InputError as error:
                 self.say(line, f"the parameter '{name}' {error}")
                 continue
-            self.found.units[owner] = Unit(unit.fmu, {**unit.start, key: value})
+            self.found.fmus[owner] = FMU(fmu.file, {**fmu.start, key: value})
 
     # ---- the rest
 

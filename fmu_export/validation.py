@@ -1,4 +1,4 @@
-"""Whether a unit does what its description says: fmpy's checks, and our own by driving it."""
+"""Whether an FMU does what its description says: fmpy's checks, and our own by driving it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SHARES = (1.0, 0.37, -0.59)
 class Report:
     """What was checked, and all that is wrong; `notes` are worth knowing."""
 
-    unit: str
+    fmu: str
     checks: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Report:
         return not self.problems
 
     def __str__(self) -> str:
-        lines = [f"{self.unit}: " + ("no problems" if self.ok else f"{len(self.problems)} problems")]
+        lines = [f"{self.fmu}: " + ("no problems" if self.ok else f"{len(self.problems)} problems")]
         lines += [f"  problem: {text}" for text in self.problems]
         lines += [f"  note: {text}" for text in self.notes]
         lines.append(f"  checked: {', '.join(self.checks)}")
@@ -207,14 +207,16 @@ def _ending(code: int) -> str:
 class _Driver:
     """An instance and what is needed to drive it about."""
 
-    def __init__(self, unit: Instance, unpacked: Unpacked, beat: Callable[[bool], None] = lambda illegal: None) -> None:
-        self.unit, self.unpacked, self.beat = unit, unpacked, beat
+    def __init__(
+        self, instance: Instance, unpacked: Unpacked, beat: Callable[[bool], None] = lambda illegal: None
+    ) -> None:
+        self.instance, self.unpacked, self.beat = instance, unpacked, beat
         # why no more steps are taken, if the FMU has discarded one
         self.stopped = ""
-        variables = unit.description.modelVariables
+        variables = instance.description.modelVariables
         self.inputs = [v for v in variables if v.causality == "input" and v.type == "Real"]
         self.outputs = [v for v in variables if v.causality == "output" and v.type == "Real"]
-        experiment = unit.description.defaultExperiment
+        experiment = instance.description.defaultExperiment
         self.start = float(getattr(experiment, "startTime", None) or 0.0)
         stop = getattr(experiment, "stopTime", None)
         self.stop = None if stop is None else float(stop)
@@ -223,7 +225,7 @@ class _Driver:
         self.t = self.start
 
     def begin(self) -> None:
-        self.unit.initialise(self.start, self.stop)
+        self.instance.initialise(self.start, self.stop)
         self.back(self.start)
 
     def back(self, t: float, stopped: str = "") -> None:
@@ -231,7 +233,7 @@ class _Driver:
         self.t, self.stopped = t, stopped
 
     def values(self) -> list[float]:
-        found: list[float] = self.unit.getReal([v.valueReference for v in self.outputs])
+        found: list[float] = self.instance.getReal([v.valueReference for v in self.outputs])
         return found
 
     def drive(self, steps: int, first: int = 0) -> list[list[float]]:
@@ -246,17 +248,17 @@ class _Driver:
             for j, variable in enumerate(self.inputs):
                 value = float(variable.start or 0.0)
                 change = 1e-3 * max(1.0, abs(value)) * math.sin(1.0 + 0.7 * k + j)
-                self.unit.setReal([variable.valueReference], [value + change])
-            status = self.unit.step(self.t, self.size)
+                self.instance.setReal([variable.valueReference], [value + change])
+            status = self.instance.step(self.t, self.size)
             if status == DISCARD:
-                reached, ends = self.unit.discarded(self.t)
+                reached, ends = self.instance.discarded(self.t)
                 did = "ended the run" if ends else "discarded the step"
                 self.stopped = f"the FMU {did} from {self.t:g} s at {reached:g} s, and was driven up to there."
                 self.t = reached
                 table.append(self.values())
                 break
             if status not in (OK, WARNING):
-                raise RuntimeError(f"doStep from {self.t:g} s gives status {status}.{self.unit.said()}")
+                raise RuntimeError(f"doStep from {self.t:g} s gives status {status}.{self.instance.said()}")
             self.t += self.size
             table.append(self.values())
         return table
@@ -272,7 +274,7 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
         unknown.variable.name: None
         if unknown.dependencies is None
         else {v.name for v in unknown.dependencies if v.causality == "input"}
-        for unknown in driver.unit.description.outputs
+        for unknown in driver.instance.description.outputs
     }
     seen: dict[str, set[str]] = {v.name: set() for v in driver.outputs}
     # of changes that are tiny beside others, by input: the factors of outputs that are proportional to it, or 0
@@ -282,12 +284,12 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
         before = np.array(driver.values())
         for variable in driver.inputs:
             reference = variable.valueReference
-            (kept,) = driver.unit.getReal([reference])
+            (kept,) = driver.instance.getReal([reference])
             changes = []
             for share in _SHARES:
-                driver.unit.setReal([reference], [kept + share * 1e-3 * max(1.0, abs(kept))])
+                driver.instance.setReal([reference], [kept + share * 1e-3 * max(1.0, abs(kept))])
                 changes.append((np.array(driver.values()) - before) / share)
-            driver.unit.setReal([reference], [kept])
+            driver.instance.setReal([reference], [kept])
             change = np.abs(changes[0])
             # less is round-off, unless it is always the same
             moves = change > 1e-11 * (np.abs(before) + change.max(initial=0.0))
@@ -314,20 +316,20 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
 def _check_directional(driver: _Driver, report: Report) -> None:
     """Against differences: inputs that are changed to both sides at a communication point."""
     driver.begin()
-    depends = {u.variable.name: u.dependencies for u in driver.unit.description.outputs}
+    depends = {u.variable.name: u.dependencies for u in driver.instance.description.outputs}
     for stretch in range(2):
         for variable in driver.inputs:
             outputs = [v for v in driver.outputs if depends.get(v.name) is None or variable in depends[v.name]]
             if not outputs:
                 continue
             references, reference = [v.valueReference for v in outputs], variable.valueReference
-            told = np.array(driver.unit.getDirectionalDerivative(references, [reference], [1.0]))
-            (kept,) = driver.unit.getReal([reference])
+            told = np.array(driver.instance.getDirectionalDerivative(references, [reference], [1.0]))
+            (kept,) = driver.instance.getReal([reference])
             size, rows = 1e-4 * max(1.0, abs(kept)), []
             for change in (size, -size):
-                driver.unit.setReal([reference], [kept + change])
-                rows.append(np.array(driver.unit.getReal(references)))
-            driver.unit.setReal([reference], [kept])
+                driver.instance.setReal([reference], [kept + change])
+                rows.append(np.array(driver.instance.getReal(references)))
+            driver.instance.setReal([reference], [kept])
             found = (rows[0] - rows[1]) / (2.0 * size)
             # what round-off leaves of the differences
             # (of an output, and of what is large in the model and cancels in it)
@@ -346,20 +348,20 @@ def _check_rates(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(2)
     references = [v.valueReference for v in driver.outputs]
-    told = np.array(driver.unit.getRealOutputDerivatives(references, [1] * len(references)))
-    start, state = np.array(driver.values()), driver.unit.getFMUstate()
+    told = np.array(driver.instance.getRealOutputDerivatives(references, [1] * len(references)))
+    start, state = np.array(driver.values()), driver.instance.getFMUstate()
     wrong, found = np.zeros(len(told), dtype=bool), np.full(len(told), np.nan)
     for size in (1e-3 * driver.size, 1e-4 * driver.size, 1e-5 * driver.size):
         rows, before = [], found
         for steps in (1, 2):
-            driver.unit.doStep(driver.t, steps * size)
+            driver.instance.doStep(driver.t, steps * size)
             rows.append(np.array(driver.values()))
-            driver.unit.setFMUstate(state)
+            driver.instance.setFMUstate(state)
         found = (4.0 * rows[0] - rows[1] - 3.0 * start) / (2.0 * size)
         # what jumps with its inputs has none, and shorter steps show that; round-off is not a rate
         slack = _RATES * np.abs(found) + 1e-11 * np.abs(start).max(initial=1.0) / size
         wrong |= (np.abs(found - before) < slack) & (np.abs(told - found) > 10.0 * slack)
-    driver.unit.freeFMUstate(state)
+    driver.instance.freeFMUstate(state)
     report.problems += [
         f"derivatives of outputs: that of {v.name} is {told[k]:.6g}, by short steps {found[k]:.6g}."
         for k, v in enumerate(driver.outputs)
@@ -370,23 +372,23 @@ def _check_rates(driver: _Driver, report: Report) -> None:
 def _check_rollback(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(_HALF)
-    here, state = (driver.t, driver.stopped), driver.unit.getFMUstate()
+    here, state = (driver.t, driver.stopped), driver.instance.getFMUstate()
     first = driver.drive(_STEPS - _HALF, first=_HALF)
     for _ in range(2):
-        driver.unit.setFMUstate(state)
+        driver.instance.setFMUstate(state)
         driver.back(*here)
         if not _same(driver.drive(_STEPS - _HALF, first=_HALF), first):
             report.problems.append("rollback: the same steps from a restored state give other outputs.")
-    driver.unit.freeFMUstate(state)
+    driver.instance.freeFMUstate(state)
 
 
 def _check_serialisation(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(_HALF)
-    here, state = (driver.t, driver.stopped), driver.unit.getFMUstate()
-    data = driver.unit.serializeFMUstate(state)
+    here, state = (driver.t, driver.stopped), driver.instance.getFMUstate()
+    data = driver.instance.serializeFMUstate(state)
     first = driver.drive(_STEPS - _HALF, first=_HALF)
-    driver.unit.freeFMUstate(state)
+    driver.instance.freeFMUstate(state)
     with Instance(driver.unpacked, "other") as other:
         fresh = _Driver(other, driver.unpacked)
         restored = other.deSerializeFMUstate(data)
@@ -400,7 +402,7 @@ def _check_serialisation(driver: _Driver, report: Report) -> None:
 def _check_reset(driver: _Driver, report: Report) -> None:
     driver.begin()
     first = driver.drive(_HALF)
-    driver.unit.reset()
+    driver.instance.reset()
     driver.begin()
     if not _same(driver.drive(_HALF), first):
         report.problems.append("reset: the same steps give other outputs after it.")
@@ -420,7 +422,7 @@ def _check_determinism(driver: _Driver, report: Report) -> None:
 
 
 def _unknown(driver: _Driver) -> tuple[list[int]]:
-    return ([1 + max((v.valueReference for v in driver.unit.description.modelVariables), default=0)],)
+    return ([1 + max((v.valueReference for v in driver.instance.description.modelVariables), default=0)],)
 
 
 # What no host may do: the function, and its arguments.
@@ -442,10 +444,10 @@ def _check_illegal(words: str, driver: _Driver, report: Report) -> None:
         return
     given = arguments(driver)
     driver.beat(True)
-    status = driver.unit.status(function, *given)
+    status = driver.instance.status(function, *given)
     driver.beat(False)
     if status in (OK, WARNING):
         report.problems.append(f"illegal calls: {words} is answered as if nothing were wrong.")
-    readable = driver.unit.status("getReal", [v.valueReference for v in driver.outputs]) == OK
+    readable = driver.instance.status("getReal", [v.valueReference for v in driver.outputs]) == OK
     if readable and not _same(driver.values(), rows[-1]):
         report.problems.append(f"illegal calls: outputs changed by {words}.")

@@ -1,4 +1,4 @@
-"""The variables of a unit: one description, which every kind of unit shares.
+"""The variables of an FMU: one description, which every kind of FMU shares.
 
 Names are those of results (liegeo/results/names.py), written as FMI's structured names: a part that is no identifier
 stands in quotes.  Numbers inside are SI; a variable whose unit the model file chose has a `factor`, SI per unit.
@@ -34,6 +34,8 @@ HOLD, LINEAR = "hold", "linear"
 # Roles of variables that are parameters.
 FILE, INITIAL, GRAVITY, INTEGRATOR = "file", "initial", "gravity", "integrator"
 MESSAGE = "message"
+#: The file in the resources of an FMU that describes its variables.
+DESCRIPTION = "variables.json"
 
 _AXES = ("x", "y", "z")
 # What variables are, by role, for those who read messages.
@@ -42,16 +44,16 @@ _KINDS = {
     OUTPUT: "an output",
     FILE: "a parameter of the file",
     INITIAL: "a start value",
-    GRAVITY: "gravity, which every unit has",
-    INTEGRATOR: "a setting of the integrator, which every unit has",
-    MESSAGE: "the last message, which every unit has",
+    GRAVITY: "gravity, which every FMU has",
+    INTEGRATOR: "a setting of the integrator, which every FMU has",
+    MESSAGE: "the last message, which every FMU has",
 }
 _WILDCARD = re.compile(r"[*?\[]")
 _NOMINAL_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
-class Variable:
+class ExportedVariable:
     """A scalar variable.
 
     `role` says what it stands for, and `key` which one: of an input its place in u, of an output the source and place
@@ -90,7 +92,7 @@ class Variable:
         return {name: value for name, value in vars(self).items() if value != usual[name]}
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Variable:
+    def from_dict(cls, data: Mapping[str, Any]) -> ExportedVariable:
         return cls(**{**data, "key": _as_tuple(data["key"])})
 
 
@@ -100,7 +102,7 @@ def _as_tuple(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a unit integrates, by itself: the variables `integrator.…`."""
+    """How an FMU integrates, by itself: the variables `integrator.…`."""
 
     method: str
     step: float
@@ -134,15 +136,17 @@ def unit_name(text: str) -> str:
     return text.replace("·", ".").replace("*", ".").replace("²", "2").replace("³", "3").replace("^", "")
 
 
-def variables(mechanism: Mechanism, settings: Settings, paths: Mapping[str, str] | None = None) -> list[Variable]:
-    """All variables of the unit of a mechanism, inputs first; `paths` as `exposed` gives them."""
+def variables(
+    mechanism: Mechanism, settings: Settings, paths: Mapping[str, str] | None = None
+) -> list[ExportedVariable]:
+    """All variables of the FMU of a mechanism, inputs first; `paths` as `exposed` gives them."""
     model, interface = mechanism.compile(), mechanism.fmu
     found = [*_inputs(mechanism, model, interface)]
     taken = {variable.name for variable in found}
     found += [variable for variable in _outputs(model, interface) if variable.name not in taken]
     found += _parameters(mechanism, interface, paths or {})
     found += _built_in(mechanism, model, settings)
-    unique: dict[str, Variable] = {}
+    unique: dict[str, ExportedVariable] = {}
     for variable in found:
         other = unique.setdefault(variable.name, variable)
         if other is not variable:
@@ -177,7 +181,7 @@ def with_starts(mechanism: Mechanism) -> Mechanism:
     )
 
 
-def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterator[Variable]:
+def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterator[ExportedVariable]:
     from liegeo.motion import Drive
 
     places = input_places(model)
@@ -199,7 +203,7 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
             limit = limits.get(name, np.inf)
             low, high = (-limit, limit) if abs(start) <= limit < np.inf else (None, None)
             yield _described(
-                Variable(
+                ExportedVariable(
                     structured(column.name),
                     INPUT,
                     (place,),
@@ -268,7 +272,7 @@ def _columns_of_u(model: Model) -> list[Column]:
 # ---- outputs
 
 
-def _outputs(model: Model, interface: Interface) -> Iterator[Variable]:
+def _outputs(model: Model, interface: Interface) -> Iterator[ExportedVariable]:
     names = names_of(model)
     given = interface.outputs or dict.fromkeys(_usual_outputs(model), files.Variable())
     for name, said in _nearest(given, lambda pattern: names.match([pattern])):
@@ -276,7 +280,7 @@ def _outputs(model: Model, interface: Interface) -> Iterator[Variable]:
         if column.source == ("t",):
             continue
         low, high = _bounds(column)
-        variable = Variable(
+        variable = ExportedVariable(
             structured(name), OUTPUT, (column.source, column.place), OUTPUT, "continuous", minimum=low, maximum=high
         )
         yield _described(variable, said, column.unit, column.kind)
@@ -297,13 +301,13 @@ def _bounds(column: Column) -> tuple[float | None, float | None]:
 # ---- parameters
 
 
-def _parameters(mechanism: Mechanism, interface: Interface, paths: Mapping[str, str]) -> Iterator[Variable]:
+def _parameters(mechanism: Mechanism, interface: Interface, paths: Mapping[str, str]) -> Iterator[ExportedVariable]:
     known = {**{name: name for name in mechanism.declared if name not in paths.values()}, **paths}
     given = interface.parameters or dict.fromkeys(known, files.Variable())
     given = {pattern: said for pattern, said in given.items() if pattern != "gravity" or pattern in known}
     for name, said in _by_name("parameters", given, known):
         parameter = mechanism.declared[known[name]]
-        variable = Variable(
+        variable = ExportedVariable(
             structured(name),
             FILE,
             (known[name],),
@@ -316,9 +320,9 @@ def _parameters(mechanism: Mechanism, interface: Interface, paths: Mapping[str, 
         yield _described(variable, said, parameter.unit, parameter.description or f"parameter {name} of the model")
 
 
-def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterator[Variable]:
+def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterator[ExportedVariable]:
     for k, axis in enumerate(_AXES):
-        yield Variable(
+        yield ExportedVariable(
             f"gravity.{axis}",
             GRAVITY,
             (k,),
@@ -333,7 +337,7 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
         if column.source in (("q",), ("v",)):
             letter = column.source[0]
             value = (state.q if letter == "q" else state.v)[column.place]
-            yield Variable(
+            yield ExportedVariable(
                 f"initial.{structured(name)}",
                 INITIAL,
                 (letter, column.place),
@@ -348,7 +352,7 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
         ("rtol", "", "relative tolerance of methods that choose their steps"),
         ("atol", "", "absolute tolerance of methods that choose their steps"),
     ):
-        yield Variable(
+        yield ExportedVariable(
             f"integrator.{name}",
             INTEGRATOR,
             (name,),
@@ -364,10 +368,12 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
         ("extrapolation", "what inputs do within a communication step: hold, or linear"),
     ):
         start = str(getattr(settings, name))
-        yield Variable(
+        yield ExportedVariable(
             f"integrator.{name}", INTEGRATOR, (name,), PARAMETER, "fixed", STRING, start=start, description=text
         )
-    yield Variable("message", MESSAGE, (), LOCAL, "discrete", STRING, description="what was last said in the log")
+    yield ExportedVariable(
+        "message", MESSAGE, (), LOCAL, "discrete", STRING, description="what was last said in the log"
+    )
 
 
 # ---- what a file says about variables
@@ -403,7 +409,7 @@ def _nearest(
     return ((name, said) for name, (_, said) in found.items())
 
 
-def _described(variable: Variable, said: files.Variable, unit: str, description: str) -> Variable:
+def _described(variable: ExportedVariable, said: files.Variable, unit: str, description: str) -> ExportedVariable:
     """The variable with what the model file says about it."""
     factor = 1.0
     if said.unit is not None:
@@ -504,9 +510,20 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def units_of(found: Sequence[Variable]) -> list[str]:
+def units_of(found: Sequence[ExportedVariable]) -> list[str]:
     """The units that occur, each once, in the order of their first variable."""
     return list(dict.fromkeys(variable.unit for variable in found if variable.unit))
 
 
-__all__ = ["UNITS", "Settings", "Variable", "base_unit", "exposed", "structured", "unit_name", "units_of", "variables"]
+__all__ = [
+    "DESCRIPTION",
+    "UNITS",
+    "ExportedVariable",
+    "Settings",
+    "base_unit",
+    "exposed",
+    "structured",
+    "unit_name",
+    "units_of",
+    "variables",
+]

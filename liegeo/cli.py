@@ -581,12 +581,12 @@ def bench(
     out.show(rows, reports.bench_table(rows))
 
 
-# ---- units and co-simulation
+# ---- FMUs and co-simulation
 
-fmu = typer.Typer(help="Models as FMI 2.0 co-simulation units.", no_args_is_help=True)
+fmu = typer.Typer(help="Make, show, check and run FMUs (FMI 2.0, co-simulation).", no_args_is_help=True)
 app.add_typer(fmu, name="fmu")
 
-UnitFile = Annotated[Path, typer.Argument(metavar="UNIT", help="An FMU.")]
+FMUFile = Annotated[Path, typer.Argument(metavar="FMU", help="An FMU.")]
 
 
 @fmu.command("build")
@@ -596,11 +596,11 @@ def fmu_build(
     step: Annotated[str | None, typer.Option(help="The longest internal step, as in '1 ms'.")] = None,
     method: Annotated[str | None, typer.Option(help="An integrator; chosen, if not given.")] = None,
     interval: Annotated[str | None, typer.Option(help="The usual communication step.")] = None,
-    bundle: Annotated[bool, typer.Option(help="Put liegeo itself into the unit.")] = True,
+    bundle: Annotated[bool, typer.Option(help="Put liegeo itself into the FMU.")] = True,
     given: Set = None,
     quiet: Quiet = False,
 ) -> None:
-    """Make a unit of a model.
+    """Make an FMU of a model.
 
     Example:  liegeo fmu build models/flexible_arm.yaml -o arm.fmu
     """
@@ -619,8 +619,8 @@ def fmu_build(
 
 
 @fmu.command("info")
-def fmu_info(unit: UnitFile, json: Json = False) -> None:
-    """Show the variables of a unit, what it can and what it needs.
+def fmu_info(file: FMUFile, json: Json = False) -> None:
+    """Show the variables of an FMU, what it can and what it needs.
 
     Example:  liegeo fmu info arm.fmu
     """
@@ -628,18 +628,18 @@ def fmu_info(unit: UnitFile, json: Json = False) -> None:
 
     import fmu_export
 
-    found = fmu_export.info(unit)
+    found = fmu_export.info(file)
     _Output(json=json).show(dataclasses.asdict(found), str(found))
 
 
 @fmu.command("validate")
 def fmu_validate(
-    units: Annotated[list[Path], typer.Argument(metavar="UNIT...", help="FMUs, liegeo's or not.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FMU...", help="FMUs, liegeo's or not.")],
     timeout: Annotated[str | None, typer.Option(help="How long one check may take. [300 s]")] = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check units: their descriptions, and by driving them: dependencies, rollback, reset, determinism.
+    """Check FMUs: their descriptions, and by driving them: dependencies, rollback, reset, determinism.
 
     Example:  liegeo fmu validate arm.fmu
     """
@@ -649,7 +649,7 @@ def fmu_validate(
 
     out = _Output(quiet, json)
     limit: dict[str, Any] = {} if timeout is None else {"timeout": _seconds("--timeout", timeout)}
-    reports = [fmu_export.validate(unit, **limit) for unit in units]
+    reports = [fmu_export.validate(file, **limit) for file in files]
     out.show([dataclasses.asdict(report) for report in reports], *map(str, reports))
     if not all(report.ok for report in reports):
         if out.quiet and not json:
@@ -659,9 +659,9 @@ def fmu_validate(
 
 @fmu.command("run")
 def fmu_run(
-    unit: UnitFile,
+    file: FMUFile,
     to: Annotated[
-        Path | None, typer.Option("--to", "-o", help="Where results go: .csv, .npz or .parquet. [UNIT.csv]")
+        Path | None, typer.Option("--to", "-o", help="Where results go: .csv, .npz or .parquet. [FMU.csv]")
     ] = None,
     names: Annotated[
         list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="Which outputs; repeatable, wildcards.")
@@ -676,23 +676,23 @@ def fmu_run(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a unit on its own.
+    """Run an FMU on its own.
 
     Example:  liegeo fmu run arm.fmu --end 2 --input shoulder_motor.input=0.2
     """
     import fmu_export
-    from fmu_export.cosim.description import read_description
+    from fmu_export.cosim.fmu_file import read_description
     from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 
-    target = _table_file(to, unit)
-    described = read_description(unit) if unit.is_file() else None
+    target = _table_file(to, file)
+    described = read_description(file) if file.is_file() else None
     variables = described.variables if described is not None else {}
     why = ""
     try:
         with _heard("liegeo.fmu"):
             table = fmu_export.run(
-                unit,
+                file,
                 _seconds("--end", end),
                 interval=_seconds("--interval", interval),
                 values=_typed("--set", given, variables),
@@ -716,7 +716,7 @@ def _table_file(to: Path | None, source: Path) -> Path:
 
 
 def _typed(option: str, given: list[str] | None, variables: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of variables of units, in their own units; what has no variable is left to who knows names."""
+    """Return values for variables of FMUs in the units of the variables; a value without a variable stays as it is."""
     from fmu_export.cosim.system import from_text
     from liegeo.errors import InputError
 
@@ -755,7 +755,7 @@ def _heard(name: str) -> Iterator[None]:
 
 @app.command()
 def cosim(
-    system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="A system of units: .yaml or .ssp.")],
+    system: Annotated[Path, typer.Argument(metavar="SYSTEM", help="A system of FMUs: .yaml or .ssp.")],
     to: Annotated[
         Path | None, typer.Option("--to", "-o", help="Where results go: .csv, .npz or .parquet. [SYSTEM.csv]")
     ] = None,
@@ -768,7 +768,7 @@ def cosim(
     memory: Annotated[str | None, typer.Option(help="How long errors live in the system, for --tolerance.")] = None,
     given: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="UNIT.NAME=VALUE", help="A parameter or start value; repeatable."),
+        typer.Option("--set", metavar="FMU.NAME=VALUE", help="A parameter or start value; repeatable."),
     ] = None,
     names: Annotated[
         list[str] | None, typer.Option("--column", "-c", metavar="NAME", help="What to draw; repeatable, wildcards.")
@@ -780,7 +780,7 @@ def cosim(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Run several units together.
+    """Run several FMUs together.
 
     Examples:
 
@@ -791,7 +791,7 @@ def cosim(
     import dataclasses
 
     from fmu_export.cosim import load_system, save_system
-    from fmu_export.cosim.results import matching
+    from fmu_export.cosim.cosim_result import matching
     from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 

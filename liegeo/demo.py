@@ -1,6 +1,6 @@
 """What `liegeo demo` does: the flexible arm of models/flexible_arm.yaml, swung to and fro by a controller.
 
-Twice: in one process, the controller a function; and by co-simulation, the arm and the controller each an FMI unit,
+Twice: in one process, the controller a function; and by co-simulation, the arm and the controller each an FMU,
 which exchange angles and torques at every communication step.  The control law is in demo_controller.py.
 """
 
@@ -43,7 +43,7 @@ TIP = "payload.tip"
 # Where the joints go from the initial state, in rad.
 SWING = {"yaw": np.radians(110.0), "shoulder": np.radians(15.0), "elbow": np.radians(-25.0)}
 END = 2 * (demo_controller.MOVING + demo_controller.RESTING)
-# Of integration and of communication alike.  Units answer one step late: at 2 ms the light elbow would tremble.
+# Of integration and of communication alike.  FMUs answer one step late: at 2 ms the light elbow would tremble.
 STEP = 1e-3
 # Of the controlled joints, in rad/s, and how much of critical damping they have.
 BANDWIDTH, DAMPING = 8.0, 0.8
@@ -60,7 +60,7 @@ WHAT_NEXT = """
   liegeo simulate arm.yaml        its own experiment, without a controller
   liegeo view arm.yaml            see it live
   liegeo modes arm.yaml           its natural frequencies
-  liegeo fmu build arm.yaml       a unit for any FMI tool"""
+  liegeo fmu build arm.yaml       an FMU for any FMI tool"""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Demo:
     """What was made: both runs, how the first one went, sentences about them, files."""
 
     run: Result
-    units: CosimResult
+    fmus: CosimResult
     data: dict[str, Any]
     sentences: tuple[str, ...]
     files: tuple[Path, ...]
@@ -76,7 +76,7 @@ class Demo:
 
 
 class Controller:
-    """The control law for a model and its start: as a function of time and state, and as values for the unit."""
+    """The control law for a model and its start: as a function of time and state, and as values for the FMU."""
 
     def __init__(self, model: Model, start: State) -> None:
         group = model.group
@@ -142,9 +142,9 @@ def run(folder: Path, progress: bool | None = None) -> Demo:
             write_whole(folder / "arm.png", lambda file: file.write(_picture(result, controller))),
             _page(result, folder / "arm.html"),
         ]
-        units, made = cosimulate(mechanism, controller, folder)
-        sentences = _sentences(result, controller, units)
-    return Demo(result, units, data | {"compile_seconds": sum(compiled)}, sentences, (*files, *made), files[-1])
+        fmus, made = cosimulate(mechanism, controller, folder)
+        sentences = _sentences(result, controller, fmus)
+    return Demo(result, fmus, data | {"compile_seconds": sum(compiled)}, sentences, (*files, *made), files[-1])
 
 
 def _page(result: Result, file: Path) -> Path:
@@ -174,7 +174,7 @@ def _compiling_aside() -> Iterator[None]:
 
 
 def warm_up() -> None:
-    """One step of everything but what the demo begins with: compiles the kernels of the run and of the units."""
+    """One step of everything but what the demo begins with: compiles the kernels of the run and of the FMUs."""
     import fmu_export
 
     mechanism = load(shipped.find(MODEL))
@@ -202,11 +202,11 @@ def _plain(values: Array) -> float | list[float]:
 
 
 def cosimulate(mechanism: Mechanism, controller: Controller, folder: Path) -> tuple[CosimResult, list[Path]]:
-    """Make units of the arm and of its controller, connect them, run them; the result, and what was written."""
+    """Make FMUs of the arm and of its controller, connect them, run them; the result, and what was written."""
     from pythonfmu.builder import FmuBuilder
 
     import fmu_export
-    from fmu_export.cosim import Connection, System, Unit, save_system
+    from fmu_export.cosim import FMU, Connection, CosimSystem, save_system
 
     arm = fmu_export.build(mechanism, folder / "arm.fmu", step=STEP, interval=STEP)
     script = Path(demo_controller.__file__)
@@ -219,7 +219,7 @@ def cosimulate(mechanism: Mechanism, controller: Controller, folder: Path) -> tu
             Connection(f"arm.{joint}.speed", f"controller.{joint}_speed"),
             Connection(f"controller.{joint}_torque", f"arm.{motor.name}.input"),
         ]
-    system = System({"arm": Unit(arm), "controller": Unit(other, start=start)}, wires, name="arm under a controller")
+    system = CosimSystem({"arm": FMU(arm), "controller": FMU(other, start=start)}, wires, name="arm under a controller")
     file = save_system(system, folder / "system.yaml")
     result = system.simulate(END, STEP, progress=False)
     return result, [arm, other, file, result.to_csv(folder / "cosim.csv")]
@@ -242,22 +242,22 @@ def _rigid_tip(model: Model, q: Array) -> Array:
     return dynamics.frame_pose(model, State(straight, np.zeros(model.nv)), TIP)[:3, 3]
 
 
-def difference(result: Result, units: CosimResult) -> float:
+def difference(result: Result, fmus: CosimResult) -> float:
     """The largest distance between the tips of both runs, in metres."""
-    tip = np.stack([units[f"arm.{TIP}.position.{axis}"] for axis in "xyz"], axis=1)
-    every = round(float(result.t[1] - result.t[0]) / float(units.t[1] - units.t[0]))
+    tip = np.stack([fmus[f"arm.{TIP}.position.{axis}"] for axis in "xyz"], axis=1)
+    every = round(float(result.t[1] - result.t[0]) / float(fmus.t[1] - fmus.t[0]))
     return float(np.linalg.norm(tip[::every] - result[f"{TIP}.position"], axis=1).max())
 
 
-def _sentences(result: Result, controller: Controller, units: CosimResult) -> tuple[str, ...]:
+def _sentences(result: Result, controller: Controller, fmus: CosimResult) -> tuple[str, ...]:
     bending = deflection(result)
     reference = np.array([controller.reference(t) for t in result.t])
     missed = np.degrees(np.abs(result.q[:, controller.at_q] - reference).max())
-    apart = difference(result, units)
+    apart = difference(result, fmus)
     return (
         f"The tip bends by up to {1e3 * bending.max():.0f} mm, at the end by {1e3 * bending[-1]:.1f} mm: its weight.",
         f"The joints follow their path to {missed:.1f}°.",
-        f"As two FMUs that meet every {1e3 * STEP:g} ms, {END / units.info.seconds:.2g} × real time, "
+        f"As two FMUs that meet every {1e3 * STEP:g} ms, {END / fmus.info.seconds:.2g} × real time, "
         f"the tip goes the same way to {1e3 * apart:.1f} mm.\n",
     )
 

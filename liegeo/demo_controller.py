@@ -1,6 +1,6 @@
 """The controller of `liegeo demo`, as a plain script for pythonfmu: it knows nothing of liegeo and needs nothing of it.
 
-`pythonfmu build -f demo_controller.py` makes a unit of it, as does `liegeo demo`.  Joints follow a path there and back
+`pythonfmu build -f demo_controller.py` makes an FMU of it, as does `liegeo demo`.  Joints follow a path there and back
 with the least jerk; beside what the path itself takes, springs and dampers in the control law hold them on it:
 
     τ = b(s) + J s̈ + K (s − q) + D (ṡ − q̇),                                                           (1)

@@ -292,7 +292,7 @@ def _derivatives(model: Model, state: State, last: Array, inputs: Any, function:
     return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
 
 
-class Motion(NamedTuple):
+class FrameMotion(NamedTuple):
     """Of a body or frame: its pose X_WF (4×4), its twist relative to the world, and the rate of that twist.
 
     Twist and rate are at and in the frame itself, angular part first; gravity is not in the rate.
@@ -319,17 +319,17 @@ def body_poses(model: Model, state: State) -> dict[str, Array]:
 
 
 @_finite
-def body_motions(model: Model, state: State, a: Any = None) -> dict[str, Motion]:
+def body_motions(model: Model, state: State, a: Any = None) -> dict[str, FrameMotion]:
     """By body: pose, twist and its rate with the accelerations a (none given: zero)."""
     world, work = _move(model, state, a)
     return {
-        name: Motion(_matrix(world[12 * i : 12 * i + 12]), _row(work, i, at.VEL), _row(work, i, at.ACC))
+        name: FrameMotion(_matrix(world[12 * i : 12 * i + 12]), _row(work, i, at.VEL), _row(work, i, at.ACC))
         for i, name in enumerate(model.bodies)
     }
 
 
 @_finite
-def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> Motion:
+def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> FrameMotion:
     """Pose, twist and its rate of a body ("boom") or of a frame or node on it ("boom.tip")."""
     acceleration = model.speeds("a", a)
     world, work = _move(model, state, acceleration)
@@ -341,7 +341,7 @@ def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> Motio
     twist = Ad @ _row(work, i, at.VEL) + eta_rate
     bias = SE3.ad_apply(twist, eta_rate) + rate
     rate = Ad @ _row(work, i, at.ACC) + bending @ acceleration[place] + bias
-    return Motion(_matrix(world[12 * i : 12 * i + 12]) @ _matrix(X), twist, rate)
+    return FrameMotion(_matrix(world[12 * i : 12 * i + 12]) @ _matrix(X), twist, rate)
 
 
 @_finite

@@ -34,7 +34,7 @@ class ModelError(LiegeoError, ValueError):
 
 
 @dataclass(frozen=True)
-class Problem:
+class FileProblem:
     """One thing that is wrong with a model file: where, and what to do; line 0 where there is no line."""
 
     file: str
@@ -43,7 +43,7 @@ class Problem:
     path: str
     message: str
 
-    def saying(self, message: str) -> Problem:
+    def saying(self, message: str) -> FileProblem:
         return replace(self, message=message)
 
     def __str__(self) -> str:
@@ -59,7 +59,7 @@ class ModelFileError(ModelError):
 
     SHOWN = 50
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[FileProblem]) -> None:
         self.problems = tuple(problems)
         count = f"{len(self.problems)} problems:\n" if len(self.problems) > 1 else ""
         more = len(self.problems) - self.SHOWN

@@ -16,7 +16,7 @@ import pytest
 
 import fmu_export
 from fmu_export.cosim import load_system
-from fmu_export.cosim.description import read_description
+from fmu_export.cosim.fmu_file import read_description
 from liegeo import archives
 from liegeo.errors import InputError, LiegeoError, ModelError
 from liegeo.flex.readers import _common

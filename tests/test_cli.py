@@ -547,10 +547,10 @@ def test_commands_of_the_gallery(liegeo, tmp_path, line):
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(made)
 
 
-# ---- units
+# ---- FMUs
 
 
-def test_units_from_the_command_line(liegeo, swing, tmp_path):
+def test_fmus_from_the_command_line(liegeo, swing, tmp_path):
     """Build, look, check, run, and run together; what comes out is what simulate gives."""
     assert liegeo("fmu", "build", swing, "-o", "swing.fmu", "--step", "1 ms", "--interval", "10 ms") == (
         0,
@@ -571,7 +571,7 @@ def test_units_from_the_command_line(liegeo, swing, tmp_path):
     run = lg.load(swing, set={"rod.length": 2.0}).simulate(t_end=0.5, step=1e-3, inputs={"motor": 1.0})
     assert lg.read_table(tmp_path / "swing.csv")["hinge.angle"] == pytest.approx(run["hinge.angle"], abs=1e-12)
     (tmp_path / "loop.yaml").write_text(
-        "cosim: 1\nunits: {plant: {fmu: swing.fmu}}\nconnections: []\nexperiment: {end: 0.2 s, step: 10 ms}\n"
+        "cosim: 1\nfmus: {plant: {fmu: swing.fmu}}\nconnections: []\nexperiment: {end: 0.2 s, step: 10 ms}\n"
     )
     code, out, _ = liegeo("cosim", "loop.yaml", "--set", "plant.motor.input=1", "--plot", "loop.png", "-c", "*.angle")
     assert code == 0
@@ -589,7 +589,7 @@ def test_units_from_the_command_line(liegeo, swing, tmp_path):
 # ---- the demo
 
 
-def test_demo_writes_data_a_picture_a_page_and_units(tmp_path):
+def test_demo_writes_data_a_picture_a_page_and_fmus(tmp_path):
     done = shell("demo", "--folder", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
     assert "× real time" in done.stdout
@@ -634,7 +634,7 @@ def test_demo_for_programs(liegeo, monkeypatch, made):
 
 
 def test_demo_does_what_it_says(made):
-    """The arm gets there and back, bends meanwhile, its energy is accounted for, and units do the same."""
+    """The arm gets there and back, bends meanwhile, its energy is accounted for, and FMUs do the same."""
     run = made.run
     there = np.searchsorted(run.t, demo.END / 2) - 1
     for joint, swing in demo.SWING.items():
@@ -651,7 +651,7 @@ def test_demo_does_what_it_says(made):
     dissipated = sum(np.trapezoid(run[f"{j.name}.speed"] ** 2 * float(j.damping), run.t) for j in hinges)
     assert balance["dissipated"] == pytest.approx(dissipated, rel=2e-2)
     # a step of delay at 2.6 m/s, and what the loop makes of it
-    assert demo.difference(run, made.units) < 1e-2
+    assert demo.difference(run, made.fmus) < 1e-2
 
 
 def test_the_path_of_the_demo_has_the_rates_that_it_says():

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 from liegeo._lazy import attach
 
 if TYPE_CHECKING:
-    from fmu_export.cosim.files import load_system as load_system
-    from fmu_export.cosim.files import save_system as save_system
-    from fmu_export.cosim.quantities import Linear as Linear
-    from fmu_export.cosim.results import CosimResult as CosimResult
+    from fmu_export.cosim.cosim_result import CosimResult as CosimResult
+    from fmu_export.cosim.measures import Linear as Linear
+    from fmu_export.cosim.system import FMU as FMU
     from fmu_export.cosim.system import Connection as Connection
+    from fmu_export.cosim.system import CosimExperiment as CosimExperiment
+    from fmu_export.cosim.system import CosimSystem as CosimSystem
     from fmu_export.cosim.system import Crossing as Crossing
-    from fmu_export.cosim.system import Experiment as Experiment
-    from fmu_export.cosim.system import System as System
-    from fmu_export.cosim.system import Unit as Unit
+    from fmu_export.cosim.system_files import load_system as load_system
+    from fmu_export.cosim.system_files import save_system as save_system
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
-            "fmu_export.cosim.files": ("load_system", "save_system"),
-            "fmu_export.cosim.quantities": ("Linear",),
-            "fmu_export.cosim.results": ("CosimResult",),
-            "fmu_export.cosim.system": ("Connection", "Crossing", "Experiment", "System", "Unit"),
+            "fmu_export.cosim.system_files": ("load_system", "save_system"),
+            "fmu_export.cosim.measures": ("Linear",),
+            "fmu_export.cosim.cosim_result": ("CosimResult",),
+            "fmu_export.cosim.system": ("Connection", "Crossing", "CosimExperiment", "CosimSystem", "FMU"),
         },
     )

@@ -1,4 +1,4 @@
-"""Who depends on whom: the order in which outputs are evaluated, loops among them, and the order of units.
+"""Who depends on whom: the order in which outputs are evaluated, loops among them, and the order of FMUs.
 
 Nodes are outputs that are connected or recorded.  An output depends at once on the output that drives an input which
 it depends on at once (ModelStructure of its FMU).  Strong components of this graph are evaluated in topological order;
@@ -14,63 +14,57 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from fmu_export.cosim.system import System
+    from fmu_export.cosim.system import CosimSystem
 
 Node = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Group:
-    """Outputs that are evaluated together, and the units to evaluate, in order."""
+class OutputGroup:
+    """Outputs that are evaluated together, and the FMUs to evaluate, in order."""
 
     nodes: tuple[Node, ...]
-    units: tuple[str, ...]
+    fmus: tuple[str, ...]
     is_loop: bool
 
     @property
     def names(self) -> list[str]:
-        return [f"{unit}.{output}" for unit, output in self.nodes]
+        return [f"{fmu}.{output}" for fmu, output in self.nodes]
 
 
-def evaluation(system: System, at_start: bool) -> list[Group]:
+def evaluation(system: CosimSystem, at_start: bool) -> list[OutputGroup]:
     """Groups in the order in which they can be evaluated, without those that no connected input acts on at once."""
     nodes, before = _dependencies(system, at_start)
-    groups: list[Group] = []
+    groups: list[OutputGroup] = []
     for component in _strong(nodes, before):
         loop = len(component) > 1 or component[0] in before[component[0]]
         if not loop and not before[component[0]]:
             continue
-        units = tuple(dict.fromkeys(unit for unit, _ in component))
+        fmus = tuple(dict.fromkeys(fmu for fmu, _ in component))
         last = groups[-1] if groups else None
-        if (
-            last is not None
-            and not loop
-            and not last.is_loop
-            and last.units == units
-            and _apart(component, last, before)
-        ):
-            groups[-1] = Group((*last.nodes, *component), units, is_loop=False)
+        if last is not None and not loop and not last.is_loop and last.fmus == fmus and _apart(component, last, before):
+            groups[-1] = OutputGroup((*last.nodes, *component), fmus, is_loop=False)
         else:
-            groups.append(Group(tuple(component), units, loop))
+            groups.append(OutputGroup(tuple(component), fmus, loop))
     return groups
 
 
-def _apart(component: list[Node], last: Group, before: Mapping[Node, set[Node]]) -> bool:
+def _apart(component: list[Node], last: OutputGroup, before: Mapping[Node, set[Node]]) -> bool:
     """Whether nothing of a component needs what the group before it gives, so that one evaluation serves both."""
     return all(not before[node] & set(last.nodes) for node in component)
 
 
-def _dependencies(system: System, at_start: bool) -> tuple[list[Node], dict[Node, set[Node]]]:
+def _dependencies(system: CosimSystem, at_start: bool) -> tuple[list[Node], dict[Node, set[Node]]]:
     """All outputs of interest, and for each those that it depends on at once."""
     driver = {(link.target, link.input.name): (link.source, link.output.name) for link in system.links}
     nodes = list(dict.fromkeys((link.source, link.output.name) for link in system.links))
-    recorded = [(unit, v.name) for unit, v in system.recorded().values() if v.causality == "output"]
+    recorded = [(fmu, v.name) for fmu, v in system.recorded().values() if v.causality == "output"]
     nodes = list(dict.fromkeys([*nodes, *recorded]))
     before: dict[Node, set[Node]] = {}
-    for unit, output in nodes:
-        found = system.descriptions[unit]
+    for fmu, output in nodes:
+        found = system.descriptions[fmu]
         needs = (found.direct_at_start if at_start else found.direct).get(output, frozenset())
-        before[unit, output] = {driver[unit, name] for name in needs if (unit, name) in driver}
+        before[fmu, output] = {driver[fmu, name] for name in needs if (fmu, name) in driver}
     return nodes, before
 
 
@@ -104,14 +98,14 @@ def _strong(nodes: list[Node], before: Mapping[Node, set[Node]]) -> list[list[No
     return out
 
 
-def unit_order(system: System) -> tuple[str, ...]:
-    """For Gauss–Seidel: a unit comes after those whose new values it needs most.
+def fmu_order(system: CosimSystem) -> tuple[str, ...]:
+    """For Gauss–Seidel: an FMU comes after those whose new values it needs most.
 
-    Units on a ring cannot all come after one another.  A connection into an input that acts at once on an output is
-    worth more than one that first goes through a state, so the ring is opened at the units where the fewest such
+    FMUs on a ring cannot all come after one another.  A connection into an input that acts at once on an output is
+    worth more than one that first goes through a state, so the ring is opened at the FMUs where the fewest such
     connections are lost.
     """
-    names = list(system.units)
+    names = list(system.fmus)
     weight: dict[tuple[str, str], int] = {}
     for link in system.links:
         if link.source == link.target:
@@ -124,7 +118,7 @@ def unit_order(system: System) -> tuple[str, ...]:
     order: list[str] = []
     waiting = names.copy()
     while waiting:
-        # what is lost if a unit comes next: new values that it would have waited for
+        # what is lost if an FMU comes next: new values that it would have waited for
         lost = {b: sum(weight.get((a, b), 0) for a in waiting if a != b) for b in waiting}
         order.append(min(waiting, key=lambda b: (lost[b], names.index(b))))
         waiting.remove(order[-1])

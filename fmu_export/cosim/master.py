@@ -1,16 +1,16 @@
-"""The master: takes all units of a system from one communication point to the next.
+"""The master: takes all FMUs of a system from one communication point to the next.
 
 A macro step from t to t + h, with outputs y known at t:
 
-- Jacobi: every unit steps with inputs that follow from y(t) and, if linear, from its slope over the last step.
-- Gauss–Seidel: one unit after another; where the source has stepped already, inputs go from y(t) to its new y(t + h)
+- Jacobi: every FMU steps with inputs that follow from y(t) and, if linear, from its slope over the last step.
+- Gauss–Seidel: one FMU after another; where the source has stepped already, inputs go from y(t) to its new y(t + h)
   (linear), or are its new values (hold).
 - Iterated: the step is repeated from saved states with inputs that go from y(t) to the y(t + h) of the last repetition;
-  a unit that cannot interpolate gets the mean of both.
+  an FMU that cannot interpolate gets the mean of both.
 - Then, at t + h, outputs that depend on inputs at once are evaluated in the order of their dependencies, loops closed
-  (`feedthrough`); without that, outputs are what a unit says after its step with the inputs of its beginning.
+  (`feedthrough`); without that, outputs are what an FMU says after its step with the inputs of its beginning.
 
-Orders in h, for units that are exact: 1 with hold, 2 with linear inputs or iterations [ACS13].
+Orders in h, for FMUs that are exact: 1 with hold, 2 with linear inputs or iterations [ACS13].
 
 Richardson: a step h and two steps h/2 from the same state differ by (1 − 2⁻ᵖ) of the error of the former, so the
 error of the two is about their difference divided by 2ᵖ − 1.  The two are kept.
@@ -28,12 +28,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.cosim.graph import Group, unit_order
-from fmu_export.cosim.loops import LoopError, close_loop
-from fmu_export.cosim.results import CosimInfo, CosimResult, Event
-from fmu_export.cosim.signals import Point, Ports, Recorder, Wiring
-from fmu_export.cosim.slave import LOGGER, Ear, Folders, Slave, UnitError
-from fmu_export.cosim.system import Crossing, Experiment, System, value_of
+from fmu_export.cosim.algebraic_loops import LoopError, close_loop
+from fmu_export.cosim.cosim_result import CosimEvent, CosimInfo, CosimResult
+from fmu_export.cosim.graph import OutputGroup, fmu_order
+from fmu_export.cosim.instances import LOGGER, CosimSlave, Ear, FMUError, Folders
+from fmu_export.cosim.system import CosimExperiment, CosimSystem, Crossing, value_of
+from fmu_export.cosim.wiring import CosimRecorder, Point, Ports, Wiring
 from liegeo.errors import LiegeoError, SimulationError
 
 Array = NDArray[np.float64]
@@ -44,7 +44,7 @@ SETTLED = 1e-10
 SMALLEST = 1e-9
 # Of the macro step: how exactly crossings are found.
 CROSSING = 1e-9
-# Where a unit does not say how far it got: the part of the macro step below which nobody looks for a step that it
+# Where an FMU does not say how far it got: the part of the macro step below which nobody looks for a step that it
 # takes, and how often steps are halved until the next macro step.
 SHORTEST_GUESS, _MOST_GUESSES = 1e-3, 64
 _SAFETY, _SHRINK, _GROW = 0.85, 0.2, 3.0
@@ -53,10 +53,10 @@ log = logging.getLogger(LOGGER)
 
 
 class _DiscardedError(Exception):
-    """A unit did not take the whole step."""
+    """An FMU did not take the whole step."""
 
-    def __init__(self, unit: int, reached: float, ends: bool) -> None:
-        self.unit, self.reached, self.ends = unit, reached, ends
+    def __init__(self, fmu: int, reached: float, ends: bool) -> None:
+        self.fmu, self.reached, self.ends = fmu, reached, ends
 
 
 class _StuckError(LiegeoError):
@@ -66,7 +66,9 @@ class _StuckError(LiegeoError):
 class Master:
     """One run of a system.  `run` does everything; `open` gives a context in which steps are taken by hand."""
 
-    def __init__(self, system: System, experiment: Experiment, debug: bool = False, rollback: bool = True) -> None:
+    def __init__(
+        self, system: CosimSystem, experiment: CosimExperiment, debug: bool = False, rollback: bool = True
+    ) -> None:
         assert experiment.step is not None
         self.system, self.plan = system, experiment
         self.step = experiment.step
@@ -74,7 +76,7 @@ class Master:
         self.wiring = Wiring(system)
         self.sequential = experiment.algorithm == "gauss-seidel"
         self.linear = experiment.extrapolation == "linear"
-        self.every = [unit.every for unit in system.units.values()]
+        self.every = [fmu.every for fmu in system.fmus.values()]
         self.can_return = [system.descriptions[name].saves_state for name in self.wiring.names]
         self.keeps_states = rollback or bool(experiment.tolerance or experiment.iterations or experiment.crossings)
         self.order = self._order()
@@ -87,9 +89,9 @@ class Master:
         self._ended: dict[int, float] = {}
         self.steps = self.rejected = self.calls = self.iterations = self._guesses = 0
         self.residual = self.estimate = self.lasting = self.spent = 0.0
-        self.events: list[Event] = []
+        self.events: list[CosimEvent] = []
         self.message = ""
-        self.recorder = Recorder(system, self.wiring)
+        self.recorder = CosimRecorder(system, self.wiring)
         self._watched = self._levels()
 
     @property
@@ -99,7 +101,7 @@ class Master:
 
     def _order(self) -> list[int]:
         if self.sequential:
-            names = self.plan.order or unit_order(self.system)
+            names = self.plan.order or fmu_order(self.system)
             return [self.wiring.number[name] for name in names]
         # Whoever cannot go back steps last, when the others have not discarded the step.
         return sorted(range(len(self.wiring.names)), key=lambda k: self.can_return[k])[::-1]
@@ -108,13 +110,13 @@ class Master:
 
     @contextmanager
     def open(self) -> Iterator[Master]:
-        """Units instantiated and initialised; freed on every way out."""
+        """FMUs instantiated and initialised; freed on every way out."""
         with ExitStack() as stack:
             folders = Folders()
             stack.callback(folders.close)
             ear = stack.enter_context(Ear())
             for k, name in enumerate(self.wiring.names):
-                slave = Slave(name, self.system.descriptions[name], folders, ear, self.debug)
+                slave = CosimSlave(name, self.system.descriptions[name], folders, ear, self.debug)
                 stack.callback(slave.close)
                 self.ports.append(Ports(slave, self.wiring, k))
             self._initialise()
@@ -131,24 +133,24 @@ class Master:
         self._settle(self.wiring.at_start, where)
         for port in self.ports:
             port.slave.exit_initialisation()
-        # Some units compute outputs only now.
+        # Some FMUs compute outputs only now.
         self._settle(self.wiring.running if self.plan.feedthrough else [], where)
         self._latch()
 
     # ---- values at a communication point
 
-    def _settle(self, groups: list[Group], where: str) -> None:
-        """Outputs of all units that are at this time, in the order of dependencies, then their inputs."""
+    def _settle(self, groups: list[OutputGroup], where: str) -> None:
+        """Outputs of all FMUs that are at this time, in the order of dependencies, then their inputs."""
         point = self.point
         here = [k for k in range(len(self.ports)) if point.times[k] == self.t]
         self._ahead = self._extrapolated(self.wiring.slopes(point)) if self.linear else None
         for k in here:
             self.ports[k].read(point.y, point.discrete)
         for group in groups:
-            members = [k for k in (self.wiring.number[name] for name in group.units) if k in here]
+            members = [k for k in (self.wiring.number[name] for name in group.fmus) if k in here]
             if not members:
                 continue
-            if group.is_loop and len(members) == len(group.units):
+            if group.is_loop and len(members) == len(group.fmus):
                 self._close(group, members, where)
             else:
                 for k in members:
@@ -159,12 +161,12 @@ class Master:
                     self.ports[k].write(self._into(k), point.discrete)
 
     def _extrapolated(self, slopes: Array) -> Array | None:
-        """What outputs of units that wait for the end of a longer step have gained since their own time."""
+        """What outputs of FMUs that wait for the end of a longer step have gained since their own time."""
         waited = self.t - self.point.times
         return slopes * waited[self.wiring.owner] if np.any(waited) else None
 
     def _into(self, k: int) -> Array:
-        """The inputs of a unit at this time."""
+        """The inputs of an FMU at this time."""
         y = self.point.y
         return self.wiring.into(k, y if self._ahead is None else y + self._ahead)
 
@@ -174,7 +176,7 @@ class Master:
             self.ports[k].write(self._into(k), self.point.discrete)
         self.ports[k].read(self.point.y, self.point.discrete)
 
-    def _close(self, group: Group, members: list[int], where: str) -> None:
+    def _close(self, group: OutputGroup, members: list[int], where: str) -> None:
         places = self.wiring.loop_places(group)
         point = self.point
 
@@ -190,7 +192,7 @@ class Master:
         around(z)
 
     def _latch(self) -> None:
-        """Lines that the inputs follow from here on, of units that begin a step of their own here."""
+        """Lines that the inputs follow from here on, of FMUs that begin a step of their own here."""
         point, wiring = self.point, self.wiring
         slopes = wiring.slopes(point) if self.linear else None
         self._ahead = self._extrapolated(slopes) if slopes is not None else None
@@ -205,9 +207,9 @@ class Master:
     # ---- steps
 
     def _drive(self, k: int, h: float, target: Array | None, new: NDArray[np.bool_] | None) -> tuple[Array, Array]:
-        """Inputs of unit k at the beginning of its step, and their rates.
+        """Inputs of FMU k at the beginning of its step, and their rates.
 
-        `target` holds y at the end of the step as far as it is known; `new` says where, by unit.
+        `target` holds y at the end of the step as far as it is known; `new` says where, by FMU.
         """
         u0, rate = self.point.u0[k], self.point.rate[k]
         if target is None:
@@ -252,12 +254,12 @@ class Master:
         return max(SMALLEST * self.step, 4.0 * math.ulp(abs(t)))
 
     def _exact(self, h: float, every: int) -> float:
-        """Without the round-off of times, so that units of fixed step see one step size."""
+        """Without the round-off of times, so that FMUs of fixed step see one step size."""
         usual = self.step * every
         return usual if self.plan.tolerance is None and abs(h - usual) < 1e-9 * usual else h
 
     def _pass(self, t1: float, due: list[int], target: Array | None, final: bool) -> None:
-        """Every unit that is due steps to t1 once, and its outputs are read."""
+        """Every FMU that is due steps to t1 once, and its outputs are read."""
         point, wiring = self.point, self.wiring
         h = t1 - self.t
         y = point.y.copy()
@@ -317,7 +319,7 @@ class Master:
     # ---- going back
 
     def _keep(self) -> Point | None:
-        """States of all units that can save theirs, and ours."""
+        """States of all FMUs that can save theirs, and ours."""
         if not self.keeps_states:
             return None
         for k, port in enumerate(self.ports):
@@ -353,10 +355,10 @@ class Master:
         if saved is not None:
             self.point = saved.copy()
 
-    # ---- a step that reaches as far as units let it
+    # ---- a step that reaches as far as FMUs let it
 
     def _due(self, t1: float) -> list[int]:
-        """Units whose own step ends at t1."""
+        """FMUs whose own step ends at t1."""
         if all(every == 1 for every in self.every):
             return self.order
         last = t1 >= self.plan.end - SMALLEST * self.step
@@ -383,7 +385,7 @@ class Master:
                 self._macro(t1, self._due(t1), saved)
             except _DiscardedError as discarded:
                 if discarded.ends:
-                    ending = discarded.unit, discarded.reached
+                    ending = discarded.fmu, discarded.reached
                 t1 = self._shorter(start, t1, saved, discarded)
                 continue
             self._guesses = 0 if t1 == wanted else self._guesses
@@ -395,30 +397,30 @@ class Master:
         """Note that an FMU ended the run."""
         name, said = self.wiring.names[k], self.ports[k].slave.heard(1)
         self.message = f"ended by FMU '{name}' at t = {t:.9g} s" + more.partition("\n")[0] + (said and f".{said}")
-        self.events.append(Event(t, "end", name))
+        self.events.append(CosimEvent(t, "end", name))
 
     def _shorter(self, start: float, t1: float, saved: Point | None, discarded: _DiscardedError) -> float:
         """Back to the start of the step; where the next attempt ends."""
-        name = self.wiring.names[discarded.unit]
+        name = self.wiring.names[discarded.fmu]
         step = f"from t = {start:.9g} s to {t1:.9g} s"
-        said = f"unit '{name}' discarded the step {step} and reached {discarded.reached:.9g} s"
+        said = f"FMU '{name}' discarded the step {step} and reached {discarded.reached:.9g} s"
         self.rejected += 1
         least = self._least(t1)
         gone = discarded.reached - start
         hindrance = self._hindrance(saved, discarded) if gone > least or not discarded.ends else ""
         if hindrance and discarded.ends:
-            self._end(discarded.unit, discarded.reached, f"; results end at t = {start:.9g} s, because {hindrance}")
+            self._end(discarded.fmu, discarded.reached, f"; results end at t = {start:.9g} s, because {hindrance}")
             raise _EndedError
         if hindrance:
             why, _, advice = hindrance.partition("\n")
             raise _StuckError(f"{said}, but {why}.\n  {advice}")
         if discarded.ends and gone <= least:
             self._return(saved)
-            self._end(discarded.unit, start)
+            self._end(discarded.fmu, start)
             raise _EndedError
         if discarded.ends:
             # it takes the shorter step, so that inputs over it are what they are in any step; or it stays where it is
-            k = discarded.unit
+            k = discarded.fmu
             self._guesses += 1
             able = self.can_return[k] and self.ports[k].slave.description.variable_steps
             stays = saved is None or not able or self._guesses > _MOST_GUESSES
@@ -428,18 +430,18 @@ class Master:
             return discarded.reached
         self._return(saved)
         if gone > least and t1 - discarded.reached > least:
-            self.events.append(Event(discarded.reached, "discard", name))
+            self.events.append(CosimEvent(discarded.reached, "discard", name))
             return discarded.reached
         half = 0.5 * (t1 - start)
         self._guesses += 1
         if half < max(SHORTEST_GUESS * self.step, least) or self._guesses > _MOST_GUESSES:
-            heard = self.ports[discarded.unit].slave.heard(1)
+            heard = self.ports[discarded.fmu].slave.heard(1)
             raise _StuckError(f"{said}; shorter steps did not help.{heard}\n  Look at what its inputs are then.")
         return start + half
 
     def _hindrance(self, saved: Point | None, discarded: _DiscardedError) -> str:
         """Return why a discarded step cannot be taken again with another size, and what to do; "" if it can."""
-        k = discarded.unit
+        k = discarded.fmu
         moved = [i for i in dict.fromkeys(self._stepped) if saved is None or not self.can_return[i]]
         fixed = [n for n, found in self.system.descriptions.items() if not found.variable_steps]
         if discarded.ends:
@@ -475,7 +477,7 @@ class Master:
         start = self.t
         middle = start + 0.5 * (reached - start)
         if self._reach(middle) < middle or self.message or self._reach(reached) < reached:
-            # a unit that discards half a step and not the whole: what is reached counts, and no estimate
+            # an FMU that discards half a step and not the whole: what is reached counts, and no estimate
             return self.t, 1.0
         self.events += met
         order = 1 if fresh and not self.plan.iterations else self._accuracy()
@@ -494,16 +496,16 @@ class Master:
     def _levels(self) -> list[tuple[Crossing, str, Any, float]]:
         out = []
         for crossing in self.plan.crossings:
-            unit, variable = self.system.variable(crossing.variable)
-            out.append((crossing, unit, variable, float(value_of(variable, crossing.level))))
+            fmu, variable = self.system.variable(crossing.variable)
+            out.append((crossing, fmu, variable, float(value_of(variable, crossing.level))))
         return out
 
     def _heights(self) -> Array:
         """Of the watched variables above their levels."""
         return np.array(
             [
-                float(self.ports[self.wiring.number[unit]].slave.get(variable)) - level
-                for _, unit, variable, level in self._watched
+                float(self.ports[self.wiring.number[fmu]].slave.get(variable)) - level
+                for _, fmu, variable, level in self._watched
             ]
         )
 
@@ -538,7 +540,7 @@ class Master:
     # ---- the run
 
     def run(self, progress: bool | None = False) -> CosimResult:
-        """From start to end; what there is, if Ctrl-C is pressed, a unit ends the run, or an event stops it."""
+        """From start to end; what there is, if Ctrl-C is pressed, an FMU ends the run, or an event stops it."""
         from liegeo.results.progress import Progress
         from liegeo.simulation import CtrlC
 
@@ -547,7 +549,7 @@ class Master:
         length = self.plan.end - self.plan.start
         with Progress(length, self.system.name, progress) as bar, CtrlC() as ctrl_c:
             try:
-                # what is not finite is refused by units, or shows in the results
+                # what is not finite is refused by FMUs, or shows in the results
                 with np.errstate(over="ignore", invalid="ignore"), self.open():
                     self.recorder.take(self.t, self.point.y, self.ports)
                     for t in self._go():
@@ -559,7 +561,7 @@ class Master:
             except KeyboardInterrupt:
                 # the second Ctrl-C, or one outside of the main thread's handler
                 self.message = f"interrupted at t = {self.t:.9g} s"
-            except (UnitError, LoopError, _StuckError) as error:
+            except (FMUError, LoopError, _StuckError) as error:
                 failed = str(error)
         finished = not failed and not self.message
         result = self._result(time.perf_counter() - began, finished, failed.splitlines()[0] if failed else self.message)
@@ -603,7 +605,7 @@ class Master:
                 before = self._heights()
                 self.steps += 1
                 if instant is not None and abs(self.t - instant) <= SMALLEST * self.step:
-                    self.events.append(Event(self.t, "instant", ""))
+                    self.events.append(CosimEvent(self.t, "instant", ""))
                 if self.events and self.events[-1].time == self.t:
                     self.point.forget()
                     self._latch()
@@ -659,7 +661,7 @@ class Master:
     def _note(self, crossed: list[int]) -> None:
         for i in crossed:
             crossing = self._watched[i][0]
-            self.events.append(Event(self.t, "crossing", crossing.variable))
+            self.events.append(CosimEvent(self.t, "crossing", crossing.variable))
             if crossing.stop:
                 self.message = f"'{crossing.variable}' reached {crossing.level} at t = {self.t:.9g} s"
 
@@ -682,4 +684,4 @@ class Master:
 
 
 class _EndedError(Exception):
-    """A unit ended the run where it stands."""
+    """An FMU ended the run where it stands."""

@@ -1,6 +1,6 @@
-"""A system of FMUs: units, connections between them, what is recorded, and the default experiment.
+"""A system of FMUs: its members, connections between them, what is recorded, and the default experiment.
 
-Everything is checked when a System is made, against the descriptions inside the FMUs; nothing of an FMU is executed.
+Everything is checked when a CosimSystem is made, against the descriptions inside the FMUs; no code of an FMU runs.
 """
 
 from __future__ import annotations
@@ -15,40 +15,40 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmu_export.cosim.description import Description, Value, Variable, check_whole, read_description
-from fmu_export.cosim.quantities import Linear, conversion, in_measure
+from fmu_export.cosim.fmu_file import CosimVariable, Description, Value, check_whole, read_description
+from fmu_export.cosim.measures import Linear, conversion, in_measure
 from liegeo.errors import InputError, ModelError
 from liegeo.io import units
 from liegeo.io.problems import ended
 from liegeo.io.units import Quantity
 
 if TYPE_CHECKING:
-    from fmu_export.cosim.results import CosimResult
+    from fmu_export.cosim.cosim_result import CosimResult
 
 ALGORITHMS = ("jacobi", "gauss-seidel")
 EXTRAPOLATIONS = ("hold", "linear")
 DIRECTIONS = ("both", "up", "down")
 
-# A place in a system for messages: ("connections", 2), ("units", "arm", "start", "mass").
+# A place in a system for messages: ("connections", 2), ("fmus", "arm", "start", "mass").
 Place = tuple[str | int, ...]
 Issue = tuple[Place, str]
 
 
 @dataclass(frozen=True)
-class Unit:
+class FMU:
     """An FMU in a system: its file, values at the start, and each how many macro steps it communicates.
 
     Plain numbers in `start` are in the unit of the variable; text such as "20 mm" is converted.
     """
 
-    fmu: str | os.PathLike[str]
+    file: str | os.PathLike[str]
     start: Mapping[str, Any] = field(default_factory=dict)
     every: int = 1
 
 
 @dataclass(frozen=True)
 class Connection:
-    """`source` and `target` are "unit.variable".  A transform replaces the conversion of units."""
+    """`source` and `target` are "fmu.variable".  A transform replaces the conversion of units."""
 
     source: str
     target: str
@@ -69,7 +69,7 @@ class Crossing:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class CosimExperiment:
     """How a system is run; docs/cosim.md explains each.
 
     `step` is the macro step, or the first one where `tolerance` asks for steps of variable size.
@@ -106,7 +106,7 @@ class Experiment:
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 0:
             yield (*prefix, "iterations"), f"is {self.iterations!r}, expected how often a step is repeated: 0, 1, 2, …"
         if self.order and self.algorithm == "jacobi":
-            yield (*prefix, "order"), "is given, but jacobi steps all units from the same values; use gauss-seidel"
+            yield (*prefix, "order"), "is given, but jacobi steps all FMUs from the same values; use gauss-seidel"
         for when in self.instants:
             if not math.isfinite(when):
                 yield (*prefix, "instants"), f"has {when}, expected times"
@@ -123,19 +123,19 @@ def closest(name: str, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Link:
-    """A connection, resolved: names of units, their variables, and what happens to the value between them."""
+    """A connection, resolved: names of FMUs, their variables, and what happens to the value between them."""
 
     source: str
-    output: Variable
+    output: CosimVariable
     target: str
-    input: Variable
+    input: CosimVariable
     linear: Linear
 
 
-class System:
-    """Units by name, connections between them, patterns of what is recorded, and the default experiment.
+class CosimSystem:
+    """FMUs by name, connections between them, patterns of what is recorded, and the default experiment.
 
-        system = System({"plant": Unit("plant.fmu"), "control": Unit("pd.fmu", {"kp": 8})},
+        system = CosimSystem({"plant": FMU("plant.fmu"), "control": FMU("pd.fmu", {"kp": 8})},
                         ["plant.x -> control.y", "control.u -> plant.force"])
         result = system.simulate(10.0, 1e-3)
         result["plant.x"]
@@ -145,10 +145,10 @@ class System:
 
     def __init__(
         self,
-        units: Mapping[str, Unit],
+        fmus: Mapping[str, FMU],
         connections: Sequence[str | Connection] = (),
         outputs: Sequence[str] = ("*",),
-        experiment: Experiment | None = None,
+        experiment: CosimExperiment | None = None,
         *,
         name: str = "system",
         description: str = "",
@@ -157,10 +157,10 @@ class System:
         self.name = name
         self.description = description
         self.folder = Path(folder)
-        self.units = dict(units)
+        self.fmus = dict(fmus)
         self.connections = tuple(c if isinstance(c, Connection) else parse_connection(c) for c in connections)
         self.outputs = tuple(outputs)
-        self.experiment = experiment or Experiment()
+        self.experiment = experiment or CosimExperiment()
         self.descriptions: dict[str, Description] = {}
         self.starts: dict[str, dict[str, Value]] = {}
         self.links: tuple[Link, ...] = ()
@@ -175,38 +175,38 @@ class System:
             )
 
     def __repr__(self) -> str:
-        return f"System('{self.name}', {len(self.units)} units, {len(self.connections)} connections)"
+        return f"CosimSystem('{self.name}', {len(self.fmus)} FMUs, {len(self.connections)} connections)"
 
     # ---- checks
 
     def _check(self) -> Iterator[Issue]:
-        if not self.units:
-            yield ("units",), "has no units, expected at least one FMU"
-        for name, unit in self.units.items():
-            yield from self._check_unit(name, unit)
+        if not self.fmus:
+            yield ("fmus",), "is empty, expected at least one FMU"
+        for name, fmu in self.fmus.items():
+            yield from self._check_fmu(name, fmu)
         yield from self._check_once()
         yield from self._check_connections()
         yield from self._check_outputs()
         yield from self.experiment.issues()
         yield from self._check_experiment(self.experiment)
 
-    def _check_unit(self, name: str, unit: Unit) -> Iterator[Issue]:
-        here: Place = ("units", name)
+    def _check_fmu(self, name: str, fmu: FMU) -> Iterator[Issue]:
+        here: Place = ("fmus", name)
         if not name or not name.isprintable() or any(c in name for c in " ,\"'>\t"):
             yield here, f"is called '{name}', expected a name without blanks, commas, quotes and >"
-        if isinstance(unit.every, bool) or not isinstance(unit.every, int) or unit.every < 1:
-            yield (*here, "every"), f"is {unit.every!r}, expected a number of macro steps: 1, 2, 3, …"
+        if isinstance(fmu.every, bool) or not isinstance(fmu.every, int) or fmu.every < 1:
+            yield (*here, "every"), f"is {fmu.every!r}, expected a number of macro steps: 1, 2, 3, …"
         try:
-            found = read_description(self.folder / unit.fmu)
+            found = read_description(self.folder / fmu.file)
         except OSError as error:
-            yield (*here, "fmu"), f"'{unit.fmu}' cannot be read: {error.strerror}"
+            yield (*here, "fmu"), f"'{fmu.file}' cannot be read: {error.strerror}"
             return
         except InputError as error:
             yield (*here, "fmu"), str(error)
             return
         self.descriptions[name] = found
         self.starts[name] = {}
-        for key, value in unit.start.items():
+        for key, value in fmu.start.items():
             try:
                 self.starts[name][key] = self._start(found, key, value)
             except InputError as error:
@@ -219,9 +219,7 @@ class System:
             settable = [n for n, v in description.variables.items() if v.settable]
             raise InputError(f"is no variable of '{description.file.name}'.{closest(key, settable)}")
         if not variable.settable:
-            what = (
-                "a constant" if variable.variability == "constant" else f"computed by the unit ({variable.causality})"
-            )
+            what = "a constant" if variable.variability == "constant" else f"computed by the FMU ({variable.causality})"
             raise InputError(f"is {what}, expected a parameter, an input, or a variable with a start value")
         return value_of(variable, value)
 
@@ -230,7 +228,7 @@ class System:
         for name, found in self.descriptions.items():
             if found.only_once and found.file in seen:
                 yield (
-                    ("units", name, "fmu"),
+                    ("fmus", name, "fmu"),
                     f"'{found.file.name}' can be instantiated only once in a process, and '{seen[found.file]}' is it "
                     "already; use a copy of the file built with another model identifier",
                 )
@@ -259,16 +257,16 @@ class System:
         self.links = tuple(links)
 
     def _link(self, connection: Connection) -> Link | None:
-        """None if a unit of it could not be read, which is told there."""
+        """None if an FMU of it could not be read, which is told there."""
         ends = []
         for end, what in ((connection.source, "output"), (connection.target, "input")):
-            unit, name = self.split(end)
-            if unit not in self.descriptions:
+            fmu, name = self.split(end)
+            if fmu not in self.descriptions:
                 return None
-            variables = self.descriptions[unit].variables
+            variables = self.descriptions[fmu].variables
             alike = [n for n, v in variables.items() if v.causality == what]
             if name not in variables:
-                raise InputError(f"names '{end}', which is no variable of unit '{unit}'.{closest(name, alike)}")
+                raise InputError(f"names '{end}', which is no variable of FMU '{fmu}'.{closest(name, alike)}")
             variable = variables[name]
             allowed = ("output", "local", "calculatedParameter") if what == "output" else ("input",)
             if variable.causality not in allowed:
@@ -276,7 +274,7 @@ class System:
                     f"names '{end}', which is of causality {variable.causality}, expected an {what}."
                     f"{closest(name, alike)}"
                 )
-            ends.append((unit, variable))
+            ends.append((fmu, variable))
         (source, output), (target, input_) = ends
         if output.type != input_.type and (output.type, input_.type) != ("Integer", "Real"):
             raise InputError(f"connects a {output.type} to a {input_.type}; types must be alike")
@@ -289,38 +287,38 @@ class System:
         return Link(source, output, target, input_, linear)
 
     def split(self, name: str) -> tuple[str, str]:
-        """`unit.variable` to both: names of units may have dots, those of variables often do."""
+        """`fmu.variable` to both: names of FMUs may have dots, those of variables often do."""
         places = [k for k, letter in enumerate(name) if letter == "."]
         for k in reversed(places):
-            if name[:k] in self.units:
+            if name[:k] in self.fmus:
                 return name[:k], name[k + 1 :]
         if not places:
-            raise InputError(f"names '{name}', expected unit.variable")
-        unit = name[: places[0]]
-        raise InputError(f"names '{name}', but there is no unit '{unit}'.{closest(unit, list(self.units))}")
+            raise InputError(f"names '{name}', expected fmu.variable")
+        fmu = name[: places[0]]
+        raise InputError(f"names '{name}', but there is no FMU '{fmu}'.{closest(fmu, list(self.fmus))}")
 
     @property
-    def variables(self) -> dict[str, Variable]:
-        """All variables of all units, as `unit.variable`."""
-        return {f"{unit}.{name}": v for unit, found in self.descriptions.items() for name, v in found.variables.items()}
+    def variables(self) -> dict[str, CosimVariable]:
+        """All variables of all FMUs, as `fmu.variable`."""
+        return {f"{fmu}.{name}": v for fmu, found in self.descriptions.items() for name, v in found.variables.items()}
 
-    def variable(self, name: str) -> tuple[str, Variable]:
-        """The unit and the variable that `unit.variable` is."""
-        unit, rest = self.split(name)
-        variables = self.descriptions[unit].variables
+    def variable(self, name: str) -> tuple[str, CosimVariable]:
+        """The FMU and the variable that `fmu.variable` is."""
+        fmu, rest = self.split(name)
+        variables = self.descriptions[fmu].variables
         if rest not in variables:
             raise InputError(
-                f"names '{name}', but there is no variable '{rest}' in unit '{unit}'.{closest(rest, list(variables))}"
+                f"names '{name}', but there is no variable '{rest}' in FMU '{fmu}'.{closest(rest, list(variables))}"
             )
-        return unit, variables[rest]
+        return fmu, variables[rest]
 
     def _check_outputs(self) -> Iterator[Issue]:
         known = list(self.variables)
         for k, pattern in enumerate(self.outputs):
-            if len(self.descriptions) == len(self.units) and not self.recorded([pattern]):
+            if len(self.descriptions) == len(self.fmus) and not self.recorded([pattern]):
                 yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}"
 
-    def recorded(self, patterns: Sequence[str] | None = None) -> dict[str, tuple[str, Variable]]:
+    def recorded(self, patterns: Sequence[str] | None = None) -> dict[str, tuple[str, CosimVariable]]:
         """Return the columns of results, in the order of FMUs: a pattern takes outputs, a full name anything.
 
         A pattern that matches no output takes inputs, parameters and local variables.  Text is recorded where its full
@@ -330,9 +328,7 @@ class System:
 
         asked = self.outputs if patterns is None else patterns
         every = {
-            f"{unit}.{name}": (unit, v)
-            for unit, found in self.descriptions.items()
-            for name, v in found.variables.items()
+            f"{fmu}.{name}": (fmu, v) for fmu, found in self.descriptions.items() for name, v in found.variables.items()
         }
         numbers = [name for name, (_, v) in every.items() if v.type != "String"]
         outputs = [name for name in numbers if every[name][1].causality == "output"]
@@ -345,16 +341,16 @@ class System:
                 wanted.update(matches(pattern, outputs) or matches(pattern, numbers) or matches(pattern, texts))
         return {name: entry for name, entry in every.items() if name in wanted}
 
-    def _check_experiment(self, experiment: Experiment, prefix: Place = ("experiment",)) -> Iterator[Issue]:
+    def _check_experiment(self, experiment: CosimExperiment, prefix: Place = ("experiment",)) -> Iterator[Issue]:
         for name in experiment.order:
-            if name not in self.units:
-                yield (*prefix, "order"), f"names '{name}', which is no unit.{closest(name, list(self.units))}"
-        missing = [name for name in self.units if name not in experiment.order]
+            if name not in self.fmus:
+                yield (*prefix, "order"), f"names '{name}', which is no FMU.{closest(name, list(self.fmus))}"
+        missing = [name for name in self.fmus if name not in experiment.order]
         if experiment.order and missing:
-            yield (*prefix, "order"), f"leaves out {', '.join(missing)}; name every unit once"
+            yield (*prefix, "order"), f"leaves out {', '.join(missing)}; name every FMU once"
         if len(set(experiment.order)) < len(experiment.order):
-            yield (*prefix, "order"), "names a unit twice"
-        slow = [name for name, unit in self.units.items() if unit.every != 1]
+            yield (*prefix, "order"), "names an FMU twice"
+        slow = [name for name, fmu in self.fmus.items() if fmu.every != 1]
         for key in ("tolerance", "iterations"):
             if slow and getattr(experiment, key):
                 yield (
@@ -368,7 +364,7 @@ class System:
             if stateless:
                 yield (
                     (*prefix, key),
-                    f"needs units that can go back to an earlier state, but {', '.join(stateless)} cannot "
+                    f"needs FMUs that can go back to an earlier state, but {', '.join(stateless)} cannot "
                     "(canGetAndSetFMUstate is false)",
                 )
         stiff = [name for name, found in self.descriptions.items() if not found.variable_steps]
@@ -382,7 +378,7 @@ class System:
                 )
         if stiff and experiment.step and math.isfinite(experiment.end - experiment.start):
             count = (experiment.end - experiment.start) / experiment.step
-            worst = max(self.units[name].every for name in stiff)
+            worst = max(self.fmus[name].every for name in stiff)
             if abs(count / worst - round(count / worst)) > 1e-6:
                 yield (
                     (*prefix, "end"),
@@ -396,8 +392,8 @@ class System:
         if crossing.direction not in DIRECTIONS:
             yield here, f"has the direction '{crossing.direction}', expected {', '.join(DIRECTIONS)}"
         try:
-            unit, _ = self.split(crossing.variable)
-            if unit not in self.descriptions:
+            fmu, _ = self.split(crossing.variable)
+            if fmu not in self.descriptions:
                 return
             _, variable = self.variable(crossing.variable)
             if variable.type != "Real":
@@ -421,18 +417,18 @@ class System:
     ) -> CosimResult:
         """Run it: the default experiment, and whatever is given instead.
 
-        `options` are the other fields of Experiment; `set` gives start values as {"unit.variable": value}.
-        `progress` shows a bar (None: if there is a terminal).  `debug` lets units log everything.  Without `rollback`
-        no states are kept for steps that a unit may discard.  SimulationError if it fails, with the result so far.
+        `options` are the other fields of CosimExperiment; `set` gives start values as {"fmu.variable": value}.
+        `progress` shows a bar (None: if there is a terminal).  `debug` lets FMUs log everything.  Without `rollback`
+        no states are kept for steps that an FMU may discard.  SimulationError if it fails, with the result so far.
         """
         from fmu_export.cosim.master import Master
 
         system = self.with_start(set) if set else self
         return Master(system, system.planned(end, step, **options), debug, rollback).run(progress)
 
-    def planned(self, end: float | None = None, step: float | None = None, **options: Any) -> Experiment:
+    def planned(self, end: float | None = None, step: float | None = None, **options: Any) -> CosimExperiment:
         """The experiment that `simulate` with these options would run, checked."""
-        known = {f.name for f in fields(Experiment)}
+        known = {f.name for f in fields(CosimExperiment)}
         for key in options:
             if key not in known:
                 raise InputError(f"simulate: there is no option '{key}'.{closest(key, sorted(known))}")
@@ -447,23 +443,23 @@ class System:
             raise InputError("simulate: " + "\n  ".join(_told(issue) for issue in dict.fromkeys(issues)))
         return made
 
-    def with_start(self, values: Mapping[str, Any]) -> System:
-        """The same with other start values, as {"unit.variable": value}."""
-        changed = dict(self.units)
+    def with_start(self, values: Mapping[str, Any]) -> CosimSystem:
+        """The same with other start values, as {"fmu.variable": value}."""
+        changed = dict(self.fmus)
         for name, value in values.items():
             try:
-                unit, variable = self.split(name)
+                fmu, variable = self.split(name)
             except InputError as error:
                 raise InputError(f"set: {error}.") from None
-            changed[unit] = replace(changed[unit], start={**changed[unit].start, variable: value})
-        return self.changed(units=changed)
+            changed[fmu] = replace(changed[fmu], start={**changed[fmu].start, variable: value})
+        return self.changed(fmus=changed)
 
-    def changed(self, **changes: Any) -> System:
-        """The same with other units, connections, outputs, experiment, name or description."""
+    def changed(self, **changes: Any) -> CosimSystem:
+        """The same with other FMUs, connections, outputs, experiment, name or description."""
         given: dict[str, Any] = {
-            key: getattr(self, key) for key in ("units", "connections", "outputs", "experiment", "name", "description")
+            key: getattr(self, key) for key in ("fmus", "connections", "outputs", "experiment", "name", "description")
         }
-        made = System(**{**given, "folder": self.folder, **changes})
+        made = CosimSystem(**{**given, "folder": self.folder, **changes})
         made.held = self.held
         return made
 
@@ -491,14 +487,14 @@ def _told(issue: Issue) -> str:
 
 
 def parse_connection(text: str) -> Connection:
-    """`unit.output -> unit.input`."""
+    """`fmu.output -> fmu.input`."""
     ends = [part.strip() for part in text.split("->")]
     if len(ends) != 2 or not all(ends):
-        raise InputError(f"'{text}' is no connection, expected unit.output -> unit.input")
+        raise InputError(f"'{text}' is no connection, expected fmu.output -> fmu.input")
     return Connection(ends[0], ends[1])
 
 
-def value_of(variable: Variable, value: Any) -> Value:
+def value_of(variable: CosimVariable, value: Any) -> Value:
     """A value of a file or a person as the variable takes it."""
     if variable.type == "String":
         if not isinstance(value, str):
@@ -520,7 +516,7 @@ def value_of(variable: Variable, value: Any) -> Value:
     return _real(variable, value)
 
 
-def from_text(variable: Variable, text: str) -> Value:
+def from_text(variable: CosimVariable, text: str) -> Value:
     """What was typed, as the variable takes it: plain numbers are in its unit, others are converted."""
     value: Any = text
     if variable.type == "Boolean":
@@ -531,7 +527,7 @@ def from_text(variable: Variable, text: str) -> Value:
     return value_of(variable, value)
 
 
-def _real(variable: Variable, value: Any) -> float:
+def _real(variable: CosimVariable, value: Any) -> float:
     given = value
     if isinstance(value, str):
         try:

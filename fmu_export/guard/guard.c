@@ -1,4 +1,4 @@
-/* The library of a unit: FMI 2.0 for co-simulation, in front of pythonfmu's library, which lies beside it.
+/* The library of an FMU: FMI 2.0 for co-simulation, in front of pythonfmu's library, which lies beside it.
  *
  * What hosts call is here.  The standard's rules that need no model are kept here too: which call is allowed in which
  * mode, which variable may be read or written, which numbers make sense.  What passes goes on to pythonfmu's library
@@ -6,10 +6,10 @@
  * status in it, finds arguments there that pythonfmu has no way for, and keeps the values of variables in an array that
  * is read and written here without a call of Python.
  *
- * Two private channels lead to the slave, because units have no variables of type Integer: fmi2SetInteger hands it the
+ * Two private channels lead to the slave, because FMUs have no variables of type Integer: fmi2SetInteger hands it the
  * address of the block, fmi2GetInteger asks it for something (`ask`).  It words all messages about refused calls.
  *
- * On Windows there is no C library here, only kernel32: units then need no run-time library, and building one quickly.
+ * On Windows there is no C library here, only kernel32: FMUs then need no run-time library, and building one quickly.
  */
 #ifdef _WIN32
 #define EXPORT __declspec(dllexport)
@@ -90,7 +90,7 @@ typedef struct Kept {
     struct Kept *next;
 } Kept;
 
-typedef struct Unit {
+typedef struct Instance {
     Block block;
     Component inside;
     Callbacks host, ours;
@@ -98,8 +98,8 @@ typedef struct Unit {
     Boolean logging;
     unsigned categories; /* bits of those that the host wants; 0: all */
     Kept *states;
-    struct Unit *next, *before;
-} Unit;
+    struct Instance *next, *before;
+} Instance;
 
 /* ---- what the system offers */
 
@@ -276,14 +276,14 @@ static unsigned bit_of(String category)
 }
 
 /* To the host: what is worth a warning always, the rest if logging is on; of all the categories that were chosen. */
-static void say(Unit *unit, Status status, String category, String text)
+static void say(Instance *instance, Status status, String category, String text)
 {
-    if (!unit->host.logger || (status == OK && !unit->logging))
+    if (!instance->host.logger || (status == OK && !instance->logging))
         return;
     if (!category || !*category)
         category = CATEGORIES[status > ERROR ? ERROR : status];
     unsigned bit = bit_of(category);
-    if (unit->categories && bit && !(unit->categories & bit))
+    if (instance->categories && bit && !(instance->categories & bit))
         return;
     size_t signs = 0;
     for (const char *c = text; *c; c++)
@@ -298,7 +298,7 @@ static void say(Unit *unit, Status status, String category, String text)
                 *into++ = '%';
         }
     }
-    unit->host.logger(unit->host.environment, unit->name, status, category, format ? format : text);
+    instance->host.logger(instance->host.environment, instance->name, status, category, format ? format : text);
     drop(format);
 }
 
@@ -329,7 +329,7 @@ static struct {
     int (*python_runs)(void);
 } inner;
 
-static Unit *units;
+static Instance *instances;
 
 #ifdef _WIN32
 static void *symbol(const char *name)
@@ -351,17 +351,17 @@ static String load_library(void)
     static wchar_t file[LONGEST];
     static const wchar_t name[] = L"pythonfmu-export.dll";
     void *self;
-    GetModuleHandleExW(OF_ADDRESS | NOT_COUNTED, (const wchar_t *)(void *)&units, &self);
+    GetModuleHandleExW(OF_ADDRESS | NOT_COUNTED, (const wchar_t *)(void *)&instances, &self);
     size_t n = GetModuleFileNameW(self, file, LONGEST);
     while (n && file[n - 1] != L'\\' && file[n - 1] != L'/')
         n--;
     if (n + sizeof name / sizeof *name > LONGEST)
-        return "The path of the unit is too long.";
+        return "The path of the FMU is too long.";
     for (size_t k = 0; k < sizeof name / sizeof *name; k++)
         file[n + k] = name[k];
     inner.library = LoadLibraryExW(file, NULL, WITH_ITS_FOLDER);
     return inner.library ? NULL
-                         : "pythonfmu-export.dll, which lies beside the unit's library, cannot be loaded: is there a "
+                         : "pythonfmu-export.dll, which lies beside the FMU's library, cannot be loaded: is there a "
                            "python3.dll? A host that is no Python finds it on PATH or by LIEGEO_LIBPYTHON=FILE.";
 }
 #else
@@ -372,7 +372,7 @@ static char self[PATH_MAX];
 __attribute__((constructor)) static void note_path(void)
 {
     Dl_info info;
-    if (!dladdr((void *)&units, &info) || !info.dli_fname || !realpath(info.dli_fname, self))
+    if (!dladdr((void *)&instances, &info) || !info.dli_fname || !realpath(info.dli_fname, self))
         self[0] = 0;
 }
 
@@ -451,15 +451,15 @@ static String load_library(void)
 }
 #endif
 
-static void free_inside(Unit *unit)
+static void free_inside(Instance *instance)
 {
-    while (unit->states) {
-        Kept *kept = unit->states;
-        unit->states = kept->next;
-        inner.free_state(unit->inside, &kept->inside);
+    while (instance->states) {
+        Kept *kept = instance->states;
+        instance->states = kept->next;
+        inner.free_state(instance->inside, &kept->inside);
         drop(kept);
     }
-    inner.free_instance(unit->inside);
+    inner.free_instance(instance->inside);
 }
 
 /* Hosts that are Python may call us when they are half gone themselves. */
@@ -493,15 +493,15 @@ static void let_go(void *nothing)
 /* The same where Python was started by that object: it ends now. */
 static void end_python(void *nothing)
 {
-    for (Unit *unit = units; unit && !python_is_gone(); unit = unit->next) {
+    for (Instance *instance = instances; instance && !python_is_gone(); instance = instance->next) {
         /* forgotten by a host that may be half gone */
-        unit->host.logger = NULL;
-        if (unit->block.mode != DEAD)
-            free_inside(unit);
+        instance->host.logger = NULL;
+        if (instance->block.mode != DEAD)
+            free_inside(instance);
         /* should it be called all the same */
-        unit->block.mode = DEAD;
+        instance->block.mode = DEAD;
     }
-    units = NULL;
+    instances = NULL;
     let_go(nothing);
 }
 
@@ -560,7 +560,7 @@ static String load(void)
 #endif
     if (!all) {
         inner.library = NULL;
-        return "pythonfmu's library beside the unit's lacks functions of FMI 2.0.";
+        return "pythonfmu's library beside the FMU's lacks functions of FMI 2.0.";
     }
     when_loaded();
     return NULL;
@@ -569,40 +569,40 @@ static String load(void)
 /* ---- the slave */
 
 /* What came back from pythonfmu's library, and what the slave wrote; an error ends the run. */
-static Status settled(Unit *unit, Status outer)
+static Status settled(Instance *instance, Status outer)
 {
-    Status status = unit->block.status;
+    Status status = instance->block.status;
     if (outer >= ERROR)
         status = outer;
     if (status == FATAL)
-        unit->block.mode = DEAD;
+        instance->block.mode = DEAD;
     else if (status == ERROR)
-        unit->block.mode = BROKEN;
+        instance->block.mode = BROKEN;
     return status;
 }
 
-static Status ask(Unit *unit, unsigned what)
+static Status ask(Instance *instance, unsigned what)
 {
     Reference reference = CHANNEL + what;
     Integer nothing;
-    unit->block.status = OK;
-    return settled(unit, inner.get_integer(unit->inside, &reference, 1, &nothing));
+    instance->block.status = OK;
+    return settled(instance, inner.get_integer(instance->inside, &reference, 1, &nothing));
 }
 
 /* Show the slave the block; it fills in its variables. */
-static Status attach(Unit *unit)
+static Status attach(Instance *instance)
 {
     Reference references[2] = {CHANNEL, CHANNEL + 1};
-    uint64_t address = (uint64_t)(uintptr_t)&unit->block;
+    uint64_t address = (uint64_t)(uintptr_t)&instance->block;
     Integer halves[2] = {(Integer)(uint32_t)address, (Integer)(uint32_t)(address >> 32)};
-    unit->block.status = ERROR;
-    return settled(unit, inner.set_integer(unit->inside, references, 2, halves));
+    instance->block.status = ERROR;
+    return settled(instance, inner.set_integer(instance->inside, references, 2, halves));
 }
 
-static Status refuse(Unit *unit, Status status, String function, int reason, String what, uint64_t reference, Real x,
+static Status refuse(Instance *instance, Status status, String function, int reason, String what, uint64_t reference, Real x,
                      Real y)
 {
-    Block *block = &unit->block;
+    Block *block = &instance->block;
     if (block->mode == DEAD)
         return FATAL;
     block->function = function, block->what = what, block->reason = reason;
@@ -610,7 +610,7 @@ static Status refuse(Unit *unit, Status status, String function, int reason, Str
     Reference channel = CHANNEL + REFUSE;
     Integer nothing;
     block->status = status;
-    inner.get_integer(unit->inside, &channel, 1, &nothing);
+    inner.get_integer(instance->inside, &channel, 1, &nothing);
     if (status == ERROR)
         block->mode = BROKEN;
     return status;
@@ -627,20 +627,20 @@ enum {
 
 /* `status` is there after it, OK or what to return. */
 #define BEGIN(function, modes)                                                                                         \
-    Unit *unit = c;                                                                                                    \
-    if (!unit)                                                                                                         \
+    Instance *instance = c;                                                                                            \
+    if (!instance)                                                                                                     \
         return ERROR;                                                                                                  \
     if (python_is_gone())                                                                                              \
         return FATAL;                                                                                                  \
-    Block *block = &unit->block;                                                                                       \
+    Block *block = &instance->block;                                                                                   \
     static const char name[] = function;                                                                               \
     (void)block;                                                                                                       \
     if (!(block->mode & (modes)))                                                                                      \
-        return refuse(unit, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0)
+        return refuse(instance, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0)
 
 #define NOT_NULL(argument)                                                                                             \
     if (!(argument))                                                                                                   \
-        return refuse(unit, ERROR, name, IS_NULL, #argument, 0, 0.0, 0.0)
+        return refuse(instance, ERROR, name, IS_NULL, #argument, 0, 0.0, 0.0)
 
 static int finite(Real x)
 {
@@ -740,49 +740,49 @@ static int has_script(const char *folder)
     return n > 0;
 }
 
-static void free_unit(Unit *unit)
+static void free_memory_of(Instance *instance)
 {
-    drop(unit->name);
-    drop(unit->guid);
-    drop(unit);
+    drop(instance->name);
+    drop(instance->guid);
+    drop(instance);
 }
 
-static Component failed(Unit *unit, String why, char *path)
+static Component failed(Instance *instance, String why, char *path)
 {
     if (why)
-        say(unit, ERROR, NULL, why);
+        say(instance, ERROR, NULL, why);
     drop(path);
-    free_unit(unit);
+    free_memory_of(instance);
     return NULL;
 }
 
 EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGUID, String fmuResourceLocation,
                                  const Callbacks *functions, Boolean visible, Boolean loggingOn)
 {
-    Unit *unit = functions ? grab(sizeof *unit) : NULL;
-    if (!unit)
+    Instance *instance = functions ? grab(sizeof *instance) : NULL;
+    if (!instance)
         return NULL;
-    unit->host = *functions;
-    unit->ours.logger = heard;
-    unit->ours.allocate = functions->allocate, unit->ours.release = functions->release;
-    unit->ours.environment = unit;
-    unit->logging = loggingOn;
-    unit->name = copied(instanceName && is_text(instanceName) ? instanceName : "unit");
-    unit->guid = copied(fmuGUID ? fmuGUID : "");
-    if (!unit->name || !unit->guid)
-        return failed(unit, NULL, NULL);
+    instance->host = *functions;
+    instance->ours.logger = heard;
+    instance->ours.allocate = functions->allocate, instance->ours.release = functions->release;
+    instance->ours.environment = instance;
+    instance->logging = loggingOn;
+    instance->name = copied(instanceName && is_text(instanceName) ? instanceName : "fmu");
+    instance->guid = copied(fmuGUID ? fmuGUID : "");
+    if (!instance->name || !instance->guid)
+        return failed(instance, NULL, NULL);
     if (fmuType != CO_SIMULATION)
-        return failed(unit, "fmi2Instantiate: the unit is for co-simulation, not for model exchange.", NULL);
+        return failed(instance, "fmi2Instantiate: the FMU is for co-simulation, not for model exchange.", NULL);
     char *path = fmuResourceLocation ? path_of(fmuResourceLocation) : NULL;
     if (!path)
-        return failed(unit, "fmi2Instantiate: fmuResourceLocation is NULL, expected the URI of the resources.", NULL);
+        return failed(instance, "fmi2Instantiate: fmuResourceLocation is NULL, expected the URI of the resources.", NULL);
     if (!is_text(path))
-        return failed(unit, "fmi2Instantiate: the path of the resources is not UTF-8.", path);
+        return failed(instance, "fmi2Instantiate: the path of the resources is not UTF-8.", path);
     if (is_elsewhere(fmuResourceLocation) || !has_script(path)) {
         char *why = joined("fmi2Instantiate: fmuResourceLocation is '", fmuResourceLocation,
                            "', expected the file: URI of the unpacked folder 'resources' of this FMU, with "
                            "slavemodule.txt and the script that it names.");
-        failed(unit, why, path);
+        failed(instance, why, path);
         drop(why);
         return NULL;
     }
@@ -790,47 +790,47 @@ EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGU
     String wrong = load();
     unlock();
     if (wrong)
-        return failed(unit, wrong, path);
-    Block *block = &unit->block;
+        return failed(instance, wrong, path);
+    Block *block = &instance->block;
     block->magic = MAGIC, block->size = sizeof *block;
     block->mode = NEW;
-    block->guid = unit->guid;
+    block->guid = instance->guid;
     block->start = block->stop = block->tolerance = 0.0 / 0.0;
-    unit->inside = inner.instantiate(unit->name, fmuType, unit->guid, path, &unit->ours, visible, 1);
+    instance->inside = inner.instantiate(instance->name, fmuType, instance->guid, path, &instance->ours, visible, 1);
     when_started();
-    if (!unit->inside)
-        return failed(unit, NULL, path);
-    if (attach(unit) >= ERROR) {
-        free_inside(unit);
-        return failed(unit, NULL, path);
+    if (!instance->inside)
+        return failed(instance, NULL, path);
+    if (attach(instance) >= ERROR) {
+        free_inside(instance);
+        return failed(instance, NULL, path);
     }
     drop(path);
     lock();
-    unit->next = units;
-    if (units)
-        units->before = unit;
-    units = unit;
+    instance->next = instances;
+    if (instances)
+        instances->before = instance;
+    instances = instance;
     unlock();
-    return unit;
+    return instance;
 }
 
 EXPORT void fmi2FreeInstance(Component c)
 {
-    Unit *unit = c;
-    if (!unit)
+    Instance *instance = c;
+    if (!instance)
         return;
     lock();
-    if (unit->next)
-        unit->next->before = unit->before;
-    if (unit->before)
-        unit->before->next = unit->next;
-    else if (units == unit)
-        units = unit->next;
+    if (instance->next)
+        instance->next->before = instance->before;
+    if (instance->before)
+        instance->before->next = instance->next;
+    else if (instances == instance)
+        instances = instance->next;
     unlock();
     /* what is dead is left as it lies */
-    if (unit->block.mode != DEAD && !python_is_gone())
-        free_inside(unit);
-    free_unit(unit);
+    if (instance->block.mode != DEAD && !python_is_gone())
+        free_inside(instance);
+    free_memory_of(instance);
 }
 
 EXPORT Status fmi2SetDebugLogging(Component c, Boolean loggingOn, size_t nCategories, const String categories[])
@@ -846,10 +846,10 @@ EXPORT Status fmi2SetDebugLogging(Component c, Boolean loggingOn, size_t nCatego
         /* the first is that of all messages */
         chosen |= bit == 1u ? ~0u : bit;
         if (!bit)
-            status = refuse(unit, WARNING, name, NO_CATEGORY, categories[k], 0, 0.0, 0.0);
+            status = refuse(instance, WARNING, name, NO_CATEGORY, categories[k], 0, 0.0, 0.0);
     }
-    unit->logging = loggingOn;
-    unit->categories = chosen;
+    instance->logging = loggingOn;
+    instance->categories = chosen;
     return status;
 }
 
@@ -858,7 +858,7 @@ EXPORT Status fmi2SetupExperiment(Component c, Boolean toleranceDefined, Real to
 {
     BEGIN("fmi2SetupExperiment", NEW);
     if (!finite(startTime) || (stopTimeDefined && !(stopTime >= startTime)))
-        return refuse(unit, ERROR, name, TIMES, NULL, 0, startTime, stopTimeDefined ? stopTime : 0.0 / 0.0);
+        return refuse(instance, ERROR, name, TIMES, NULL, 0, startTime, stopTimeDefined ? stopTime : 0.0 / 0.0);
     block->start = startTime;
     block->stop = stopTimeDefined ? stopTime : 0.0 / 0.0;
     block->tolerance = toleranceDefined ? tolerance : 0.0 / 0.0;
@@ -866,31 +866,31 @@ EXPORT Status fmi2SetupExperiment(Component c, Boolean toleranceDefined, Real to
 }
 
 /* A call of pythonfmu's library that ends in a mode, if all is well. */
-static Status forward(Unit *unit, Status (*function)(Component), int mode)
+static Status forward(Instance *instance, Status (*function)(Component), int mode)
 {
-    unit->block.status = OK;
-    Status status = settled(unit, function(unit->inside));
+    instance->block.status = OK;
+    Status status = settled(instance, function(instance->inside));
     if (status < DISCARD)
-        unit->block.mode = mode;
+        instance->block.mode = mode;
     return status;
 }
 
 EXPORT Status fmi2EnterInitializationMode(Component c)
 {
     BEGIN("fmi2EnterInitializationMode", NEW);
-    return forward(unit, inner.enter, INITIALISING);
+    return forward(instance, inner.enter, INITIALISING);
 }
 
 EXPORT Status fmi2ExitInitializationMode(Component c)
 {
     BEGIN("fmi2ExitInitializationMode", INITIALISING);
-    return forward(unit, inner.leave, STEPPING);
+    return forward(instance, inner.leave, STEPPING);
 }
 
 EXPORT Status fmi2Terminate(Component c)
 {
     BEGIN("fmi2Terminate", STEPPING | FAILED);
-    return forward(unit, inner.terminate, TERMINATED);
+    return forward(instance, inner.terminate, TERMINATED);
 }
 
 EXPORT Status fmi2Reset(Component c)
@@ -901,7 +901,7 @@ EXPORT Status fmi2Reset(Component c)
     block->start = block->stop = block->tolerance = 0.0 / 0.0;
     block->fresh = block->changed = 0;
     block->mode = NEW;
-    if (inner.reset(unit->inside) >= ERROR || attach(unit) >= ERROR)
+    if (inner.reset(instance->inside) >= ERROR || attach(instance) >= ERROR)
         block->mode = DEAD;
     return block->mode == DEAD ? FATAL : OK;
 }
@@ -918,13 +918,13 @@ EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real va
     unsigned kinds = 0;
     for (size_t k = 0; k < nvr; k++) {
         if (vr[k] >= block->n || !(block->kinds[vr[k]] & IS_REAL))
-            return refuse(unit, ERROR, name, NO_SUCH, "Real", vr[k], 0.0, 0.0);
+            return refuse(instance, ERROR, name, NO_SUCH, "Real", vr[k], 0.0, 0.0);
         kinds |= block->kinds[vr[k]];
     }
     int needed = kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
     if (needed > block->asked)
         block->asked = needed;
-    Status status = needed > block->fresh ? ask(unit, needed == 2 ? COMPLETE : REFRESH) : OK;
+    Status status = needed > block->fresh ? ask(instance, needed == 2 ? COMPLETE : REFRESH) : OK;
     if (status >= ERROR)
         return status;
     for (size_t k = 0; k < nvr; k++)
@@ -932,26 +932,26 @@ EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real va
     return status;
 }
 
-static Status none(Unit *unit, String name, String type, const Reference *references, size_t n)
+static Status none(Instance *instance, String name, String type, const Reference *references, size_t n)
 {
     if (!n)
         return OK;
     NOT_NULL(references);
-    return refuse(unit, ERROR, name, NO_SUCH, type, references[0], 0.0, 0.0);
+    return refuse(instance, ERROR, name, NO_SUCH, type, references[0], 0.0, 0.0);
 }
 
 EXPORT Status fmi2GetInteger(Component c, const Reference vr[], size_t nvr, Integer value[])
 {
     (void)value;
     BEGIN("fmi2GetInteger", READING);
-    return none(unit, name, "Integer", vr, nvr);
+    return none(instance, name, "Integer", vr, nvr);
 }
 
 EXPORT Status fmi2GetBoolean(Component c, const Reference vr[], size_t nvr, Boolean value[])
 {
     (void)value;
     BEGIN("fmi2GetBoolean", READING);
-    return none(unit, name, "Boolean", vr, nvr);
+    return none(instance, name, "Boolean", vr, nvr);
 }
 
 EXPORT Status fmi2GetString(Component c, const Reference vr[], size_t nvr, String value[])
@@ -963,24 +963,24 @@ EXPORT Status fmi2GetString(Component c, const Reference vr[], size_t nvr, Strin
     NOT_NULL(value);
     size_t k = stranger(block, vr, nvr, IS_STRING);
     if (k < nvr)
-        return refuse(unit, ERROR, name, NO_SUCH, "String", vr[k], 0.0, 0.0);
+        return refuse(instance, ERROR, name, NO_SUCH, "String", vr[k], 0.0, 0.0);
     block->status = OK;
-    return settled(unit, inner.get_string(unit->inside, vr, nvr, value));
+    return settled(instance, inner.get_string(instance->inside, vr, nvr, value));
 }
 
 /* Whether all of these may be written now. */
-static Status writable(Unit *unit, String name, String type, unsigned kind, const Reference *references, size_t n)
+static Status writable(Instance *instance, String name, String type, unsigned kind, const Reference *references, size_t n)
 {
-    Block *block = &unit->block;
+    Block *block = &instance->block;
     for (size_t k = 0; k < n; k++) {
         Reference r = references[k];
         unsigned kinds = r < block->n ? block->kinds[r] : 0;
         if (!(kinds & kind))
-            return refuse(unit, ERROR, name, NO_SUCH, type, r, 0.0, 0.0);
+            return refuse(instance, ERROR, name, NO_SUCH, type, r, 0.0, 0.0);
         if (!(kinds & (IS_INPUT | IS_PARAMETER)))
-            return refuse(unit, ERROR, name, CANNOT_BE_SET, NULL, r, 0.0, 0.0);
+            return refuse(instance, ERROR, name, CANNOT_BE_SET, NULL, r, 0.0, 0.0);
         if (block->mode == STEPPING && !(kinds & (IS_INPUT | IS_TUNABLE)))
-            return refuse(unit, ERROR, name, IS_FIXED, NULL, r, 0.0, 0.0);
+            return refuse(instance, ERROR, name, IS_FIXED, NULL, r, 0.0, 0.0);
     }
     return OK;
 }
@@ -992,19 +992,19 @@ EXPORT Status fmi2SetReal(Component c, const Reference vr[], size_t nvr, const R
         return OK;
     NOT_NULL(vr);
     NOT_NULL(value);
-    Status status = writable(unit, name, "Real", IS_REAL, vr, nvr);
+    Status status = writable(instance, name, "Real", IS_REAL, vr, nvr);
     if (status)
         return status;
     size_t inputs = 0;
     for (size_t k = 0; k < nvr; k++) {
-        /* a value that cannot be taken: nothing is set, and the unit goes on with what it has */
+        /* a value that cannot be taken: nothing is set, and the FMU goes on with what it has */
         if (!finite(value[k]))
-            return refuse(unit, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
+            return refuse(instance, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
         inputs += (block->kinds[vr[k]] & IS_INPUT) != 0;
     }
     if (inputs < nvr) {
         block->status = OK;
-        return settled(unit, inner.set_real(unit->inside, vr, nvr, value));
+        return settled(instance, inner.set_real(instance->inside, vr, nvr, value));
     }
     for (size_t k = 0; k < nvr; k++)
         block->values[vr[k]] = value[k];
@@ -1016,14 +1016,14 @@ EXPORT Status fmi2SetInteger(Component c, const Reference vr[], size_t nvr, cons
 {
     (void)value;
     BEGIN("fmi2SetInteger", WRITING);
-    return none(unit, name, "Integer", vr, nvr);
+    return none(instance, name, "Integer", vr, nvr);
 }
 
 EXPORT Status fmi2SetBoolean(Component c, const Reference vr[], size_t nvr, const Boolean value[])
 {
     (void)value;
     BEGIN("fmi2SetBoolean", WRITING);
-    return none(unit, name, "Boolean", vr, nvr);
+    return none(instance, name, "Boolean", vr, nvr);
 }
 
 EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const String value[])
@@ -1033,16 +1033,16 @@ EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const
         return OK;
     NOT_NULL(vr);
     NOT_NULL(value);
-    Status status = writable(unit, name, "String", IS_STRING, vr, nvr);
+    Status status = writable(instance, name, "String", IS_STRING, vr, nvr);
     if (status)
         return status;
     for (size_t k = 0; k < nvr; k++) {
         NOT_NULL(value[k]);
         if (!is_text(value[k]))
-            return refuse(unit, ERROR, name, NOT_TEXT, NULL, vr[k], 0.0, 0.0);
+            return refuse(instance, ERROR, name, NOT_TEXT, NULL, vr[k], 0.0, 0.0);
     }
     block->status = OK;
-    return settled(unit, inner.set_string(unit->inside, vr, nvr, value));
+    return settled(instance, inner.set_string(instance->inside, vr, nvr, value));
 }
 
 /* ---- derivatives */
@@ -1062,21 +1062,21 @@ EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference vUnknown
     }
     size_t k = stranger(block, vUnknown_ref, nUnknown, IS_OUTPUT);
     if (k < nUnknown)
-        return refuse(unit, ERROR, name, NOT_UNKNOWN, NULL, vUnknown_ref[k], 0.0, 0.0);
+        return refuse(instance, ERROR, name, NOT_UNKNOWN, NULL, vUnknown_ref[k], 0.0, 0.0);
     for (k = 0; k < nKnown; k++) {
         unsigned kinds = vKnown_ref[k] < block->n ? block->kinds[vKnown_ref[k]] : 0;
         int parameter = block->mode == INITIALISING && (kinds & IS_PARAMETER);
         if (!(kinds & IS_REAL) || !(parameter || (kinds & IS_INPUT)))
-            return refuse(unit, ERROR, name, NOT_KNOWN, NULL, vKnown_ref[k], 0.0, 0.0);
+            return refuse(instance, ERROR, name, NOT_KNOWN, NULL, vKnown_ref[k], 0.0, 0.0);
         if (!finite(dvKnown[k]))
-            return refuse(unit, ERROR, name, NOT_FINITE, NULL, vKnown_ref[k], dvKnown[k], 0.0);
+            return refuse(instance, ERROR, name, NOT_FINITE, NULL, vKnown_ref[k], dvKnown[k], 0.0);
     }
     if (!nUnknown)
         return OK;
     block->references = vUnknown_ref, block->n_references = nUnknown;
     block->known = vKnown_ref, block->n_known = nKnown;
     block->given = dvKnown, block->out = dvUnknown;
-    return ask(unit, DIRECTIONAL);
+    return ask(instance, DIRECTIONAL);
 }
 
 EXPORT Status fmi2SetRealInputDerivatives(Component c, const Reference vr[], size_t nvr, const Integer order[],
@@ -1090,16 +1090,16 @@ EXPORT Status fmi2SetRealInputDerivatives(Component c, const Reference vr[], siz
     NOT_NULL(value);
     size_t k = stranger(block, vr, nvr, IS_INPUT);
     if (k < nvr)
-        return refuse(unit, ERROR, name, NO_SUCH, "input", vr[k], 0.0, 0.0);
+        return refuse(instance, ERROR, name, NO_SUCH, "input", vr[k], 0.0, 0.0);
     for (k = 0; k < nvr; k++)
         if (order[k] < 1)
-            return refuse(unit, ERROR, name, NO_ORDER, NULL, vr[k], order[k], 0.0);
+            return refuse(instance, ERROR, name, NO_ORDER, NULL, vr[k], order[k], 0.0);
     for (k = 0; k < nvr; k++)
         if (!finite(value[k]))
-            return refuse(unit, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
+            return refuse(instance, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
     block->references = vr, block->n_references = nvr;
     block->orders = order, block->given = value;
-    return ask(unit, INPUT_RATES);
+    return ask(instance, INPUT_RATES);
 }
 
 EXPORT Status fmi2GetRealOutputDerivatives(Component c, const Reference vr[], size_t nvr, const Integer order[],
@@ -1113,13 +1113,13 @@ EXPORT Status fmi2GetRealOutputDerivatives(Component c, const Reference vr[], si
     NOT_NULL(value);
     size_t k = stranger(block, vr, nvr, IS_OUTPUT);
     if (k < nvr)
-        return refuse(unit, ERROR, name, NO_SUCH, "output", vr[k], 0.0, 0.0);
+        return refuse(instance, ERROR, name, NO_SUCH, "output", vr[k], 0.0, 0.0);
     for (k = 0; k < nvr; k++)
         if (order[k] != 1)
-            return refuse(unit, ERROR, name, NO_ORDER, NULL, vr[k], order[k], 0.0);
+            return refuse(instance, ERROR, name, NO_ORDER, NULL, vr[k], order[k], 0.0);
     block->references = vr, block->n_references = nvr;
     block->out = value;
-    return ask(unit, OUTPUT_RATES);
+    return ask(instance, OUTPUT_RATES);
 }
 
 /* ---- steps */
@@ -1136,17 +1136,17 @@ EXPORT Status fmi2DoStep(Component c, Real currentCommunicationPoint, Real commu
     BEGIN("fmi2DoStep", STEPPING);
     Real t = currentCommunicationPoint, size = communicationStepSize;
     if (!finite(t) || !finite(size) || !(size > 0.0))
-        return refuse(unit, ERROR, name, STEP_SIZE, NULL, 0, t, size);
+        return refuse(instance, ERROR, name, STEP_SIZE, NULL, 0, t, size);
     Real away = t - block->time, allowed = slack(block->time, size);
     if (away > allowed || -away > allowed)
-        return refuse(unit, ERROR, name, STEP_START, NULL, 0, t, block->time);
+        return refuse(instance, ERROR, name, STEP_START, NULL, 0, t, block->time);
     if (t + size == t)
-        return refuse(unit, ERROR, name, STEP_NOTHING, NULL, 0, t, size);
+        return refuse(instance, ERROR, name, STEP_NOTHING, NULL, 0, t, size);
     /* a sum of a million steps may end a thousandth of one beside it */
     if (block->stop == block->stop && t + size > block->stop + slack(block->stop, 1e3 * size))
-        return refuse(unit, ERROR, name, STEP_STOP, NULL, 0, t + size, block->stop);
+        return refuse(instance, ERROR, name, STEP_STOP, NULL, 0, t + size, block->stop);
     block->status = OK;
-    Status status = settled(unit, inner.do_step(unit->inside, t, size, noSetFMUStatePriorToCurrentPoint));
+    Status status = settled(instance, inner.do_step(instance->inside, t, size, noSetFMUStatePriorToCurrentPoint));
     if (status == DISCARD)
         block->mode = FAILED;
     return status;
@@ -1159,9 +1159,9 @@ EXPORT Status fmi2CancelStep(Component c)
 }
 
 /* Nothing is ever pending here, and what cannot be told is discarded. */
-static Status no_status(Unit *unit, String name)
+static Status no_status(Instance *instance, String name)
 {
-    return refuse(unit, DISCARD, name, NO_STATUS, NULL, 0, 0.0, 0.0);
+    return refuse(instance, DISCARD, name, NO_STATUS, NULL, 0, 0.0, 0.0);
 }
 
 EXPORT Status fmi2GetStatus(Component c, const StatusKind s, Status *value)
@@ -1169,7 +1169,7 @@ EXPORT Status fmi2GetStatus(Component c, const StatusKind s, Status *value)
     (void)s;
     BEGIN("fmi2GetStatus", STATUSES);
     NOT_NULL(value);
-    return no_status(unit, name);
+    return no_status(instance, name);
 }
 
 EXPORT Status fmi2GetRealStatus(Component c, const StatusKind s, Real *value)
@@ -1177,7 +1177,7 @@ EXPORT Status fmi2GetRealStatus(Component c, const StatusKind s, Real *value)
     BEGIN("fmi2GetRealStatus", STATUSES);
     NOT_NULL(value);
     if (s != LAST_SUCCESSFUL_TIME)
-        return no_status(unit, name);
+        return no_status(instance, name);
     *value = block->time;
     return OK;
 }
@@ -1187,7 +1187,7 @@ EXPORT Status fmi2GetIntegerStatus(Component c, const StatusKind s, Integer *val
     (void)s;
     BEGIN("fmi2GetIntegerStatus", STATUSES);
     NOT_NULL(value);
-    return no_status(unit, name);
+    return no_status(instance, name);
 }
 
 EXPORT Status fmi2GetBooleanStatus(Component c, const StatusKind s, Boolean *value)
@@ -1195,8 +1195,8 @@ EXPORT Status fmi2GetBooleanStatus(Component c, const StatusKind s, Boolean *val
     BEGIN("fmi2GetBooleanStatus", STATUSES);
     NOT_NULL(value);
     if (s != TERMINATED_STATUS)
-        return no_status(unit, name);
-    /* the unit never ends a run by itself */
+        return no_status(instance, name);
+    /* the FMU never ends a run by itself */
     *value = 0;
     return OK;
 }
@@ -1206,37 +1206,37 @@ EXPORT Status fmi2GetStringStatus(Component c, const StatusKind s, String *value
     (void)s;
     BEGIN("fmi2GetStringStatus", STATUSES);
     NOT_NULL(value);
-    return no_status(unit, name);
+    return no_status(instance, name);
 }
 
 /* ---- state: what hosts hold is ours, so that what is none is noticed */
 
-static Kept *kept_by(const Unit *unit, State state)
+static Kept *kept_by(const Instance *instance, State state)
 {
-    Kept *kept = unit->states;
+    Kept *kept = instance->states;
     while (kept && kept != state)
         kept = kept->next;
     return kept;
 }
 
 #define NEEDS_STATE(kept, state)                                                                                       \
-    Kept *kept = kept_by(unit, state);                                                                                 \
+    Kept *kept = kept_by(instance, state);                                                                             \
     if (!kept)                                                                                                         \
-    return refuse(unit, ERROR, name, NO_STATE, NULL, 0, 0.0, 0.0)
+    return refuse(instance, ERROR, name, NO_STATE, NULL, 0, 0.0, 0.0)
 
 /* Put a state from inside into the one that the host gave, or into a new one. */
-static Status keep(Unit *unit, State inside, Kept *kept, State *into)
+static Status keep(Instance *instance, State inside, Kept *kept, State *into)
 {
     if (kept) {
-        inner.free_state(unit->inside, &kept->inside);
+        inner.free_state(instance->inside, &kept->inside);
     } else {
         kept = grab(sizeof *kept);
         if (!kept) {
-            inner.free_state(unit->inside, &inside);
+            inner.free_state(instance->inside, &inside);
             return ERROR;
         }
-        kept->next = unit->states;
-        unit->states = kept;
+        kept->next = instance->states;
+        instance->states = kept;
     }
     kept->inside = inside;
     *into = kept;
@@ -1247,18 +1247,18 @@ EXPORT Status fmi2GetFMUstate(Component c, State *FMUstate)
 {
     BEGIN("fmi2GetFMUstate", ALWAYS);
     NOT_NULL(FMUstate);
-    Kept *kept = kept_by(unit, *FMUstate);
+    Kept *kept = kept_by(instance, *FMUstate);
     if (*FMUstate && !kept)
-        return refuse(unit, ERROR, name, NO_STATE, NULL, 0, 0.0, 0.0);
+        return refuse(instance, ERROR, name, NO_STATE, NULL, 0, 0.0, 0.0);
     State inside = NULL;
     block->status = OK;
-    Status status = settled(unit, inner.get_state(unit->inside, &inside));
+    Status status = settled(instance, inner.get_state(instance->inside, &inside));
     if (status >= ERROR) {
         if (inside && status == ERROR)
-            inner.free_state(unit->inside, &inside);
+            inner.free_state(instance->inside, &inside);
         return status;
     }
-    return keep(unit, inside, kept, FMUstate);
+    return keep(instance, inside, kept, FMUstate);
 }
 
 EXPORT Status fmi2SetFMUstate(Component c, State FMUstate)
@@ -1266,7 +1266,7 @@ EXPORT Status fmi2SetFMUstate(Component c, State FMUstate)
     BEGIN("fmi2SetFMUstate", ALWAYS);
     NEEDS_STATE(kept, FMUstate);
     block->status = OK;
-    return settled(unit, inner.set_state(unit->inside, kept->inside));
+    return settled(instance, inner.set_state(instance->inside, kept->inside));
 }
 
 EXPORT Status fmi2FreeFMUstate(Component c, State *FMUstate)
@@ -1275,13 +1275,13 @@ EXPORT Status fmi2FreeFMUstate(Component c, State *FMUstate)
     if (!FMUstate || !*FMUstate)
         return OK;
     NEEDS_STATE(kept, *FMUstate);
-    Kept **link = &unit->states;
+    Kept **link = &instance->states;
     while (*link != kept)
         link = &(*link)->next;
     *link = kept->next;
     *FMUstate = NULL;
     block->status = OK;
-    Status status = settled(unit, inner.free_state(unit->inside, &kept->inside));
+    Status status = settled(instance, inner.free_state(instance->inside, &kept->inside));
     drop(kept);
     return status;
 }
@@ -1291,8 +1291,8 @@ EXPORT Status fmi2SerializedFMUstateSize(Component c, State FMUstate, size_t *si
     BEGIN("fmi2SerializedFMUstateSize", ALWAYS);
     NOT_NULL(size);
     NEEDS_STATE(kept, FMUstate);
-    Status status = inner.state_size(unit->inside, kept->inside, size);
-    return status >= ERROR ? settled(unit, status) : ask(unit, HEARD);
+    Status status = inner.state_size(instance->inside, kept->inside, size);
+    return status >= ERROR ? settled(instance, status) : ask(instance, HEARD);
 }
 
 EXPORT Status fmi2SerializeFMUstate(Component c, State FMUstate, Byte serializedState[], size_t size)
@@ -1301,15 +1301,15 @@ EXPORT Status fmi2SerializeFMUstate(Component c, State FMUstate, Byte serialized
     NOT_NULL(serializedState);
     NEEDS_STATE(kept, FMUstate);
     size_t needed = 0;
-    Status status = inner.state_size(unit->inside, kept->inside, &needed);
+    Status status = inner.state_size(instance->inside, kept->inside, &needed);
     if (status < ERROR)
-        status = ask(unit, HEARD);
+        status = ask(instance, HEARD);
     if (status >= ERROR)
-        return settled(unit, status);
+        return settled(instance, status);
     if (size < needed)
-        return refuse(unit, ERROR, name, TOO_SMALL, NULL, 0, (Real)size, (Real)needed);
+        return refuse(instance, ERROR, name, TOO_SMALL, NULL, 0, (Real)size, (Real)needed);
     block->status = OK;
-    return settled(unit, inner.state_to_bytes(unit->inside, kept->inside, serializedState, needed));
+    return settled(instance, inner.state_to_bytes(instance->inside, kept->inside, serializedState, needed));
 }
 
 EXPORT Status fmi2DeSerializeFMUstate(Component c, const Byte serializedState[], size_t size, State *FMUstate)
@@ -1317,20 +1317,20 @@ EXPORT Status fmi2DeSerializeFMUstate(Component c, const Byte serializedState[],
     BEGIN("fmi2DeSerializeFMUstate", ALWAYS);
     NOT_NULL(serializedState);
     NOT_NULL(FMUstate);
-    Kept *kept = kept_by(unit, *FMUstate);
+    Kept *kept = kept_by(instance, *FMUstate);
     if (*FMUstate && !kept)
-        return refuse(unit, ERROR, name, NO_STATE, NULL, 0, 0.0, 0.0);
+        return refuse(instance, ERROR, name, NO_STATE, NULL, 0, 0.0, 0.0);
     State inside = NULL;
-    Status status = inner.state_from_bytes(unit->inside, serializedState, size, &inside);
+    Status status = inner.state_from_bytes(instance->inside, serializedState, size, &inside);
     if (status >= ERROR)
-        return settled(unit, status);
+        return settled(instance, status);
     /* the slave made a state of it in any case, and says now whether the bytes were one */
-    status = ask(unit, HEARD);
+    status = ask(instance, HEARD);
     if (status >= ERROR) {
-        inner.free_state(unit->inside, &inside);
+        inner.free_state(instance->inside, &inside);
         return status;
     }
-    return keep(unit, inside, kept, FMUstate);
+    return keep(instance, inside, kept, FMUstate);
 }
 
 /* ---- model exchange, which is not offered */
@@ -1339,7 +1339,7 @@ EXPORT Status fmi2DeSerializeFMUstate(Component c, const Byte serializedState[],
     EXPORT Status function(Component c, ##__VA_ARGS__)                                                                 \
     {                                                                                                                  \
         BEGIN(#function, ALWAYS);                                                                                      \
-        return refuse(unit, ERROR, name, NOT_OFFERED, NULL, 0, 0.0, 0.0);                                              \
+        return refuse(instance, ERROR, name, NOT_OFFERED, NULL, 0, 0.0, 0.0);                                          \
     }
 
 OTHER(fmi2EnterEventMode)

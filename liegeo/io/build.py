@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from liegeo import flex
-from liegeo.errors import InputError, ModelError, ModelFileError, Problem
+from liegeo.errors import FileProblem, InputError, ModelError, ModelFileError
 from liegeo.io import document, overrides, problems, references, units
 from liegeo.io.fields import Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
@@ -89,7 +89,7 @@ class _Builder:
     source: Source
     path: Path
     override: Mapping[str, Any]
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[FileProblem] = field(default_factory=list)
     # files that readers of finite elements opened
     opened: list[Path] = field(default_factory=list)
 
@@ -97,7 +97,7 @@ class _Builder:
 
     def report(self, path: Path_, message: str) -> None:
         if path and path[0] == "set":
-            self.problems.append(Problem("set", 0, 0, str(path[1]), ended(message)))
+            self.problems.append(FileProblem("set", 0, 0, str(path[1]), ended(message)))
         else:
             self.problems.append(self.source.problem(path, ended(message)))
 
@@ -375,7 +375,9 @@ class _Builder:
             hint = ""
             if isinstance(where, str) and isinstance(body, FlexibleBody) and where not in body.nodes:
                 hint = "\n  Nodes that are used must be listed in the body's `nodes`."
-            self.problems.append(Problem(self.source.name, *self.source.place(path), "", f"{ended(str(error))}{hint}"))
+            self.problems.append(
+                FileProblem(self.source.name, *self.source.place(path), "", f"{ended(str(error))}{hint}")
+            )
 
     # ---- the rest
 

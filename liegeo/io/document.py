@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from liegeo.errors import InputError, Problem
+from liegeo.errors import FileProblem, InputError
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
@@ -198,7 +198,7 @@ class Damage:
         return any(self.lost.values()) or any(self.hurt.values())
 
 
-def validate(source: Source, data: Any, found: list[Problem]) -> tuple[Form | None, Damage]:
+def validate(source: Source, data: Any, found: list[FileProblem]) -> tuple[Form | None, Damage]:
     """The document in its form, without what is wrong with it, which is added to what was found; or nothing."""
     damage = Damage({section: set() for section in SECTIONS}, {section: set() for section in SECTIONS})
     first = True

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 MAX_BYTES = 16 * 2**20
 
 
-class Names:
+class UniqueNames:
     """One set of names for everything in a tree, from files that have one set each for links, joints and the rest.
 
     A name stays as it is, unless somebody took it before, or it is "world": then a suffix tells what it names, and if

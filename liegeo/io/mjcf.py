@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
-from liegeo.io.foreign import Array, Names, css_color, read_bytes, shorten, warn_once
+from liegeo.io.foreign import Array, UniqueNames, css_color, read_bytes, shorten, warn_once
 from liegeo.lie import SO3, SO3Q
 from liegeo.model.checks import LARGEST
 
@@ -108,7 +108,7 @@ class _Reader:
 
     def __init__(self, mujoco: Any, m: Any, file: Path, friction_speed: float) -> None:
         self.mj, self.m, self.file, self.friction_speed = mujoco, m, file, friction_speed
-        self.names = Names()
+        self.names = UniqueNames()
         self.notes: list[str] = []
         self.problems: list[str] = []
         # Shapes and actuators that are left out, ranges that are not kept.

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from liegeo.errors import InputError, Problem
+from liegeo.errors import FileProblem, InputError
 from liegeo.io.fields import show
 from liegeo.io.source import Path_, Source
 from liegeo.model.checks import suggest
@@ -34,7 +34,7 @@ def ended(message: str) -> str:
     return message if message.endswith((".", "?", ":", "…")) else f"{message}."
 
 
-def of_validation(source: Source, data: Any, error: ValidationError) -> Iterator[Problem]:
+def of_validation(source: Source, data: Any, error: ValidationError) -> Iterator[FileProblem]:
     """In our words."""
     for detail in error.errors(include_url=False):
         path = _located(data, detail)
@@ -107,7 +107,7 @@ def _keys(error: ValidationError, data: Any, path: Path_) -> list[str]:
 # ---- what liegeo's own classes say
 
 
-def of_message(source: Source, message: str, path: Path_ | None = None) -> Problem:
+def of_message(source: Source, message: str, path: Path_ | None = None) -> FileProblem:
     """A ModelError's text, at the thing that it names; below it at the key or the value that it speaks of."""
     found = path if path is not None else _owner(source, message)
     rest = message
@@ -122,7 +122,7 @@ def of_message(source: Source, message: str, path: Path_ | None = None) -> Probl
             found = (*found, word[1])
         elif quoted is not None:
             found = (*found, *[key for key, value in entry.items() if _mentions(value, quoted[1])][:1])
-    return Problem(*_place(source, found), "", ended(in_files_words(message)))
+    return FileProblem(*_place(source, found), "", ended(in_files_words(message)))
 
 
 # What the classes of liegeo say to people who write Python, and what a file says.

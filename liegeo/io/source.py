@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from liegeo.errors import ModelFileError, Problem
+from liegeo.errors import FileProblem, ModelFileError
 
 # Bytes of a file; values, all aliases written out; lists and mappings inside each other.
 LARGEST, MOST, DEEPEST = 32_000_000, 2_000_000, 40
@@ -42,7 +42,7 @@ _NONE: dict[Any, Any] = {}
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class SourceNode:
     """A value and where it stands; children of mappings by key, of lists by number; where the keys of mappings stand.
 
     There may be a million of them, so scalars share one empty dictionary.
@@ -51,7 +51,7 @@ class Node:
     line: int
     column: int
     value: Any
-    children: dict[str | int, Node] = field(default_factory=lambda: _NONE)
+    children: dict[str | int, SourceNode] = field(default_factory=lambda: _NONE)
     keys: dict[str, tuple[int, int]] = field(default_factory=lambda: _NONE)
     size: int = 1
 
@@ -61,7 +61,7 @@ class Source:
     """A document: where it is from, and its root."""
 
     name: str
-    root: Node
+    root: SourceNode
 
     @property
     def data(self) -> Any:
@@ -81,9 +81,9 @@ class Source:
                 place = node.line, node.column
         return place
 
-    def problem(self, path: Path_, message: str) -> Problem:
+    def problem(self, path: Path_, message: str) -> FileProblem:
         line, column = self.place(path)
-        return Problem(self.name, line, column, dotted(path), message)
+        return FileProblem(self.name, line, column, dotted(path), message)
 
 
 def dotted(path: Path_) -> str:
@@ -102,12 +102,12 @@ def read(path: Path) -> Source:
         found = path.stat()
         if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)):
             # a pipe would be waited for
-            raise ModelFileError([Problem(name, 0, 0, "", "is not a file, expected a model file.")])
+            raise ModelFileError([FileProblem(name, 0, 0, "", "is not a file, expected a model file.")])
         size = found.st_size
         if size > LARGEST:
             raise ModelFileError(
                 [
-                    Problem(
+                    FileProblem(
                         name,
                         1,
                         1,
@@ -118,14 +118,14 @@ def read(path: Path) -> Source:
             )
         data = path.read_bytes()
     except OSError as error:
-        raise ModelFileError([Problem(name, 0, 0, "", f"cannot be read: {error.strerror or error}.")]) from None
+        raise ModelFileError([FileProblem(name, 0, 0, "", f"cannot be read: {error.strerror or error}.")]) from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line, column = before.count(b"\n") + 1, error.start - (before.rfind(b"\n") + 1) + 1
         message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8."
-        raise ModelFileError([Problem(name, line, column, "", message)]) from None
+        raise ModelFileError([FileProblem(name, line, column, "", message)]) from None
     return parse(text, name)
 
 
@@ -151,13 +151,15 @@ def parse(text: str, name: str) -> Source:
     return Source(name, builder.root)
 
 
-def _unreadable(text: str, name: str, error: Any) -> Problem:
+def _unreadable(text: str, name: str, error: Any) -> FileProblem:
     """A character that may not be in a YAML file; the parser does not say where it is."""
     for line, content in enumerate(text.split("\n"), 1):
         for column, character in enumerate(content, 1):
             if not character.isprintable() and character not in "\t\r\ufeff":
-                return Problem(name, line, column, "", f"the character U+{ord(character):04X} is not allowed in YAML.")
-    return Problem(name, 1, 1, "", f"is not YAML: {error}.")
+                return FileProblem(
+                    name, line, column, "", f"the character U+{ord(character):04X} is not allowed in YAML."
+                )
+    return FileProblem(name, 1, 1, "", f"is not YAML: {error}.")
 
 
 def _syntax(text: str, error: Any, mark: Any) -> str:
@@ -178,15 +180,15 @@ class _Builder:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.root: Node | None = None
-        self.problems: list[Problem] = []
-        self.anchors: dict[str, Node] = {}
+        self.root: SourceNode | None = None
+        self.problems: list[FileProblem] = []
+        self.anchors: dict[str, SourceNode] = {}
         # open collections: node, and the key that waits for its value
-        self.open: list[tuple[Node, list[Any]]] = []
+        self.open: list[tuple[SourceNode, list[Any]]] = []
         self.documents = 0
 
-    def problem(self, mark: Any, message: str) -> Problem:
-        return Problem(self.name, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, "", message)
+    def problem(self, mark: Any, message: str) -> FileProblem:
+        return FileProblem(self.name, mark.line + 1 if mark else 1, mark.column + 1 if mark else 1, "", message)
 
     def stop(self, mark: Any, message: str) -> NoReturn:
         raise ModelFileError([*self.problems, self.problem(mark, message)])
@@ -203,12 +205,12 @@ class _Builder:
         elif kind == "ScalarEvent":
             self._refuse_tag(event)
             value = scalar(event.value) if event.style in (None, "") else event.value
-            self._add(Node(mark.line + 1, mark.column + 1, value), event)
+            self._add(SourceNode(mark.line + 1, mark.column + 1, value), event)
         elif kind in ("MappingStartEvent", "SequenceStartEvent"):
             self._refuse_tag(event)
             if len(self.open) >= DEEPEST:
                 self.stop(mark, f"lists and mappings are nested more than {DEEPEST} deep.")
-            node = Node(mark.line + 1, mark.column + 1, {} if kind == "MappingStartEvent" else [], {}, {})
+            node = SourceNode(mark.line + 1, mark.column + 1, {} if kind == "MappingStartEvent" else [], {}, {})
             # the anchor is known when it ends: until then an alias would make a ring
             self.open.append((node, [event]))
         elif kind in ("MappingEndEvent", "SequenceEndEvent"):
@@ -231,7 +233,7 @@ class _Builder:
             self.stop(mark, f"the alias *{event.anchor} comes before its anchor &{event.anchor}, or inside it.")
         self._add(node, None, mark)
 
-    def _add(self, node: Node, event: Any, mark: Any = None) -> None:
+    def _add(self, node: SourceNode, event: Any, mark: Any = None) -> None:
         if event is not None and event.anchor:
             self.anchors[event.anchor] = node
         if not self.open:
@@ -256,10 +258,10 @@ class _Builder:
                 f"all aliases written out, the file has more than {MOST} values; put large data into FE or SID files.",
             )
 
-    def _key(self, node: Node, event: Any) -> str | None:
+    def _key(self, node: SourceNode, event: Any) -> str | None:
         """The text of a key; None if it is none, so that its value is left out."""
         parent = self.open[-1][0]
-        place = Problem(self.name, node.line, node.column, "", "")
+        place = FileProblem(self.name, node.line, node.column, "", "")
         if isinstance(node.value, dict | list) or event is None:
             self.problems.append(place.saying("a key is a list, a mapping or an alias, expected a word."))
             return None

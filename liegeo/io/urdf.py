@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
-from liegeo.io.foreign import Array, Names, css_color, read_bytes, shorten, warn_once
+from liegeo.io.foreign import Array, UniqueNames, css_color, read_bytes, shorten, warn_once
 from liegeo.lie import SE3, SO3
 from liegeo.model.checks import LARGEST, suggest
 
@@ -396,9 +396,9 @@ def _number(word: str) -> float | None:
         return None
 
 
-def _names(file: _File, is_world: bool = False) -> tuple[dict[str, str], dict[str, str], Names]:
+def _names(file: _File, is_world: bool = False) -> tuple[dict[str, str], dict[str, str], UniqueNames]:
     """Our names of links and joints, and who holds all names; a link that is the world is called so."""
-    names = Names()
+    names = UniqueNames()
     links = {
         link.name: WORLD if is_world and link.name == WORLD else names.take(link.name, "link")
         for link in file.robot.links

@@ -1,14 +1,14 @@
-"""The flexible arm of models/ as a unit, PD controllers of several tools for its joints, and all in one process."""
+"""The flexible arm of models/ as an FMU, PD controllers of several tools for its joints, and all in one process."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from fmu.units import compiled_controller, script_controller, unifmu_controller
+from fmu.fmus import compiled_controller, script_controller, unifmu_controller
 
 import fmu_export
 import liegeo
-from fmu_export.cosim import System, Unit
+from fmu_export.cosim import FMU, CosimSystem
 
 MODEL = Path(__file__).parents[2] / "models" / "flexible_arm.yaml"
 JOINTS = {
@@ -21,19 +21,19 @@ ARM = {"integrator.method": "rkmk-54", "integrator.rtol": 1e-9, "integrator.atol
 TIP = "payload.tip.position.z"
 
 
-def arm_system(folder: Path, *kinds: str) -> System:
+def arm_system(folder: Path, *kinds: str) -> CosimSystem:
     """The arm and a controller a joint, all of one kind, or one kind each; built where they are not in the folder."""
     makers = {"pd": compiled_controller, "script_pd": script_controller, "unifmu_pd": unifmu_controller}
     if not (folder / "arm.fmu").exists():
         fmu_export.build(MODEL, folder / "arm.fmu")
-    units, wires = {"arm": Unit("arm.fmu", ARM)}, []
+    fmus, wires = {"arm": FMU("arm.fmu", ARM)}, []
     for joint, kind in zip(JOINTS, kinds * (3 // len(kinds)), strict=True):
         if not (folder / f"{kind}.fmu").exists():
             makers[kind](folder)
-        units[joint] = Unit(f"{kind}.fmu", JOINTS[joint])
+        fmus[joint] = FMU(f"{kind}.fmu", JOINTS[joint])
         wires += [f"arm.{joint}.angle -> {joint}.angle", f"arm.{joint}.speed -> {joint}.speed"]
         wires += [f"{joint}.torque -> arm.{joint}_motor.input"]
-    return System(units, wires, folder=folder, name="arm")
+    return CosimSystem(fmus, wires, folder=folder, name="arm")
 
 
 def one_process(end: float, spacing: float = 0.01) -> liegeo.Result:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import cunits
+import c_fmus
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -20,16 +20,16 @@ from fmu_export.cosim.master import Master
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """From the name of a unit in cunits.UNITS to its file."""
-    if cunits.COMPILER is None:
+    """From the name of an FMU in c_fmus.FMUS to its file."""
+    if c_fmus.COMPILER is None:
         pytest.skip("there is no C compiler: install gcc or clang")
-    folder = tmp_path_factory.mktemp("c_units")
-    return lambda name: cunits.build(name, folder)
+    folder = tmp_path_factory.mktemp("c_fmus")
+    return lambda name: c_fmus.build(name, folder)
 
 
 @pytest.fixture
 def folder(tmp_path: Path, built: Callable[[str], Path]) -> Callable[..., Path]:
-    """A new folder with these units in it, and the text of a system.yaml; gives the path of that."""
+    """A new folder with these FMUs in it, and the text of a system.yaml; gives the path of that."""
 
     def fill(text: str, *names: str) -> Path:
         for name in names:

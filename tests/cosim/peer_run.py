@@ -1,6 +1,6 @@
 """Runs an SSP file under another master and writes the numbers of one output: a process of its own for each.
 
-python peer_run.py libcosim|ecos|fmpy FILE.ssp STEP COUNT UNIT VARIABLE REFERENCE OUT.npy
+python peer_run.py libcosim|ecos|fmpy FILE.ssp STEP COUNT FMU VARIABLE REFERENCE OUT.npy
 python peer_run.py pathsim FILE.fmu STEP COUNT INPUT VARIABLE 0 OUT.npy
 """
 
@@ -14,7 +14,7 @@ import zipfile
 import numpy as np
 
 
-def libcosim(file: str, h: float, n: int, unit: str, variable: str, reference: int) -> list[float]:
+def libcosim(file: str, h: float, n: int, fmu: str, variable: str, reference: int) -> list[float]:
     """Values at h, 2h, …; the first value is not observed."""
     from libcosimpy.CosimExecution import CosimExecution
     from libcosimpy.CosimObserver import CosimObserver
@@ -25,7 +25,7 @@ def libcosim(file: str, h: float, n: int, unit: str, variable: str, reference: i
         execution = CosimExecution.from_ssp_file(folder, step_size=round(h * 1e9))
         observer = CosimObserver.create_last_value()
         execution.add_observer(observer)
-        slave = execution.slave_index_from_instance_name(unit)
+        slave = execution.slave_index_from_instance_name(fmu)
         out = []
         for _ in range(n):
             execution.step()
@@ -33,7 +33,7 @@ def libcosim(file: str, h: float, n: int, unit: str, variable: str, reference: i
         return out
 
 
-def ecos(file: str, h: float, n: int, unit: str, variable: str, reference: int) -> list[float]:
+def ecos(file: str, h: float, n: int, fmu: str, variable: str, reference: int) -> list[float]:
     from ecospy import EcosSimulation
 
     with EcosSimulation(step_size=h, ssp_path=file) as simulation:
@@ -41,16 +41,16 @@ def ecos(file: str, h: float, n: int, unit: str, variable: str, reference: int) 
         out = []
         for _ in range(n):
             simulation.step()
-            out.append(simulation.get_real(f"{unit}::{variable}"))
+            out.append(simulation.get_real(f"{fmu}::{variable}"))
         simulation.terminate()
         return out
 
 
-def fmpy(file: str, h: float, n: int, unit: str, variable: str, reference: int) -> list[float]:
+def fmpy(file: str, h: float, n: int, fmu: str, variable: str, reference: int) -> list[float]:
     """Rows carry the time at the beginning of their step and values from its end."""
     from fmpy.ssp.simulation import simulate_ssp
 
-    return list(simulate_ssp(file, stop_time=(n - 0.5) * h, step_size=h)[f"{unit}.{variable}"])
+    return list(simulate_ssp(file, stop_time=(n - 0.5) * h, step_size=h)[f"{fmu}.{variable}"])
 
 
 def pathsim(file: str, h: float, n: int, torque: str, angle: str, reference: int) -> list[float]:
@@ -77,8 +77,8 @@ def pathsim(file: str, h: float, n: int, torque: str, angle: str, reference: int
 
 
 if __name__ == "__main__":
-    who, file, h, n, unit, variable, reference, out = sys.argv[1:]
-    values = globals()[who](file, float(h), int(n), unit, variable, int(reference))
+    who, file, h, n, fmu, variable, reference, out = sys.argv[1:]
+    values = globals()[who](file, float(h), int(n), fmu, variable, int(reference))
     np.save(out, np.array(values))
     # under ecos some runs crash when the process ends, for a reason that we did not find; results are written by then
     os._exit(0)

@@ -1,4 +1,4 @@
-"""A flexible arm of ours under controllers of other tools: the loop of units against the same loop in one process."""
+"""A flexible arm of ours under controllers of other tools: the loop of FMUs against the same loop in one process."""
 
 from __future__ import annotations
 

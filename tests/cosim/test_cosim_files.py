@@ -9,9 +9,9 @@ import cosim_fixtures
 import numpy as np
 import pytest
 
-from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit, load_system, save_system
-from fmu_export.cosim.description import Variable
-from fmu_export.cosim.quantities import conversion, from_base, from_name
+from fmu_export.cosim import FMU, Connection, CosimExperiment, CosimSystem, Crossing, Linear, load_system, save_system
+from fmu_export.cosim.fmu_file import CosimVariable
+from fmu_export.cosim.measures import conversion, from_base, from_name
 from fmu_export.cosim.system import value_of
 from liegeo.errors import InputError, ModelError, ModelFileError
 
@@ -22,7 +22,7 @@ TEXT = """\
 cosim: 1
 name: loop
 description: a mass under a controller in millimetres
-units:
+fmus:
   plant:
     fmu: mass.fmu
     start: {x0: 100 mm, m: 1}
@@ -54,11 +54,13 @@ def problems(path):
 
 def test_file_says_what_it_says(folder):
     system = load_system(folder(TEXT, "mass", "pd_mm"))
-    assert (system.name, list(system.units)) == ("loop", ["plant", "control"])
+    assert (system.name, list(system.fmus)) == ("loop", ["plant", "control"])
     assert system.starts == {"plant": {"x0": 0.1, "m": 1.0}, "control": {"r": 500.0, "kp": 0.008}}
-    assert system.units["control"].every == 2
+    assert system.fmus["control"].every == 2
     assert [link.linear for link in system.links] == [Linear(1000.0), Linear(), Linear(1.0, 0.25)]
-    want = Experiment(0.0, 2.0, 0.01, "gauss-seidel", ("control", "plant"), "linear", 0, False, instants=(0.5, 1.25))
+    want = CosimExperiment(
+        0.0, 2.0, 0.01, "gauss-seidel", ("control", "plant"), "linear", 0, False, instants=(0.5, 1.25)
+    )
     assert system.experiment == want
     assert system.simulate(0.1).names == ("time", "plant.x", "plant.v", "plant.a", "control.u")
 
@@ -66,17 +68,17 @@ def test_file_says_what_it_says(folder):
 def test_file_is_written_back(folder, tmp_path):
     system = load_system(folder(TEXT, "mass", "pd_mm"))
     again = load_system(save_system(system, tmp_path / "again.yaml"))
-    for key in ("units", "connections", "outputs", "experiment", "name", "description"):
+    for key in ("fmus", "connections", "outputs", "experiment", "name", "description"):
         assert getattr(again, key) == getattr(system, key), key
     watched = system.changed(
-        units={name: Unit(unit.fmu, unit.start) for name, unit in system.units.items()},
-        experiment=Experiment(end=1.0, tolerance=1e-3, crossings=(Crossing("plant.x", "20 cm", "up", True),)),
+        fmus={name: FMU(fmu.file, fmu.start) for name, fmu in system.fmus.items()},
+        experiment=CosimExperiment(end=1.0, tolerance=1e-3, crossings=(Crossing("plant.x", "20 cm", "up", True),)),
     )
     again = load_system(save_system(watched, tmp_path / "watched.yml"))
     assert again.experiment == watched.experiment
     np.testing.assert_array_equal(again.simulate(step=0.1).table, watched.simulate(step=0.1).table)
     (tmp_path / "inner").mkdir()
-    with pytest.raises(InputError, match=r"unit 'plant' is mass\.fmu in another folder .* or write an \.ssp"):
+    with pytest.raises(InputError, match=r"FMU 'plant' is mass\.fmu in another folder .* or write an \.ssp"):
         save_system(system, tmp_path / "inner" / "away.yaml")
     with pytest.raises(InputError, match=r"save_system: 'a\.txt' ends in '\.txt', expected one of"):
         save_system(system, tmp_path / "a.txt")
@@ -85,8 +87,8 @@ def test_file_is_written_back(folder, tmp_path):
 def test_all_problems_are_told_with_their_lines(folder):
     text = """\
 cosim: 2
-unit: {}
-units:
+fmu: {}
+fmus:
   plant: {fmu: mass.fmu, start: {x0: 3 kg, y0: 1, x: 2}}
   control: {fmu: pd.fmu, every: 0}
   other: {fmu: ../mass.fmu}
@@ -116,46 +118,58 @@ experiment:
     found = problems(folder(text, "mass", "pd"))
     for line in (
         "system.yaml:1:1: cosim is 2, expected 1, the version of the format.",
-        "system.yaml:2:1: unit is no key here. Did you mean 'units'?",
-        "units.plant.start.x0 is '3 kg', which is a mass, expected something in 'm'.",
-        "units.plant.start.y0 is no variable of 'mass.fmu'. There are: m, d",
-        "units.plant.start.x is computed by the unit (output), expected a parameter",
-        "units.control.every is 0, expected a number of macro steps",
-        "system.yaml:6:11: units.other.fmu is '../mass.fmu', expected a file in the folder",
-        "units.third.fmu is 'mas.fmu', which is not a file in the folder of the model. Did you mean 'mass.fmu'?",
-        "system.yaml:8:3: units.fourth.fmu is missing, expected the name of a file.",
+        "system.yaml:2:1: fmu is no key here. Did you mean 'fmus'?",
+        "fmus.plant.start.x0 is '3 kg', which is a mass, expected something in 'm'.",
+        "fmus.plant.start.y0 is no variable of 'mass.fmu'. There are: m, d",
+        "fmus.plant.start.x is computed by the FMU (output), expected a parameter",
+        "fmus.control.every is 0, expected a number of macro steps",
+        "system.yaml:6:11: fmus.other.fmu is '../mass.fmu', expected a file in the folder",
+        "fmus.third.fmu is 'mas.fmu', which is not a file in the folder of the model. Did you mean 'mass.fmu'?",
+        "system.yaml:8:3: fmus.fourth.fmu is missing, expected the name of a file.",
         "system.yaml:10:5: connections[0] 'plant.x -> control.v' connects 'm' to 'm/s', which are of different",
-        "'plant.x -> control.z' names 'control.z', which is no variable of unit 'control'. There are: r, y, v.",
-        "'plan.x -> control.y' names 'plan.x', but there is no unit 'plan'. Did you mean 'plant'?",
+        "'plant.x -> control.z' names 'control.z', which is no variable of FMU 'control'. There are: r, y, v.",
+        "'plan.x -> control.y' names 'plan.x', but there is no FMU 'plan'. Did you mean 'plant'?",
         "system.yaml:15:5: connections[5] 'control.u -> plant.force' drives an input that",
         "names 'control.y', which is of causality input, expected an output.",
-        "connections[7] 'plant.x' is no connection, expected unit.output -> unit.input.",
+        "connections[7] 'plant.x' is no connection, expected fmu.output -> fmu.input.",
         "connections[8] has no 'from', expected from and to.",
-        "connections[9] is 3, expected unit.output -> unit.input.",
+        "connections[9] is 3, expected fmu.output -> fmu.input.",
         "experiment.end is '2 kg', which is a mass, expected a time in s.",
         "experiment.step is -0.001, must be > 0.",
         "experiment.algorithm is 'euler', expected jacobi or gauss-seidel.",
         "experiment.iterations is 'two', expected how often a step is repeated",
         "experiment.feedthrough is 1, expected true or false.",
-        "experiment.events[0] has no 'when', expected unit.variable",
+        "experiment.events[0] has no 'when', expected fmu.variable",
         "experiment.events[2].direction is 'left', expected both, up, down.",
         "experiment.events[3].stop is 1, expected true or false.",
     ):
         assert any(line in entry for entry in found), (line, found)
-    # what names a unit with a problem of its own is none
+    # what names an FMU with a problem of its own is none
     assert not any("'third'" in entry or "third.x" in entry for entry in found)
     assert found == sorted(found, key=lambda entry: int(entry.split(":")[1]))
 
 
+def test_the_older_key_of_fmus_is_read(folder):
+    """Files that have `units` where `fmus` stands now: the same system, and problems at the key that the file has."""
+    older = TEXT.replace("\nfmus:\n", "\nunits:\n")
+    assert older != TEXT
+    system, expected = load_system(folder(older, "mass", "pd_mm")), load_system(folder(TEXT, "mass", "pd_mm"))
+    assert (system.fmus, system.links) == (expected.fmus, expected.links)
+    (found,) = problems(folder("cosim: 1\nunits: {a: lag.fmu, b: none.fmu}\n", "lag"))
+    assert "system.yaml:2:21: units.b.fmu is 'none.fmu', which is not a file" in found
+    (found,) = problems(folder("cosim: 1\nunits: {a: lag.fmu}\nfmus: {a: lag.fmu}\n", "lag"))
+    assert "2:1: units is the older name of 'fmus', which the file has too; keep one of them." in found
+
+
 def test_patterns_and_crossings_are_checked(folder):
-    text = "cosim: 1\nunits: {a: lag.fmu}\noutputs: [b.*]\nexperiment: {events: [{when: a.q}]}\n"
+    text = "cosim: 1\nfmus: {a: lag.fmu}\noutputs: [b.*]\nexperiment: {events: [{when: a.q}]}\n"
     found = problems(folder(text, "lag"))
     assert any("outputs[0] 'b.*' matches no variable" in entry for entry in found)
     assert any(
-        "system.yaml:4:23: experiment.events[0] names 'a.q', but there is no variable 'q' in unit 'a'" in entry
+        "system.yaml:4:23: experiment.events[0] names 'a.q', but there is no variable 'q' in FMU 'a'" in entry
         for entry in found
     )
-    text = "cosim: 1\nunits: {a: clock.fmu}\nexperiment: {events: [{when: a.ticks}, x]}\n"
+    text = "cosim: 1\nfmus: {a: clock.fmu}\nexperiment: {events: [{when: a.ticks}, x]}\n"
     found = problems(folder(text, "clock"))
     assert any("names 'a.ticks', which is of type Integer, expected Real" in entry for entry in found)
     assert any("experiment.events[1] is 'x', expected a time in s" in entry for entry in found)
@@ -166,14 +180,14 @@ def test_patterns_and_crossings_are_checked(folder):
     [
         (
             "liegeo: 1\nbodies: {}\n",
-            "is the file of a model, expected a system of units; make a unit of it with liegeo fmu",
+            "is the file of a model, expected a system of FMUs; make an FMU of it with liegeo fmu",
         ),
-        ("cosim: 1\n", "units has no units, expected at least one FMU"),
+        ("cosim: 1\n", "fmus is empty, expected at least one FMU"),
         ("- 1\n", "is [1], expected a mapping"),
-        ("cosim: 1\nunits: []\nconnections: {}\n", "connections is an empty mapping, expected a list"),
-        ("cosim: 1\nname: 3\nunits: {a: lag.fmu}\n", "name is 3, expected text"),
-        ("cosim: 1\nunits: {'a b': lag.fmu}\n", "is called 'a b', expected a name without blanks"),
-        ("cosim: 1\nunits: {a: text.fmu}\n", "'text.fmu' is no FMU: "),
+        ("cosim: 1\nfmus: []\nconnections: {}\n", "connections is an empty mapping, expected a list"),
+        ("cosim: 1\nname: 3\nfmus: {a: lag.fmu}\n", "name is 3, expected text"),
+        ("cosim: 1\nfmus: {'a b': lag.fmu}\n", "is called 'a b', expected a name without blanks"),
+        ("cosim: 1\nfmus: {a: text.fmu}\n", "'text.fmu' is no FMU: "),
         ("cosim: !!python/object 1\n", "nothing in a model file is executed"),
     ],
 )
@@ -192,35 +206,36 @@ def test_wrong_suffix(tmp_path):
 
 def test_system_in_python_tells_all_problems(built):
     with pytest.raises(
-        ModelError, match=r"system 'x': 2 problems:\nunits\.a\.fmu 'no\.fmu' cannot be read: No such file"
+        ModelError, match=r"system 'x': 2 problems:\nfmus\.a\.fmu 'no\.fmu' cannot be read: No such file"
     ) as e:
-        System({"a": Unit("no.fmu"), "b": Unit(built("lag"), {"T": "fast"})}, name="x")
-    assert "units.b.start.T is 'fast', expected a finite number in s, or with a unit." in str(e.value)
+        CosimSystem({"a": FMU("no.fmu"), "b": FMU(built("lag"), {"T": "fast"})}, name="x")
+    assert "fmus.b.start.T is 'fast', expected a finite number in s, or with a unit." in str(e.value)
     with pytest.raises(InputError, match="'a => b' is no connection"):
-        System({"a": Unit(built("lag"))}, ["a => b"])
+        CosimSystem({"a": FMU(built("lag"))}, ["a => b"])
 
 
 def test_types_must_be_alike(built):
-    units = {"clock": Unit(built("clock")), "lag": Unit(built("lag")), "sink": Unit(built("sink"))}
+    fmus = {"clock": FMU(built("clock")), "lag": FMU(built("lag")), "sink": FMU(built("sink"))}
     with pytest.raises(ModelError, match=r"'lag.y -> sink.n' connects a Real to a Integer; types must be alike"):
-        System(units, ["lag.y -> sink.n"])
+        CosimSystem(fmus, ["lag.y -> sink.n"])
     with pytest.raises(ModelError, match="has a factor, but connects variables of type Integer, expected Real"):
-        System(units, [Connection("clock.ticks", "sink.n", Linear(2.0))])
-    with pytest.raises(ModelError, match=r"'a', expected unit.variable"):
-        System(units, [Connection("a", "sink.n")])
+        CosimSystem(fmus, [Connection("clock.ticks", "sink.n", Linear(2.0))])
+    with pytest.raises(ModelError, match=r"'a', expected fmu.variable"):
+        CosimSystem(fmus, [Connection("a", "sink.n")])
     for start, said in (({"n": 1.5}, "is 1.5, expected a whole number"), ({"flag": 1}, "is 1, expected true or false"),
                         ({"text": 1}, "is 1, expected text")):  # fmt: skip
         with pytest.raises(ModelError, match=said):
-            System({"sink": Unit(built("sink"), start)})
+            CosimSystem({"sink": FMU(built("sink"), start)})
     assert (
-        System({"s": Unit(built("sink"), {"n": 2, "flag": True, "text": "a"})}).simulate(0.1, 0.1)["s.sum"][0] == 102.0
+        CosimSystem({"s": FMU(built("sink"), {"n": 2, "flag": True, "text": "a"})}).simulate(0.1, 0.1)["s.sum"][0]
+        == 102.0
     )
 
 
-def test_units_of_one_kind_in_one_process(built):
+def test_fmus_of_one_kind_in_one_process(built):
     with pytest.raises(ModelError, match=r"'mass_once\.fmu' can be instantiated only once in a process, and 'a' is it"):
-        System({"a": Unit(built("mass_once")), "b": Unit(built("mass_once"))})
-    assert System({"a": Unit(built("mass")), "b": Unit(built("mass"))}).simulate(0.1, 0.1).info.finished
+        CosimSystem({"a": FMU(built("mass_once")), "b": FMU(built("mass_once"))})
+    assert CosimSystem({"a": FMU(built("mass")), "b": FMU(built("mass"))}).simulate(0.1, 0.1).info.finished
 
 
 FMI3 = """<fmiModelDescription fmiVersion="3.0" modelName="odd" instantiationToken="x">
@@ -243,35 +258,35 @@ def test_fmus_of_other_kinds(tmp_path, text, said):
     with zipfile.ZipFile(tmp_path / "odd.fmu", "w") as archive:
         archive.writestr("modelDescription.xml", text)
     with pytest.raises(ModelError, match=re.escape(said)):
-        System({"a": Unit(tmp_path / "odd.fmu")})
+        CosimSystem({"a": FMU(tmp_path / "odd.fmu")})
 
 
 def test_unknown_units_connect_to_themselves_only(built):
-    units = {
-        "a": Unit(built("gain_odd")),
-        "b": Unit(built("gain_odd")),
-        "c": Unit(built("lag_m")),
-        "d": Unit(built("lag")),
+    fmus = {
+        "a": FMU(built("gain_odd")),
+        "b": FMU(built("gain_odd")),
+        "c": FMU(built("lag_m")),
+        "d": FMU(built("lag")),
     }
-    assert System(units, ["a.y -> b.u", "b.y -> d.u"]).links[0].linear == Linear()
+    assert CosimSystem(fmus, ["a.y -> b.u", "b.y -> d.u"]).links[0].linear == Linear()
     with pytest.raises(
         ModelError, match=r"unit 'furlong_per_gizmo' has no BaseUnit in its modelDescription.xml; define it"
     ):
-        System(units, ["a.y -> c.u"])
+        CosimSystem(fmus, ["a.y -> c.u"])
     with pytest.raises(
         ModelError, match="has a unit, but that of the variable is 'furlong_per_gizmo', which is not defined"
     ):
-        System({"a": Unit(built("gain_odd"), {"u": "1 m"})})
+        CosimSystem({"a": FMU(built("gain_odd"), {"u": "1 m"})})
     with pytest.raises(ModelError, match="has a unit, but the variable has none; give a plain number"):
-        System({"a": Unit(built("lag"), {"u": "1 m"})})
+        CosimSystem({"a": FMU(built("lag"), {"u": "1 m"})})
 
 
 def test_values_of_enumerations_and_frequencies():
-    gear = Variable("gear", 0, "Integer", "parameter", "fixed", items=(("low", 1), ("high", 2)))
+    gear = CosimVariable("gear", 0, "Integer", "parameter", "fixed", items=(("low", 1), ("high", 2)))
     assert value_of(gear, "high") == 2
     with pytest.raises(InputError, match=r"is 'middle', expected a whole number or one of low, high"):
         value_of(gear, "middle")
-    speed = Variable("w", 0, "Real", "parameter", "fixed", measure=from_name("rad/s"), unit="rad/s")
+    speed = CosimVariable("w", 0, "Real", "parameter", "fixed", measure=from_name("rad/s"), unit="rad/s")
     assert value_of(speed, "60 rpm") == pytest.approx(2.0 * np.pi)
     with pytest.raises(InputError, match=r"is '1 Hz', which mixes up turns and radians: expected something in 'rad/s'"):
         value_of(speed, "1 Hz")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import fmu_export
-from fmu_export.cosim import System, Unit
+from fmu_export.cosim import FMU, CosimSystem
+from fmu_export.cosim.instances import FMUError
 from fmu_export.cosim.master import Master
-from fmu_export.cosim.slave import UnitError
 from liegeo.errors import InputError, ModelError
 
 built = cosim_fixtures.built
@@ -32,7 +32,7 @@ def impacts(height: float, g: float, e: float, slow: float) -> list[float]:
 
 def test_an_fmu_ends_the_run_at_the_end_of_a_step(built):
     """Discard, Terminated, and LastSuccessfulTime where the step ends: the run was repeated for ever."""
-    result = System({"stair": Unit(built("stair"))}).simulate(20.0, 0.2)
+    result = CosimSystem({"stair": FMU(built("stair"))}).simulate(20.0, 0.2)
     assert not result.info.finished
     assert result.info.message == "ended by FMU 'stair' at t = 10 s"
     assert [(e.kind, e.what) for e in result.info.events] == [("end", "stair")]
@@ -45,8 +45,8 @@ def test_an_fmu_ends_the_run_at_the_end_of_a_step(built):
 @pytest.mark.parametrize("rollback", [True, False])
 def test_an_fmu_ends_the_run_within_a_step(built, name, rollback):
     """With others that come to the same time, whether it can go back or not."""
-    units = {"stair": Unit(built(name)), "lag": Unit(built("lag"))}
-    result = System(units, ["stair.level -> lag.u"]).simulate(20.0, 0.3, rollback=rollback)
+    fmus = {"stair": FMU(built(name)), "lag": FMU(built("lag"))}
+    result = CosimSystem(fmus, ["stair.level -> lag.u"]).simulate(20.0, 0.3, rollback=rollback)
     assert result.info.message.startswith("ended by FMU 'stair' at t = 10 s")
     # without states the lag, which steps first, has gone too far
     assert result.t[-1] == pytest.approx(10.0 if rollback else 9.9, abs=1e-12)
@@ -57,7 +57,7 @@ def test_an_fmu_ends_the_run_within_a_step(built, name, rollback):
 
 def test_an_fmu_of_fixed_step_ends_the_run_within_a_step(built):
     """On its own it stays where it is."""
-    result = System({"stair": Unit(built("stair_fixed"))}).simulate(21.0, 0.3)
+    result = CosimSystem({"stair": FMU(built("stair_fixed"))}).simulate(21.0, 0.3)
     assert result.info.message == "ended by FMU 'stair' at t = 10 s"
     assert result.t[-1] == 10.0
     assert result["stair.level"][-1] == 11.0
@@ -69,9 +69,9 @@ def test_an_fmu_of_fixed_step_ends_the_run_within_a_step(built):
 ])  # fmt: skip
 @pytest.mark.parametrize("step", [0.2, 0.3])
 def test_every_algorithm_ends_where_an_fmu_ends_the_run(built, options, step):
-    units = {"stair": Unit(built("stair")), "lag": Unit(built("lag")), "gain": Unit(built("gain"))}
+    fmus = {"stair": FMU(built("stair")), "lag": FMU(built("lag")), "gain": FMU(built("gain"))}
     wires = ["stair.level -> gain.u", "gain.y -> lag.u"]
-    result = System(units, wires).simulate(20.0, step, **options)
+    result = CosimSystem(fmus, wires).simulate(20.0, step, **options)
     assert result.info.message == "ended by FMU 'stair' at t = 10 s"
     assert result.t[-1] == pytest.approx(10.0, abs=1e-12)
     assert result["gain.y"][-1] == 11.0
@@ -81,7 +81,7 @@ def test_every_algorithm_ends_where_an_fmu_ends_the_run(built, options, step):
 def test_a_ball_bounces_and_ends_the_run(built, options):
     """At the times of the closed form, and nowhere behind the last of them."""
     times = impacts(1.0, 9.81, 0.7, 1.0)
-    result = System({"ball": Unit(built("ball"))}).simulate(10.0, **options)
+    result = CosimSystem({"ball": FMU(built("ball"))}).simulate(10.0, **options)
     assert result.info.message == f"ended by FMU 'ball' at t = {times[-1]:.9g} s. It said: the ball lies still."
     assert result.t[-1] == pytest.approx(times[-1], abs=1e-9)
     found = [e.time for e in result.info.events]
@@ -91,14 +91,14 @@ def test_a_ball_bounces_and_ends_the_run(built, options):
 
 
 def test_a_slow_fmu(built):
-    result = System({"slow": Unit(built("slow"), {"pause": 3.0})}).simulate(0.1, 0.01)
+    result = CosimSystem({"slow": FMU(built("slow"), {"pause": 3.0})}).simulate(0.1, 0.01)
     np.testing.assert_allclose(result["slow.y"], result.t, rtol=0.0, atol=1e-12)
     assert result.info.seconds > 0.03
 
 
 @pytest.mark.parametrize("name", ["endless", "crash"])
 def test_fmus_that_are_bad_only_where_they_are_treated_badly(built, name):
-    result = System({"fmu": Unit(built(name))}).simulate(0.1, 0.01)
+    result = CosimSystem({"fmu": FMU(built(name))}).simulate(0.1, 0.01)
     np.testing.assert_allclose(result["fmu.y"], result.t, rtol=0.0, atol=1e-12)
 
 
@@ -126,7 +126,7 @@ def test_values_of_all_types_come_back_as_they_are(built, tmp_path):
 
     wires = [f"one.{kind}_out -> two.{kind}_in" for kind in ("real", "int", "choice", "bool", "text")]
     outputs = ["two.*", "two.text_out", "one.text_in"]
-    system = System({"one": Unit(built("feedthrough"), TYPED), "two": Unit(built("feedthrough"))}, wires, outputs)
+    system = CosimSystem({"one": FMU(built("feedthrough"), TYPED), "two": FMU(built("feedthrough"))}, wires, outputs)
     result = system.simulate(0.1, 0.01)
     for name, value in TYPED.items():
         column = result[f"two.{name.removesuffix('_in')}_out"]
@@ -159,9 +159,9 @@ def test_one_fmu_on_its_own_takes_all_types(built):
 def test_whole_numbers_that_do_not_fit(built, tmp_path, value):
     """FMI's integers have 32 bits: 4294967303 was 7 inside the FMU."""
     said = rf"int_in'? is {value}, expected a whole number from -2147483648 to 2147483647 \(32 bits\)"
-    with pytest.raises(ModelError, match=rf"units\.a\.start\.{said}"):
-        System({"a": Unit(built("feedthrough"), {"int_in": value})})
-    plain = System({"a": Unit(built("feedthrough"))})
+    with pytest.raises(ModelError, match=rf"fmus\.a\.start\.{said}"):
+        CosimSystem({"a": FMU(built("feedthrough"), {"int_in": value})})
+    plain = CosimSystem({"a": FMU(built("feedthrough"))})
     with pytest.raises(ModelError, match=said):
         plain.simulate(0.1, set={"a.int_in": value})
     for given in (
@@ -172,7 +172,7 @@ def test_whole_numbers_that_do_not_fit(built, tmp_path, value):
         with pytest.raises(InputError, match=said):
             fmu_export.run(built("feedthrough"), 0.1, **given)
     # whoever comes past all that
-    with Master(plain, plain.planned(0.1)).open() as master, pytest.raises(UnitError, match=f"FMU 'a': '{said}"):
+    with Master(plain, plain.planned(0.1)).open() as master, pytest.raises(FMUError, match=f"FMU 'a': '{said}"):
         master.ports[0].slave.set(plain.variable("a.int_in")[1], value)
 
 

@@ -11,17 +11,17 @@ import threading
 import time
 from pathlib import Path
 
+import c_fmus
 import cosim_fixtures
-import cunits
 import numpy as np
 import pytest
 from scipy.linalg import expm
 from scipy.optimize import brentq
 
-from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit
-from fmu_export.cosim.graph import unit_order
+from fmu_export.cosim import FMU, Connection, CosimExperiment, CosimSystem, Crossing, Linear
+from fmu_export.cosim.graph import fmu_order
+from fmu_export.cosim.instances import FMUError
 from fmu_export.cosim.master import Master
-from fmu_export.cosim.slave import UnitError
 from liegeo.errors import InputError, SimulationError
 
 built, there_and_back = cosim_fixtures.built, cosim_fixtures.there_and_back
@@ -31,11 +31,11 @@ WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.for
 
 @pytest.fixture
 def system(built):
-    """From names of units in C to a System: `system({"plant": ("mass", {...}), ...}, connections, ...)`."""
+    """From names of FMUs in C to a CosimSystem: `system({"plant": ("mass", {...}), ...}, connections, ...)`."""
 
-    def make(units, connections=(), **options):
-        made = {name: Unit(built(kind), start, *every) for name, (kind, start, *every) in units.items()}
-        return System(made, connections, **options)
+    def make(fmus, connections=(), **options):
+        made = {name: FMU(built(kind), start, *every) for name, (kind, start, *every) in fmus.items()}
+        return CosimSystem(made, connections, **options)
 
     return make
 
@@ -81,7 +81,7 @@ def test_closed_loop_converges_with_its_order(loop, algorithm, options, order):
     assert error < 5e-3
 
 
-def test_units_that_cannot_interpolate_get_the_middle_of_the_line_and_keep_the_order(system):
+def test_fmus_that_cannot_interpolate_get_the_middle_of_the_line_and_keep_the_order(system):
     made = system({"plant": ("mass_hold", {"x0": 0.1}), "control": ("pd", {"r": 0.5})}, WIRES)
     found, _ = slope(lambda h: made.simulate(2.0, h, extrapolation="linear")["plant.x"][-1], closed(2.0)[0])
     assert abs(found - 2) < 0.15
@@ -96,8 +96,8 @@ def two_lags(t):
 
 @pytest.fixture
 def lags(system):
-    units = {"mix": ("gain", {"c": 1.0, "k": 0.5}), "a": ("lag", {}), "b": ("lag", {})}
-    return system(units, ["b.y -> mix.u", "mix.y -> a.u", "a.y -> b.u"])
+    fmus = {"mix": ("gain", {"c": 1.0, "k": 0.5}), "a": ("lag", {}), "b": ("lag", {})}
+    return system(fmus, ["b.y -> mix.u", "mix.y -> a.u", "a.y -> b.u"])
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,17 @@ def lags(system):
     [({}, 1), ({"algorithm": "gauss-seidel"}, 1), ({"extrapolation": "linear"}, 2),
      ({"algorithm": "gauss-seidel", "extrapolation": "linear"}, 2), ({"iterations": 4}, 2)],
 )  # fmt: skip
-def test_ring_of_three_units_converges(lags, options, order):
+def test_ring_of_three_fmus_converges(lags, options, order):
     found, _ = slope(lambda h: lags.simulate(1.0, h, **options)["b.y"][-1], two_lags(1.0)[1])
     assert abs(found - order) < 0.15
 
 
 @pytest.mark.parametrize("algorithm", ["jacobi", "gauss-seidel"])
-def test_two_hundred_units_in_a_ring(system, algorithm):
+def test_two_hundred_fmus_in_a_ring(system, algorithm):
     """Each goes a part of the way to the one before it: where that was, or with Gauss–Seidel is already."""
     n, h, part = 200, 0.05, 1.0 - np.exp(-0.1)
-    units = {f"u{k}": ("lag", {"y0": float(k % 7)}) for k in range(n)}
-    made = system(units, [f"u{k - 1 if k else n - 1}.y -> u{k}.u" for k in range(n)])
+    fmus = {f"u{k}": ("lag", {"y0": float(k % 7)}) for k in range(n)}
+    made = system(fmus, [f"u{k - 1 if k else n - 1}.y -> u{k}.u" for k in range(n)])
     order = [f"u{k}" for k in range(n)] if algorithm == "gauss-seidel" else []
     found = made.simulate(1.0, h, algorithm=algorithm, order=order)
     y = np.arange(n) % 7.0
@@ -129,8 +129,8 @@ def test_two_hundred_units_in_a_ring(system, algorithm):
 
 def test_gauss_seidel_is_ahead_of_jacobi_by_one_step(system):
     """A chain a → b: the input of b is a's old value with Jacobi, its new one with Gauss–Seidel: one step of delay."""
-    units = {"a": ("lag", {"u": 1.0}), "b": ("gain", {}), "c": ("lag", {})}
-    made = system(units, ["a.y -> b.u", "b.y -> c.u"])
+    fmus = {"a": ("lag", {"u": 1.0}), "b": ("gain", {}), "c": ("lag", {})}
+    made = system(fmus, ["a.y -> b.u", "b.y -> c.u"])
     jacobi = made.simulate(1.0, 0.1)
     seidel = made.simulate(1.0, 0.1, algorithm="gauss-seidel")
     assert seidel.info.order == ("a", "b", "c")
@@ -156,19 +156,19 @@ def test_recorded_accelerations_belong_to_their_time(loop):
     np.testing.assert_allclose(found["plant.a"], u - 0.5 * v - 4.0 * x, rtol=0, atol=1e-13)
 
 
-# ---- order of units, loops
+# ---- order of FMUs, loops
 
 
 def test_automatic_order_puts_what_feeds_through_last(loop, lags):
-    assert unit_order(loop) == ("plant", "control")
-    order = unit_order(lags)
+    assert fmu_order(loop) == ("plant", "control")
+    order = fmu_order(lags)
     assert order.index("mix") == order.index("b") + 1 or (order[0] == "mix" and order[-1] == "b")
 
 
 def test_linear_loop_closes_at_its_fixed_point(system):
     """y = 1 + 0.5 z, z = 2 − 3 y: iteration alone diverges (gain −1.5); y = 0.8, z = −0.4."""
-    units = {"a": ("gain", {"c": 1.0, "k": 0.5}), "b": ("gain", {"c": 2.0, "k": -3.0})}
-    made = system(units, ["b.y -> a.u", "a.y -> b.u"])
+    fmus = {"a": ("gain", {"c": 1.0, "k": 0.5}), "b": ("gain", {"c": 2.0, "k": -3.0})}
+    made = system(fmus, ["b.y -> a.u", "a.y -> b.u"])
     assert set(made.loops[0]) == {"a.y", "b.y"}
     found = made.simulate(0.1, 0.05)
     np.testing.assert_allclose(found["a.y"], 0.8, rtol=0, atol=1e-9)
@@ -187,15 +187,15 @@ def test_nonlinear_loop_closes(system, k, q):
 
 def test_loop_of_three_closes_at_every_step(system):
     """A loop driven by a lag: y = s + 0.4 (0.5 y) at all times."""
-    units = {"s": ("lag", {"u": 1.0}), "a": ("gain", {"k": 0.5}), "b": ("gain", {"k": 0.4}), "c": ("gain", {"k": 2.0})}
-    made = system(units, ["a.y -> b.u", "b.y -> c.u", "c.y -> a.u"])
+    fmus = {"s": ("lag", {"u": 1.0}), "a": ("gain", {"k": 0.5}), "b": ("gain", {"k": 0.4}), "c": ("gain", {"k": 2.0})}
+    made = system(fmus, ["a.y -> b.u", "b.y -> c.u", "c.y -> a.u"])
     found = made.simulate(0.5, 0.05, set={"a.c": 0.6})
     y = found["a.y"]
     np.testing.assert_allclose(y, 0.6 + 0.5 * 2.0 * 0.4 * y, rtol=0, atol=1e-9)
 
 
 def test_dependencies_that_nobody_lists_cost_time_only(system, loop):
-    """A unit without dependencies may depend on everything: a loop that closes at once, and the same numbers."""
+    """An FMU without dependencies may depend on everything: a loop that closes at once, and the same numbers."""
     made = system({"plant": ("mass_silent", {"x0": 0.1}), "control": ("pd", {"r": 0.5})}, WIRES)
     assert made.loops
     assert not loop.loops
@@ -325,7 +325,7 @@ def test_what_needs_states_says_who_has_none(system):
 # ---- rates
 
 
-def test_slow_unit_takes_large_steps_with_the_inputs_of_their_beginning(system):
+def test_slow_fmu_takes_large_steps_with_the_inputs_of_their_beginning(system):
     """A controller each fifth step: the force is a staircase of u at multiples of 5 h."""
     made = system({"plant": ("mass", {"x0": 0.1}), "control": ("pd", {"r": 0.5}, 5)}, WIRES)
     found = made.simulate(1.0, 0.01)
@@ -341,10 +341,10 @@ def test_slow_unit_takes_large_steps_with_the_inputs_of_their_beginning(system):
     assert found.info.calls == 100 + 20
 
 
-def test_slow_units_converge_too(system):
+def test_slow_fmus_converge_too(system):
     def end(h, **options):
-        units = {"mix": ("gain", {"c": 1.0, "k": 0.5}), "a": ("lag", {}), "b": ("lag", {}, 4)}
-        made = system(units, ["b.y -> mix.u", "mix.y -> a.u", "a.y -> b.u"])
+        fmus = {"mix": ("gain", {"c": 1.0, "k": 0.5}), "a": ("lag", {}), "b": ("lag", {}, 4)}
+        made = system(fmus, ["b.y -> mix.u", "mix.y -> a.u", "a.y -> b.u"])
         return made.simulate(1.0, h, **options)["a.y"][-1]
 
     assert abs(slope(end, two_lags(1.0)[0], (0.05, 0.025, 0.0125))[0] - 1) < 0.25
@@ -352,18 +352,18 @@ def test_slow_units_converge_too(system):
     assert abs(found - 2) < 0.3
 
 
-def test_slow_unit_finishes_its_last_step_at_the_end(system):
+def test_slow_fmu_finishes_its_last_step_at_the_end(system):
     found = system({"a": ("lag", {"u": 1.0}, 4)}, []).simulate(1.0, 0.1)
     np.testing.assert_allclose(found["a.y"][-1], 1.0 - np.exp(-2.0), rtol=0, atol=1e-14)
 
 
-def test_slow_unit_may_not_discard(system):
+def test_slow_fmu_may_not_discard(system):
     made = system({"clock": ("clock", {}, 2), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
     with pytest.raises(SimulationError, match=r"communicates at each 2 steps, and others have gone further"):
         made.simulate(1.0, 0.1)
 
 
-def test_discarded_steps_with_slow_units_beside(system):
+def test_discarded_steps_with_slow_fmus_beside(system):
     """The lag sees the wave at multiples of 0.2 only, though steps end at 0.25 and 0.75 too."""
     made = system({"clock": ("clock", {}), "lag": ("lag", {}, 2)}, ["clock.wave -> lag.u"])
     y = 0.0
@@ -372,7 +372,7 @@ def test_discarded_steps_with_slow_units_beside(system):
     np.testing.assert_allclose(made.simulate(1.0, 0.1)["lag.y"][-1], y, rtol=0, atol=1e-13)
 
 
-def test_slow_unit_has_whole_numbers_of_its_beginning(system):
+def test_slow_fmu_has_whole_numbers_of_its_beginning(system):
     """Ticks at 0.25, 0.5 …: a step of three times 0.25 from t has the ticks of t."""
     made = system({"clock": ("clock", {}), "sink": ("sink", {}, 3)}, ["clock.ticks -> sink.n"])
     found = made.simulate(1.5, 0.25, feedthrough=False)
@@ -388,7 +388,7 @@ def test_steps_that_are_repeated_want_one_rate(system):
 # ---- discarded steps and events
 
 
-def test_discarded_step_ends_where_the_unit_got_to(system):
+def test_discarded_step_ends_where_the_fmu_got_to(system):
     """The clock switches at multiples of 0.25; with h = 0.1 these are not communication points by themselves."""
     made = system({"clock": ("clock", {}), "lag": ("lag", {})}, ["clock.wave -> lag.u"])
     found = made.simulate(1.0, 0.1)
@@ -401,7 +401,7 @@ def test_discarded_step_ends_where_the_unit_got_to(system):
     assert found["clock.ticks"][-1] == 4.0
 
 
-def test_discard_with_units_that_cannot_go_back(system):
+def test_discard_with_fmus_that_cannot_go_back(system):
     """Whoever cannot go back steps last, so only its own discarded step is beyond repair."""
     made = system({"lag": ("lag_stateless", {}), "clock": ("clock", {})}, ["clock.wave -> lag.u"])
     assert made.simulate(1.0, 0.1).info.finished
@@ -419,19 +419,19 @@ def test_discard_with_units_that_cannot_go_back(system):
         made.simulate(1.0, 0.1)
 
 
-def test_unit_that_is_stuck_is_named(system):
+def test_fmu_that_is_stuck_is_named(system):
     """It does not say how far it would get: steps are halved down to a thousandth of the macro step."""
     made = system({"clock": ("clock", {"stuck": 0.33})})
     with pytest.raises(
         SimulationError,
-        match=r"unit 'clock' discarded .*; shorter steps did not help\. It said: out of springs\.\n  Look",
+        match=r"FMU 'clock' discarded .*; shorter steps did not help\. It said: out of springs\.\n  Look",
     ) as e:
         made.simulate(1.0, 0.1)
     assert 0.0 <= 0.33 - e.value.result.t[-1] < 1e-3 * 0.1
     assert e.value.result.info.rejected < 100
 
 
-def test_unit_may_end_the_run(system):
+def test_fmu_may_end_the_run(system):
     found = system({"clock": ("clock", {"last": 0.42})}).simulate(1.0, 0.1)
     assert found.t[-1] == pytest.approx(0.42)
     assert found.info.message == "ended by FMU 'clock' at t = 0.42 s. It said: that was the last tick."
@@ -444,10 +444,10 @@ def test_unit_may_end_the_run(system):
     assert found.info.events[-1].kind == "end"
 
 
-def test_unit_that_fails_is_named_with_what_it_said(system):
+def test_fmu_that_fails_is_named_with_what_it_said(system):
     made = system({"clock": ("clock", {"broken": 0.42})})
     with pytest.raises(
-        SimulationError, match=r"unit 'clock': fmi2DoStep from t = 0\.4 s by 0\.1 s ended with status error.*is broken"
+        SimulationError, match=r"FMU 'clock': fmi2DoStep from t = 0\.4 s by 0\.1 s ended with status error.*is broken"
     ) as caught:
         made.simulate(1.0, 0.1)
     assert caught.value.result.t[-1] == pytest.approx(0.4)
@@ -465,9 +465,9 @@ def test_unit_that_fails_is_named_with_what_it_said(system):
     ],
 )
 def test_what_is_called_after_an_error(loop, monkeypatch, function, status, then):
-    """After an error no unit is terminated, and after fatal nothing of it is called."""
+    """After an error no FMU is terminated, and after fatal nothing of it is called."""
     called = []
-    with contextlib.suppress(UnitError), Master(loop, loop.planned(0.2, 0.1)).open() as master:
+    with contextlib.suppress(FMUError), Master(loop, loop.planned(0.2, 0.1)).open() as master:
         slave = master.ports[0].slave
         kept, real = slave.save(), dict(slave._fmu._functions)
         library = slave._fmu
@@ -493,9 +493,9 @@ def test_what_is_called_after_an_error(loop, monkeypatch, function, status, then
         library.freeLibrary()
 
 
-def test_unit_that_refuses_a_value_is_named(system):
+def test_fmu_that_refuses_a_value_is_named(system):
     made = system({"a": ("lag", {"u": 1.0}), "b": ("lag", {})}, [Connection("a.y", "b.u", Linear(1e308, 1e308))])
-    with pytest.raises(SimulationError, match=r"unit 'b': fmi2SetReal of \[inf\] at t = .*not finite"):
+    with pytest.raises(SimulationError, match=r"FMU 'b': fmi2SetReal of \[inf\] at t = .*not finite"):
         made.simulate(5.0, 0.1)
 
 
@@ -510,7 +510,7 @@ def test_steps_end_at_instants(loop):
 
 @pytest.mark.parametrize("options", [{}, {"tolerance": 1e-2}])
 def test_crossing_is_found(system, options):
-    """1 − e^(−2t) = 0.5 at t = ln 2 / 2; the unit is exact, so the time is as exact as bisection."""
+    """1 − e^(−2t) = 0.5 at t = ln 2 / 2; the FMU is exact, so the time is as exact as bisection."""
     made = system({"a": ("lag", {"u": 1.0})})
     found = made.simulate(1.0, 0.1, crossings=[Crossing("a.y", 0.5)], **options)
     (event,) = found.info.events
@@ -532,7 +532,7 @@ def test_levels_have_units(system):
         made.simulate(1.0, 0.1, crossings=[Crossing("a.y", "1 mm")])
 
 
-def test_units_of_fixed_step_get_nothing_else(system):
+def test_fmus_of_fixed_step_get_nothing_else(system):
     made = system({"plant": ("mass_fixed", {"x0": 0.1})})
     with pytest.raises(InputError, match="steps of different size, but plant cannot take them"):
         made.simulate(1.0, 0.1, instants=[0.33])
@@ -604,13 +604,13 @@ def test_outputs_are_patterns(loop):
 
 def test_everything_is_freed(system, monkeypatch):
     """On every way out: the end, an error at the start, in a step, a discarded step, Ctrl-C."""
-    from fmu_export.cosim import slave
+    from fmu_export.cosim import instances
 
     living: list[int] = []
     states: list[int] = []
     folders: list[object] = []
 
-    class Watched(slave.Slave):
+    class Watched(instances.CosimSlave):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             living.append(1)
@@ -623,12 +623,12 @@ def test_everything_is_freed(system, monkeypatch):
                 states.append(self.library.frame_states())
                 states.append(self.library.frame_alive())
 
-    class Seen(slave.Folders):
+    class Seen(instances.Folders):
         def __init__(self):
             super().__init__()
             folders.append(self._root)
 
-    monkeypatch.setattr("fmu_export.cosim.master.Slave", Watched)
+    monkeypatch.setattr("fmu_export.cosim.master.CosimSlave", Watched)
     monkeypatch.setattr("fmu_export.cosim.master.Folders", Seen)
     pair = {"clock": ("clock", {}), "lag": ("lag", {})}
     system(pair, ["clock.wave -> lag.u"]).simulate(1.0, 0.1)
@@ -656,7 +656,7 @@ def test_ctrl_c_returns_what_there_is(loop):
     assert abs(found["plant.x"][-1] - closed(found.t[-1])[0]) < 1e-2
 
 
-def test_messages_of_units_go_to_logging(loop, caplog):
+def test_messages_of_fmus_go_to_logging(loop, caplog):
     with caplog.at_level(logging.INFO, logger="liegeo.cosim"):
         loop.simulate(0.1, 0.1, debug=True)
     assert ("liegeo.cosim.plant", logging.INFO, "[logAll] instantiated") in caplog.record_tuples
@@ -699,7 +699,7 @@ def test_progress_bar_is_shown(loop, capsys):
 def test_start_values_can_be_set(loop):
     found = loop.simulate(0.1, 0.01, set={"plant.x0": "200 mm", "control.kp": 1})
     assert found["plant.x"][0] == 0.2
-    with pytest.raises(InputError, match=r"set: names 'plan\.x0', but there is no unit 'plan'\. Did you mean 'plant'"):
+    with pytest.raises(InputError, match=r"set: names 'plan\.x0', but there is no FMU 'plan'\. Did you mean 'plant'"):
         loop.simulate(0.1, 0.01, set={"plan.x0": 1})
 
 
@@ -709,16 +709,16 @@ def test_options_are_checked(loop):
     with pytest.raises(
         InputError, match=r"end is -1 s, must be after the start at 0 s\.\n  algorithm is 'euler', expected"
     ):
-        loop.changed(experiment=Experiment()).simulate(-1.0, algorithm="euler")
+        loop.changed(experiment=CosimExperiment()).simulate(-1.0, algorithm="euler")
     with pytest.raises(InputError, match=r"step is -0\.1, must be > 0"):
         loop.simulate(1.0, -0.1)
-    with pytest.raises(InputError, match=r"order leaves out control; name every unit once"):
+    with pytest.raises(InputError, match=r"order leaves out control; name every FMU once"):
         loop.simulate(1.0, 0.1, algorithm="gauss-seidel", order=["plant"])
-    with pytest.raises(InputError, match="order is given, but jacobi steps all units from the same values"):
+    with pytest.raises(InputError, match="order is given, but jacobi steps all FMUs from the same values"):
         loop.simulate(1.0, 0.1, order=["plant", "control"])
     with pytest.raises(InputError, match="iterations is -1, expected how often"):
         loop.simulate(1.0, 0.1, iterations=-1)
-    for order, said in ((["plant", "plan"], "names 'plan', which is no unit"), (["plant"] * 2, "names a unit twice")):
+    for order, said in ((["plant", "plan"], "names 'plan', which is no FMU"), (["plant"] * 2, "names an FMU twice")):
         with pytest.raises(InputError, match=f"order {said}"):
             loop.simulate(1.0, 0.1, algorithm="gauss-seidel", order=order)
     with pytest.raises(InputError, match=r"instants has nan, expected times"):
@@ -727,7 +727,7 @@ def test_options_are_checked(loop):
         loop.simulate(np.inf, 0.1)
     with pytest.raises(InputError, match=r"crossings\[0\] has the direction 'left', expected both, up, down"):
         loop.simulate(1.0, 0.1, crossings=[Crossing("plant.x", 0.0, "left")])
-    # the step is that of the units, if nobody says
+    # the step is that of the FMUs, if nobody says
     assert loop.planned(1.0).step == 0.01
 
 
@@ -738,24 +738,24 @@ def test_library_for_another_system(built, tmp_path):
     with zipfile.ZipFile(built("lag")) as archive, zipfile.ZipFile(file, "w") as out:
         out.writestr("modelDescription.xml", archive.read("modelDescription.xml"))
     here = Path.cwd()
-    with pytest.raises(SimulationError, match=r"unit 'a': 'bare\.fmu' cannot be loaded: Cannot find shared library"):
-        System({"a": Unit(file)}).simulate(1.0, 0.1)
+    with pytest.raises(SimulationError, match=r"FMU 'a': 'bare\.fmu' cannot be loaded: Cannot find shared library"):
+        CosimSystem({"a": FMU(file)}).simulate(1.0, 0.1)
     assert Path.cwd() == here
 
 
-def test_unit_that_gives_no_instance(system):
+def test_fmu_that_gives_no_instance(system):
     made = system({"fine": ("lag", {}), "refused": ("lag", {})})
     with pytest.raises(
-        SimulationError, match=r"unit 'refused': 'lag\.fmu' gave no instance\. It said: no licence for ref"
+        SimulationError, match=r"FMU 'refused': 'lag\.fmu' gave no instance\. It said: no licence for ref"
     ):
         made.simulate(1.0, 0.1)
 
 
-def test_unit_without_states_saves_none(system):
+def test_fmu_without_states_saves_none(system):
     made = system({"a": ("lag_stateless", {})})
     with (
         Master(made, made.planned(1.0, 0.1)).open() as master,
-        pytest.raises(InputError, match=r"unit 'a': 'lag_stateless\.fmu' cannot save its state"),
+        pytest.raises(InputError, match=r"FMU 'a': 'lag_stateless\.fmu' cannot save its state"),
     ):
         master.ports[0].slave.save()
 
@@ -763,5 +763,5 @@ def test_unit_without_states_saves_none(system):
 def test_all_fixtures_are_valid_fmus(built):
     from fmpy.validation import validate_fmu
 
-    for name in cunits.UNITS:
+    for name in c_fmus.FMUS:
         assert validate_fmu(str(built(name))) == [], name

@@ -1,4 +1,4 @@
-"""The same SSP file under other masters: libcosim (OSP), Ecos and fmpy's simulate_ssp; a unit as a block of PathSim.
+"""The same SSP file under other masters: libcosim (OSP), Ecos and fmpy's simulate_ssp; an FMU as a block of PathSim.
 
 The first three are Jacobi masters with held inputs that read outputs right after a step: our `feedthrough=False`.  They
 differ in what they do before the first step: libcosim initialises as we do; Ecos exchanges values once, so a
@@ -19,10 +19,10 @@ import cosim_fixtures
 import numpy as np
 import pytest
 from arms import TIP, arm_system
-from fmu.units import compiled_controller, mechanism_unit
+from fmu.fmus import compiled_controller, mechanism_fmu
 from scipy.linalg import expm
 
-from fmu_export.cosim import System, Unit, save_system
+from fmu_export.cosim import FMU, CosimSystem, save_system
 
 pytestmark = pytest.mark.foreign
 
@@ -38,7 +38,7 @@ native_peers = pytest.mark.skipif(
 )
 
 
-def run_peer(who, file, h, n, unit, variable, reference, tmp_path):
+def run_peer(who, file, h, n, fmu, variable, reference, tmp_path):
     """What another master makes of an output, in a process of its own."""
     out = tmp_path / f"{who}.npy"
     # tbb from PyPI puts its libraries where no linker looks
@@ -48,24 +48,24 @@ def run_peer(who, file, h, n, unit, variable, reference, tmp_path):
         os.environ.get("LD_LIBRARY_PATH", ""),
     ]
     environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
-    command = [sys.executable, str(RUN), who, str(file), repr(h), str(n), unit, variable, str(reference), str(out)]
+    command = [sys.executable, str(RUN), who, str(file), repr(h), str(n), fmu, variable, str(reference), str(out)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]
     return np.load(out)
 
 
-def run_system(who, written, h, n, unit, variable, tmp_path):
+def run_system(who, written, h, n, fmu, variable, tmp_path):
     system, file = written
-    reference = system.descriptions[unit].variables[variable].reference
-    return run_peer(who, file, h, n, unit, variable, reference, tmp_path)
+    reference = system.descriptions[fmu].variables[variable].reference
+    return run_peer(who, file, h, n, fmu, variable, reference, tmp_path)
 
 
 @pytest.fixture
 def written(built, tmp_path):
     """A system and its SSP file."""
 
-    def make(units, connections):
-        made = System({name: Unit(built(kind), start) for name, (kind, start) in units.items()}, connections)
+    def make(fmus, connections):
+        made = CosimSystem({name: FMU(built(kind), start) for name, (kind, start) in fmus.items()}, connections)
         return made, save_system(made, tmp_path / "system.ssp")
 
     return make
@@ -87,8 +87,8 @@ def test_libcosim_gives_the_same_numbers(loop, tmp_path, h):
 
 @native_peers
 def test_ecos_gives_the_same_numbers_where_nothing_feeds_through(written, tmp_path):
-    units = {"a": ("lag", {"y0": 1.0}), "b": ("lag", {"T": 0.3}), "c": ("lag", {"T": 0.2})}
-    ring = written(units, ["a.y -> b.u", "b.y -> c.u", "c.y -> a.u"])
+    fmus = {"a": ("lag", {"y0": 1.0}), "b": ("lag", {"T": 0.3}), "c": ("lag", {"T": 0.2})}
+    ring = written(fmus, ["a.y -> b.u", "b.y -> c.u", "c.y -> a.u"])
     theirs = run_system("ecos", ring, 0.01, 100, "c", "y", tmp_path)
     ours = ring[0].simulate(1.0, 0.01, feedthrough=False)["c.y"][1:]
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-14)
@@ -121,7 +121,7 @@ def test_fmpy_differs_by_its_first_step(written, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["libcosim", "ecos"])
 def test_flexible_arm_under_other_masters(tmp_path, who):
-    """Our unit, built with pythonfmu, and controllers in C."""
+    """Our FMU, built with pythonfmu, and controllers in C."""
     made = arm_system(tmp_path, "pd")
     file = made, save_system(made, tmp_path / "arm.ssp")
     theirs = run_system(who, file, 0.0025, 40, "arm", TIP, tmp_path)
@@ -130,12 +130,12 @@ def test_flexible_arm_under_other_masters(tmp_path, who):
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-11)
 
 
-def test_a_unit_is_a_block_of_pathsim(tmp_path):
+def test_an_fmu_is_a_block_of_pathsim(tmp_path):
     """A pendulum of ours under a controller made of PathSim's blocks, against ours under one in C."""
-    plant, controller = mechanism_unit(tmp_path), compiled_controller(tmp_path)
+    plant, controller = mechanism_fmu(tmp_path), compiled_controller(tmp_path)
     theirs = run_peer("pathsim", plant, 0.01, 100, "motor.input", "hinge.angle", 0, tmp_path)
-    control = Unit(controller, {"kp": 60.0, "kd": 8.0, "reference": 1.0})
+    control = FMU(controller, {"kp": 60.0, "kd": 8.0, "reference": 1.0})
     wires = ["arm.hinge.angle -> pd.angle", "arm.hinge.speed -> pd.speed", "pd.torque -> arm.motor.input"]
-    ours = System({"arm": Unit(plant), "pd": control}, wires).simulate(1.0, 0.01)["arm.hinge.angle"][1:]
+    ours = CosimSystem({"arm": FMU(plant), "pd": control}, wires).simulate(1.0, 0.01)["arm.hinge.angle"][1:]
     assert np.ptp(ours) > 0.2
     np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-13)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ssp_texts import FOREIGN, VALUES
 
-from fmu_export.cosim import Connection, Crossing, Experiment, Linear, System, Unit, load_system, save_system
+from fmu_export.cosim import FMU, Connection, CosimExperiment, CosimSystem, Crossing, Linear, load_system, save_system
 from liegeo.errors import InputError, ModelFileError
 
 built = cosim_fixtures.built
@@ -21,13 +21,13 @@ WIRES = ("plant.x -> control.y", "plant.v -> control.v", "control.u -> plant.for
 
 @pytest.fixture
 def system(built):
-    units = {
-        "plant": Unit(built("mass"), {"x0": "100 mm"}),
-        "control": Unit(built("pd_mm"), {"r": "0.5 m", "kp": 0.008}),
-        "sink": Unit(built("sink"), {"n": 3, "flag": True, "text": "a <b>"}),
+    fmus = {
+        "plant": FMU(built("mass"), {"x0": "100 mm"}),
+        "control": FMU(built("pd_mm"), {"r": "0.5 m", "kp": 0.008}),
+        "sink": FMU(built("sink"), {"n": 3, "flag": True, "text": "a <b>"}),
     }
-    experiment = Experiment(0.5, 1.5, 0.01, extrapolation="linear", crossings=(Crossing("plant.x", "20 cm"),))
-    return System(units, WIRES, ["plant.*", "sink.sum"], experiment, name="loop", description="a loop")
+    experiment = CosimExperiment(0.5, 1.5, 0.01, extrapolation="linear", crossings=(Crossing("plant.x", "20 cm"),))
+    return CosimSystem(fmus, WIRES, ["plant.*", "sink.sum"], experiment, name="loop", description="a loop")
 
 
 def test_round_trip(system, tmp_path):
@@ -80,8 +80,8 @@ def test_files_of_one_name_get_two(built, tmp_path):
     (tmp_path / "b").mkdir()
     (tmp_path / "a" / "x.fmu").write_bytes(built("lag").read_bytes())
     (tmp_path / "b" / "x.fmu").write_bytes(built("gain").read_bytes())
-    units = {"one": Unit("a/x.fmu", {"u": 1.0}), "two": Unit("b/x.fmu"), "three": Unit("a/x.fmu")}
-    system = System(units, ["one.y -> two.u", "two.y -> three.u"], folder=tmp_path)
+    fmus = {"one": FMU("a/x.fmu", {"u": 1.0}), "two": FMU("b/x.fmu"), "three": FMU("a/x.fmu")}
+    system = CosimSystem(fmus, ["one.y -> two.u", "two.y -> three.u"], folder=tmp_path)
     again = load_system(save_system(system, tmp_path / "x.ssp"))
     assert [found.file.name for found in again.descriptions.values()] == ["x.fmu", "two_x.fmu", "x.fmu"]
     np.testing.assert_array_equal(again.simulate(1.0, 0.1).table, system.simulate(1.0, 0.1).table)
@@ -115,7 +115,7 @@ def archive(built, tmp_path):
 
 def test_archive_of_others(archive):
     system = load_system(archive(FOREIGN, values_ssv=VALUES))
-    assert list(system.units) == ["source", "inner.sink"]
+    assert list(system.fmus) == ["source", "inner.sink"]
     assert system.starts["source"]["u"] == pytest.approx(360.0)
     assert system.starts["inner.sink"]["T"] == pytest.approx(0.5)
     (link,) = system.links
@@ -246,7 +246,7 @@ def test_mappings_without_a_source(archive, mapping, caplog):
 
 
 def test_parameter_of_nobody(archive):
-    with pytest.raises(ModelFileError, match=r"there is no unit for the parameter 'elsewhere.u'"):
+    with pytest.raises(ModelFileError, match=r"there is no FMU for the parameter 'elsewhere.u'"):
         load_system(archive(FOREIGN, values_ssv=VALUES.replace("source.u", "elsewhere.u")))
     with pytest.raises(ModelFileError, match=r"'resources/values.ssv' is not XML"):
         load_system(archive(FOREIGN, values_ssv="<"))
@@ -279,8 +279,8 @@ def test_annotation_that_is_not_ours(archive, content):
 
 
 def test_transforms_survive(built, tmp_path):
-    units = {"a": Unit(built("lag"), {"u": 1.0}), "b": Unit(built("lag"))}
-    system = System(units, [Connection("a.y", "b.u", Linear(2.0, -1.0))])
+    fmus = {"a": FMU(built("lag"), {"u": 1.0}), "b": FMU(built("lag"))}
+    system = CosimSystem(fmus, [Connection("a.y", "b.u", Linear(2.0, -1.0))])
     again = load_system(save_system(system, tmp_path / "a.ssp"))
     assert again.links[0].linear == Linear(2.0, -1.0)
 

@@ -1,8 +1,8 @@
-/* A host that is no Python: loads a unit twice, drives it for a second or so many steps of 10 ms, and says where it got.
+/* A host that is no Python: loads an FMU twice, drives it for a second or so many steps of 10 ms, and says where it got.
  *
  *     host FOLDER IDENTIFIER GUID [forget|free [STEPS]]
  *
- * FOLDER is an unpacked unit whose first variable is an input and whose second is an output.  With `forget`, it frees
+ * FOLDER is an unpacked FMU whose first variable is an input and whose second is an output.  With `forget`, it frees
  * nothing.
  */
 #include <dlfcn.h>
@@ -62,43 +62,43 @@ int main(int argc, char **argv)
         FUNCTION(fmi2Reset);
         static fmi2CallbackFunctions callbacks;
         callbacks = (fmi2CallbackFunctions) {logger, calloc, free, NULL, NULL};
-        fmi2Component unit = fmi2Instantiate("unit", fmi2CoSimulation, argv[3], uri, &callbacks, fmi2False, fmi2True);
-        if (!unit)
+        fmi2Component fmu = fmi2Instantiate("fmu", fmi2CoSimulation, argv[3], uri, &callbacks, fmi2False, fmi2True);
+        if (!fmu)
             return 3;
-        fmi2SetupExperiment(unit, fmi2False, 0.0, 0.0, fmi2False, 0.0);
-        fmi2EnterInitializationMode(unit);
-        fmi2ExitInitializationMode(unit);
+        fmi2SetupExperiment(fmu, fmi2False, 0.0, 0.0, fmi2False, 0.0);
+        fmi2EnterInitializationMode(fmu);
+        fmi2ExitInitializationMode(fmu);
         fmi2ValueReference input = 0, output = 1, unknown = 123456;
         fmi2Real value = 0.5;
-        fmi2SetReal(unit, &input, 1, &value);
+        fmi2SetReal(fmu, &input, 1, &value);
         for (int k = 0; k < steps; k++)
-            if (fmi2DoStep(unit, 0.01 * k, 0.01, fmi2True) != fmi2OK)
+            if (fmi2DoStep(fmu, 0.01 * k, 0.01, fmi2True) != fmi2OK)
                 return 4;
-        fmi2GetReal(unit, &output, 1, &value);
+        fmi2GetReal(fmu, &output, 1, &value);
         printf("%.17g\n", value);
         /* to another state and back, through bytes; one is freed, the other is left to the instance */
         fmi2FMUstate state = NULL, copy = NULL;
         size_t size;
         fmi2Real again;
-        if (fmi2GetFMUstate(unit, &state) || fmi2SerializedFMUstateSize(unit, state, &size))
+        if (fmi2GetFMUstate(fmu, &state) || fmi2SerializedFMUstateSize(fmu, state, &size))
             return 5;
         fmi2Byte *bytes = malloc(size);
-        if (fmi2SerializeFMUstate(unit, state, bytes, size) || fmi2DeSerializeFMUstate(unit, bytes, size, &copy))
+        if (fmi2SerializeFMUstate(fmu, state, bytes, size) || fmi2DeSerializeFMUstate(fmu, bytes, size, &copy))
             return 6;
         free(bytes);
-        if (fmi2DoStep(unit, 0.01 * steps, 0.01, fmi2True) || fmi2FreeFMUstate(unit, &state) ||
-            fmi2SetFMUstate(unit, copy) || fmi2GetReal(unit, &output, 1, &again) || again != value)
+        if (fmi2DoStep(fmu, 0.01 * steps, 0.01, fmi2True) || fmi2FreeFMUstate(fmu, &state) ||
+            fmi2SetFMUstate(fmu, copy) || fmi2GetReal(fmu, &output, 1, &again) || again != value)
             return 7;
-        /* what no unit has, and on from a state before */
-        if (fmi2GetReal(unit, &unknown, 1, &value) != fmi2Error || fmi2DoStep(unit, 0.01 * steps, 0.01, 1) != fmi2Error)
+        /* what no FMU has, and on from a state before */
+        if (fmi2GetReal(fmu, &unknown, 1, &value) != fmi2Error || fmi2DoStep(fmu, 0.01 * steps, 0.01, 1) != fmi2Error)
             return 8;
-        if (fmi2SetFMUstate(unit, copy) || fmi2DoStep(unit, 0.01 * steps, 0.01, fmi2True))
+        if (fmi2SetFMUstate(fmu, copy) || fmi2DoStep(fmu, 0.01 * steps, 0.01, fmi2True))
             return 9;
-        if (fmi2Reset(unit) || fmi2GetReal(unit, &output, 1, &value) != fmi2Error)
+        if (fmi2Reset(fmu) || fmi2GetReal(fmu, &output, 1, &value) != fmi2Error)
             return 10;
         if (forget)
             continue;
-        fmi2FreeInstance(unit);
+        fmi2FreeInstance(fmu);
         dlclose(library);
     }
     return 0;

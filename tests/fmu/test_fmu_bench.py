@@ -1,4 +1,4 @@
-"""The benchmark of units runs and says something."""
+"""The benchmark of FMUs runs and says something."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def test_bench(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "set + doStep + get" in done.stdout
     numbers = json.loads(file.read_text("utf-8"))
-    assert numbers["unit, coordinates"]["variables"] == numbers["unit, frames"]["variables"] == 20
+    assert numbers["FMU, coordinates"]["variables"] == numbers["FMU, frames"]["variables"] == 20
     assert all(0.0 < row["best"] <= row["median"] for row in numbers.values())

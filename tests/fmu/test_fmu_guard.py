@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from units import mechanism_unit
+from fmus import mechanism_fmu
 
 import fmu_export
 from fmu_export import block, package, slave
@@ -91,7 +91,7 @@ def test_what_is_shared_is_the_same():
     modes = {name: int(value) for name, value in by_first["NEW"] if name != "DEAD"}
     assert modes == {mode.name: mode.value for mode in block.Mode}
     kinds = {name.removeprefix("IS_"): int(value) for name, value in by_first["IS_REAL"]}
-    assert kinds == {kind.name: kind.value for kind in block.Kind}
+    assert kinds == {kind.name: kind.value for kind in block.VariableKind}
     assert [name for name, _ in by_first["REFUSE"]] == [ask.name for ask in block.Ask]
     assert len(by_first["NOT_NOW"]) == len(block.REASONS)
     assert int(re.search(r"MAGIC (0x\w+)u", text)[1], 16) == block.MAGIC
@@ -99,13 +99,13 @@ def test_what_is_shared_is_the_same():
 
 
 def test_a_library_of_another_version():
-    unit = slave.Slave.__new__(slave.Slave)
-    unit.log_queue, unit._block = [], block.Block()
+    fmu = slave.Slave.__new__(slave.Slave)
+    fmu.log_queue, fmu._block = [], block.Block()
     other = block.Block(magic=block.MAGIC + 1, size=ctypes.sizeof(block.Block))
     address = ctypes.addressof(other)
-    unit.set_integer([0, 1], [address & 0xFFFFFFFF, address >> 32])
-    assert "do not belong together: make it anew" in unit.log_queue[0].msg
-    assert unit._block.status == slave.ERROR
+    fmu.set_integer([0, 1], [address & 0xFFFFFFFF, address >> 32])
+    assert "do not belong together: make it anew" in fmu.log_queue[0].msg
+    assert fmu._block.status == slave.ERROR
 
 
 def test_a_state_that_cannot_be_written():
@@ -116,14 +116,14 @@ def test_a_state_that_cannot_be_written():
 
 def test_a_tree_that_was_never_installed(tmp_path, monkeypatch):
     monkeypatch.setattr(package, "_GUARD", tmp_path)
-    with pytest.raises(InputError, match=r"the library of units for linux64 is missing.*\n.*pip install -e \."):
-        mechanism_unit(tmp_path)
+    with pytest.raises(InputError, match=r"the library of FMUs for linux64 is missing.*\n.*pip install -e \."):
+        mechanism_fmu(tmp_path)
     assert not list(tmp_path.glob("*.fmu"))
 
 
-def test_libraries_of_a_unit(tmp_path):
-    unit = mechanism_unit(tmp_path, "x")
-    with zipfile.ZipFile(unit) as archive:
+def test_libraries_of_an_fmu(tmp_path):
+    fmu = mechanism_fmu(tmp_path, "x")
+    with zipfile.ZipFile(fmu) as archive:
         names = {name for name in archive.namelist() if name.startswith("binaries/")}
         assert archive.read("binaries/linux64/x.so") == (GUARD / "linux64/guard.so").read_bytes()
     assert names == {
@@ -134,12 +134,12 @@ def test_libraries_of_a_unit(tmp_path):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the library for Linux is damaged")
 def test_without_the_library_of_pythonfmu(tmp_path):
-    unit = mechanism_unit(tmp_path, "x")
-    with Unpacked(unit) as unpacked:
+    fmu = mechanism_fmu(tmp_path, "x")
+    with Unpacked(fmu) as unpacked:
         (unpacked.folder / "binaries/linux64/pythonfmu-export.so").unlink()
         with pytest.raises(SimulationError, match=r"error: .*pythonfmu-export\.so"):
             Instance(unpacked)
-    assert len(fmu_export.run(unit, 0.1)) == 11
+    assert len(fmu_export.run(fmu, 0.1)) == 11
 
 
 _LOCATIONS = """
@@ -189,8 +189,8 @@ print("all refused")
 
 def test_resources_that_are_not_there(tmp_path):
     """pythonfmu's library takes the host with it when it does not find its script."""
-    unit = mechanism_unit(tmp_path, "x")
-    command = [sys.executable, "-c", _LOCATIONS, str(unit)]
+    fmu = mechanism_fmu(tmp_path, "x")
+    command = [sys.executable, "-c", _LOCATIONS, str(fmu)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert (run.returncode, run.stdout) == (0, "all refused\n"), run.stderr
 
@@ -217,11 +217,11 @@ def test_a_source_that_does_not_compile(tmp_path, monkeypatch):
 
 def test_a_library_that_is_none(tmp_path):
     """Told, and the working directory is what it was."""
-    unit, here = mechanism_unit(tmp_path, "x"), Path.cwd()
-    with Unpacked(unit) as unpacked:
+    fmu, here = mechanism_fmu(tmp_path, "x"), Path.cwd()
+    with Unpacked(fmu) as unpacked:
         for library in unpacked.folder.glob("binaries/*/x.*"):
             library.write_bytes(b"rubbish")
-        with pytest.raises(SimulationError, match="unit 'pendulum' cannot be loaded: "):
+        with pytest.raises(SimulationError, match="FMU 'pendulum' cannot be loaded: "):
             Instance(unpacked)
     assert Path.cwd() == here
 
@@ -260,11 +260,11 @@ def test_the_library_for_windows(tmp_path):
         files = [str(HERE / "windows" / f"{source}.c"), "-o", str(place / made)]
         command = [sys.executable, "-m", "ziglang", *common, *files, *options]
         subprocess.run(command, env={**os.environ, **cache}, check=True)
-    shutil.copy(GUARD / "win64/guard.dll", place / "unit.dll")
+    shutil.copy(GUARD / "win64/guard.dll", place / "fmu.dll")
     environment = {**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"}
     run = functools.partial(subprocess.run, cwd=place, env=environment, capture_output=True, timeout=300)
-    assert run(["wine", "host.exe", "unit.dll"]).returncode == 0
-    # the host says what is wrong, and the unit does not come up without the other library
+    assert run(["wine", "host.exe", "fmu.dll"]).returncode == 0
+    # the host says what is wrong, and the FMU does not come up without the other library
     assert run(["wine", "host.exe", "none.dll"]).returncode == 1
     (place / "pythonfmu-export.dll").unlink()
-    assert run(["wine", "host.exe", "unit.dll"]).returncode == 4
+    assert run(["wine", "host.exe", "fmu.dll"]).returncode == 4

@@ -1,4 +1,4 @@
-"""Every model in models/ as a unit: valid, and the same motion as `liegeo.simulate`."""
+"""Every model in models/ as an FMU: valid, and the same motion as `liegeo.simulate`."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ STEPS = 60
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("units")
+    return tmp_path_factory.mktemp("fmus")
 
 
 @pytest.mark.parametrize("path", MODELS)
 def test_validates(path, folder):
-    unit = fmu_export.build(path, folder / f"{path.stem}.fmu")
-    report = fmu_export.validate(unit, isolated=False)
+    fmu = fmu_export.build(path, folder / f"{path.stem}.fmu")
+    report = fmu_export.validate(fmu, isolated=False)
     assert report.ok, report
 
 
-def held(mechanism, unit):
-    """The start values of the inputs, as `simulate` takes them and as a unit does; motions at rest where they are."""
+def held(mechanism, fmu):
+    """The start values of the inputs, as `simulate` takes them and as an FMU does; motions at rest where they are."""
     model = mechanism.compile()
-    variables = {v["name"]: v for v in fmu_export.inspection.variables_of(unit) if v["role"] == "input"}
+    variables = {v["name"]: v for v in fmu_export.inspection.variables_of(fmu) if v["role"] == "input"}
     by_place = {v["key"][0]: (name, v["start"]) for name, v in variables.items()}
     motions = motion_inputs(model)
     simulated, driven = {}, {}
@@ -92,14 +92,14 @@ def test_moves_as_simulated(path, folder, step_of):
     mechanism = lg.load(path)
     experiment = mechanism.experiment
     h = step_of(experiment)
-    unit = fmu_export.build(path, folder / f"{path.stem}_fixed.fmu", step=h)
-    inputs, driven = held(mechanism, unit)
+    fmu = fmu_export.build(path, folder / f"{path.stem}_fixed.fmu", step=h)
+    inputs, driven = held(mechanism, fmu)
     end, expected = simulated(mechanism, inputs, h, STEPS)
     names = names_of(mechanism.compile())
     column = {structured(name): name for name in [*names.table, *names.more]}
-    factor = {v["name"]: v.get("factor", 1.0) for v in fmu_export.inspection.variables_of(unit)}
+    factor = {v["name"]: v.get("factor", 1.0) for v in fmu_export.inspection.variables_of(fmu)}
     for per_step in (1, 5, 20):
-        table = fmu_export.run(unit, end, interval=float(f"{per_step * h:.15g}"), inputs=driven)
+        table = fmu_export.run(fmu, end, interval=float(f"{per_step * h:.15g}"), inputs=driven)
         assert len(table) == STEPS // per_step + 1
         for name in table.dtype.names[1:]:
             wanted = expected[column[name]][::per_step] / factor[name]
@@ -116,10 +116,10 @@ def test_steps_are_those_that_are_asked_for(folder):
     h, n = 0.01, 29
     assert 0.29 / n != h
     path = FOLDER / "double_pendulum.yaml"
-    unit = fmu_export.build(path, folder / "hundredths.fmu", step=h)
+    fmu = fmu_export.build(path, folder / "hundredths.fmu", step=h)
     expected = lg.load(path).simulate(t_end=0.29, method="rkmk-4", step=h, output="steps")
-    table = fmu_export.run(unit, 0.29, interval=h, values={"integrator.method": "rkmk-4"})
-    whole = fmu_export.run(unit, 0.29, interval=0.29, values={"integrator.method": "rkmk-4"})
+    table = fmu_export.run(fmu, 0.29, interval=h, values={"integrator.method": "rkmk-4"})
+    whole = fmu_export.run(fmu, 0.29, interval=0.29, values={"integrator.method": "rkmk-4"})
     for name in ("top.angle", "middle.speed"):
         np.testing.assert_array_equal(table[name], expected[name])
         assert whole[name][-1] == expected[name][-1]
@@ -142,13 +142,13 @@ def test_friction_with_fixed_steps(folder):
     assert table["hinge.speed"][-1] == pytest.approx(exact["hinge.speed"][-1], abs=1e-4)
 
 
-def coordinates(unit, model):
-    """By name in the unit: the column of a result and the factor, of all outputs that are coordinates or speeds."""
+def coordinates(fmu, model):
+    """By name in the FMU: the column of a result and the factor, of all outputs that are coordinates or speeds."""
     names = names_of(model)
     column = {structured(name): name for name in [*names.table, *names.more]}
     return {
         v["name"]: (column[v["name"]], v.get("factor", 1.0))
-        for v in fmu_export.inspection.variables_of(unit)
+        for v in fmu_export.inspection.variables_of(fmu)
         if v["role"] == "output" and names.column(column[v["name"]]).source in (("q",), ("v",))
     }
 
@@ -171,21 +171,21 @@ def test_moves_as_simulated_where_inputs_jump(path, folder):
     assert places
     size, rng, state = float(f"{5 * h:.15g}"), np.random.default_rng(8), mechanism.state()
     outputs = coordinates(file, model)
-    with Unpacked(file) as unpacked, Instance(unpacked) as unit:
-        unit.initialise(experiment.start, None, driven)
+    with Unpacked(file) as unpacked, Instance(unpacked) as fmu:
+        fmu.initialise(experiment.start, None, driven)
         for k in range(8):
             t = experiment.start + k * size
             jumped = {name: 0.01 * rng.normal(size=len(listed)) for name, listed in places.items()}
             for name, listed in places.items():
                 factors = np.array([v.get("factor", 1.0) for v in listed])
-                unit.setReal(unit.references([v["name"] for v in listed]), list(jumped[name] / factors))
-            assert unit.step(t, size) == OK, unit.said()
+                fmu.setReal(fmu.references([v["name"] for v in listed]), list(jumped[name] / factors))
+            assert fmu.step(t, size) == OK, fmu.said()
             start = model.state(q=state.q, v=state.v, t=t)
             expected = lg.simulate(
                 model, start, t + size, inputs={**inputs, **jumped}, method=settings.method, step=h, output="steps"
             )
             state = expected.end
-            found = unit.getReal(unit.references(outputs))
+            found = fmu.getReal(fmu.references(outputs))
             wanted = [expected[column][-1] / factor for column, factor in outputs.values()]
             # a run begins by closing loops once more, to what steps leave open: Newton's tolerance
             np.testing.assert_allclose(found, wanted, rtol=0.0, atol=1e-9 if model.rows else 0.0)
@@ -198,7 +198,7 @@ def test_a_motion_that_is_driven_from_outside(folder):
     """
     path, faster, end = FOLDER / "fls13_spin_up.yaml", {"T": 6.0}, 2.0
     mechanism = lg.load(path, set=faster)
-    unit = fmu_export.build(path, folder / "turned.fmu", step=5e-3, set=faster)
+    fmu = fmu_export.build(path, folder / "turned.fmu", step=5e-3, set=faster)
     _, expected = simulated(mechanism, mechanism.experiment.inputs, 5e-3, 400)
     state, law = mechanism.state(), Drive(mechanism.compile())
     ((part, n),) = motion_inputs(mechanism.compile()).values()
@@ -208,7 +208,7 @@ def test_a_motion_that_is_driven_from_outside(folder):
     }
     errors = []
     for per_step in (8, 4):
-        table = fmu_export.run(unit, end, interval=per_step * 5e-3, inputs=driven)
+        table = fmu_export.run(fmu, end, interval=per_step * 5e-3, inputs=driven)
         pairs = {"hub.angle": "hub.angle", "beam_8.'4'.position.z": "beam_8.4.position.z"}
         errors.append([np.abs(table[name] - expected[column][::per_step]).max() for name, column in pairs.items()])
     assert np.ptp(expected["hub.angle"]) > 0.4
@@ -222,9 +222,9 @@ def test_a_motion_that_is_driven_from_outside(folder):
 def test_fmpy_runs_it_to_the_same_bits(path, folder):
     """fmpy's simulate_fmu, with nothing said but when it ends."""
     h = decimal_step(lg.load(path).experiment)
-    unit = fmu_export.build(path, folder / f"{path.stem}_fmpy.fmu", step=h, interval=float(f"{5 * h:.15g}"))
-    ours = fmu_export.run(unit, 100 * h)
-    theirs = fmpy.simulate_fmu(str(unit), stop_time=100 * h)
+    fmu = fmu_export.build(path, folder / f"{path.stem}_fmpy.fmu", step=h, interval=float(f"{5 * h:.15g}"))
+    ours = fmu_export.run(fmu, 100 * h)
+    theirs = fmpy.simulate_fmu(str(fmu), stop_time=100 * h)
     assert theirs.dtype.names == ours.dtype.names
     for name in ours.dtype.names[1:]:
         np.testing.assert_array_equal(theirs[name], ours[name], err_msg=name)
@@ -236,17 +236,17 @@ def test_fmpy_runs_it_to_the_same_bits(path, folder):
 def test_parameters_make_the_model_of_the_file_with_them(path, folder):
     """Masses, lengths, stiffness, damping and what else a file has, all at once: the bits of `lg.load(…, set=…)`."""
     h = decimal_step(lg.load(path).experiment)
-    unit = fmu_export.build(path, folder / f"{path.stem}_other.fmu", step=h)
-    parameters = [v for v in fmu_export.inspection.variables_of(unit) if v["role"] == "file"]
+    fmu = fmu_export.build(path, folder / f"{path.stem}_other.fmu", step=h)
+    parameters = [v for v in fmu_export.inspection.variables_of(fmu) if v["role"] == "file"]
     changed = {v["name"]: 1.002 * v["start"] for v in parameters}
     assert parameters
     mechanism = lg.load(path, set={v["key"][0]: changed[v["name"]] for v in parameters})
-    inputs, driven = held(mechanism, unit)
+    inputs, driven = held(mechanism, fmu)
     end, expected = simulated(mechanism, inputs, h, 10)
     values = {v["name"]: changed[v["name"]] / v.get("factor", 1.0) for v in parameters}
-    found = fmu_export.run(unit, end, interval=h, values=values, inputs=driven)
-    usual = fmu_export.run(unit, end, interval=h, inputs=driven)
-    outputs = coordinates(unit, mechanism.compile())
+    found = fmu_export.run(fmu, end, interval=h, values=values, inputs=driven)
+    usual = fmu_export.run(fmu, end, interval=h, inputs=driven)
+    outputs = coordinates(fmu, mechanism.compile())
     for name, (column, factor) in outputs.items():
         np.testing.assert_array_equal(found[name], expected[column] / factor, err_msg=name)
     # but for a pendulum whose only parameter is zero, and a beam that is at rest with nothing to move it
@@ -264,14 +264,14 @@ def test_every_column_of_a_result_can_be_an_output(path, folder):
     copy.write_text(yaml.safe_dump(document | {"fmu": {"outputs": {"*": None}}}, sort_keys=False), encoding="utf-8")
     mechanism = lg.load(copy)
     h = decimal_step(mechanism.experiment)
-    unit = fmu_export.build(copy, folder / f"{path.stem}_all.fmu", step=h)
-    inputs, driven = held(mechanism, unit)
+    fmu = fmu_export.build(copy, folder / f"{path.stem}_all.fmu", step=h)
+    inputs, driven = held(mechanism, fmu)
     end, expected = simulated(mechanism, inputs, h, 10)
     names = names_of(mechanism.compile())
-    known = [v["name"] for v in fmu_export.inspection.variables_of(unit) if v["role"] in ("input", "output")]
+    known = [v["name"] for v in fmu_export.inspection.variables_of(fmu) if v["role"] in ("input", "output")]
     every = {structured(name): name for name in [*names.table, *names.more] if name != "time"}
     assert set(known) == set(every)
-    table = fmu_export.run(unit, end, interval=h, inputs=driven)
+    table = fmu_export.run(fmu, end, interval=h, inputs=driven)
     for name in table.dtype.names[1:]:
         wanted = expected[every[name]]
         scale = max(1.0, float(np.abs(wanted).max()))
@@ -302,18 +302,18 @@ def test_masters_may_reckon_times_as_they_like(folder, clock, longest, h):
     mechanism = lg.load(FOLDER / "crane.yaml")
     file = fmu_export.build(FOLDER / "crane.yaml", folder / "clocks.fmu", step=longest)
     outputs = coordinates(file, mechanism.compile())
-    with Unpacked(file) as unpacked, Instance(unpacked) as unit:
-        unit.initialise(0.0, None)
+    with Unpacked(file) as unpacked, Instance(unpacked) as fmu:
+        fmu.initialise(0.0, None)
         for k, (t, size) in enumerate(zip(*clock(0.1, 30), strict=True)):
             if k % 7 == 3:
                 # some way ahead, in steps of another size, and back
-                state = unit.getFMUstate()
-                assert unit.step(t, 0.025) == OK, unit.said()
-                assert unit.step(t + 0.025, 0.1) == OK, unit.said()
-                unit.setFMUstate(state)
-                unit.freeFMUstate(state)
-            assert unit.step(t, size) == OK, unit.said()
-        found = unit.getReal(unit.references(outputs))
+                state = fmu.getFMUstate()
+                assert fmu.step(t, 0.025) == OK, fmu.said()
+                assert fmu.step(t + 0.025, 0.1) == OK, fmu.said()
+                fmu.setFMUstate(state)
+                fmu.freeFMUstate(state)
+            assert fmu.step(t, size) == OK, fmu.said()
+        found = fmu.getReal(fmu.references(outputs))
     _, expected = simulated(mechanism, mechanism.experiment.inputs, h, round(3.0 / h))
     np.testing.assert_array_equal(found, [expected[column][-1] / factor for column, factor in outputs.values()])
 

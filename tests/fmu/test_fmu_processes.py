@@ -1,4 +1,4 @@
-"""Units in processes of their own: states that travel, many instances, random walks, hosts without liegeo or Python."""
+"""FMUs in processes of their own: states that travel, many instances, random walks, hosts without liegeo or Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import fmpy
 import pytest
-from units import ARMS, mechanism_unit
 
 import fmu_export
 from fmu_export.host import Unpacked
@@ -20,21 +19,6 @@ from fmu_export.host import Unpacked
 pytestmark = pytest.mark.foreign
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("units")
-
-
-@pytest.fixture(scope="module")
-def pendulum(folder):
-    return mechanism_unit(folder)
-
-
-@pytest.fixture(scope="module")
-def arms(folder):
-    return mechanism_unit(folder, "arms", ARMS)
 
 
 def in_a_process(text, *arguments, check=True):
@@ -56,8 +40,8 @@ def test_a_state_goes_on_in_another_process(pendulum, folder):
 import sys
 from pathlib import Path
 from fmu_export.host import Instance, Unpacked
-unit, data, first = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "first"
-with Unpacked(unit) as unpacked, Instance(unpacked) as fmu:
+file, data, first = sys.argv[1], Path(sys.argv[2]), sys.argv[3] == "first"
+with Unpacked(file) as unpacked, Instance(unpacked) as fmu:
     motor, out = fmu.references(["motor.input"]), fmu.references(["hinge.angle", "hinge.speed", "energy"])
     if first:
         fmu.initialise(0.0, 2.0, {"length": 1.3, "integrator.method": "generalised-alpha-0.8"})
@@ -89,18 +73,18 @@ import sys
 from fmu_export.host import Instance, Unpacked
 with Unpacked(sys.argv[1]) as one, Unpacked(sys.argv[2]) as two:
     for _ in range(2):
-        alive = [Instance(one if k % 2 else two, f"unit {k}") for k in range(100)]
-        for k, unit in enumerate(alive):
-            unit.initialise(0.0)
-            assert unit.step(0.0, 0.01) == 0
-            unit.reset()
-            unit.initialise(0.0)
-            assert unit.step(0.0, 0.01) == 0
+        alive = [Instance(one if k % 2 else two, f"FMU {k}") for k in range(100)]
+        for k, fmu in enumerate(alive):
+            fmu.initialise(0.0)
+            assert fmu.step(0.0, 0.01) == 0
+            fmu.reset()
+            fmu.initialise(0.0)
+            assert fmu.step(0.0, 0.01) == 0
         names = [["hinge.angle" if k % 2 else "a.angle"] for k in range(100)]
-        angles = {unit.getReal(unit.references(name))[0] for unit, name in zip(alive, names)}
+        angles = {fmu.getReal(fmu.references(name))[0] for fmu, name in zip(alive, names)}
         assert len(angles) == 2, angles
-        for unit in alive:
-            unit.__exit__()
+        for fmu in alive:
+            fmu.__exit__()
 print("done", sum("liegeo_fmu_" in path for path in sys.path))
 """
     assert in_a_process(script, pendulum, arms).stdout == "done 0\n"
@@ -110,10 +94,10 @@ print("done", sum("liegeo_fmu_" in path for path in sys.path))
     ("which", "calls"), [("pendulum", 10_000), pytest.param("arms", 2_000, marks=pytest.mark.slow)]
 )
 def test_random_walk(which, calls, request):
-    unit = request.getfixturevalue(which)
+    fmu = request.getfixturevalue(which)
     environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", str(HERE / "walk.py"), str(unit), str(calls), "4"],
+        [sys.executable, "-X", "faulthandler", str(HERE / "walk.py"), str(fmu), str(calls), "4"],
         env=environment,
         capture_output=True,
         text=True,
@@ -129,7 +113,7 @@ root = sys.argv[2]
 # an environment may lie in the folder of the project
 sys.path[:] = [path for path in sys.path if path and ("site-packages" in path or not path.startswith(root))]
 import fmpy
-# what liegeo needs but the unit does not say is not there; only the host itself has fmpy, which needs lxml, and
+# what liegeo needs but the FMU does not say is not there; only the host itself has fmpy, which needs lxml, and
 # Numba brings its own llvmlite
 name = lambda line: re.match(r"[\\w-]+", line)[0].lower()
 said = {name(line) for line in zipfile.ZipFile(sys.argv[1]).read("resources/requirements.txt").decode().split()}
@@ -140,7 +124,7 @@ modules = {m for m, owners in importlib.metadata.packages_distributions().items(
 class Absent:
     def find_spec(self, module, path=None, target=None):
         if module.partition(".")[0] in modules:
-            raise ImportError(f"{module} is nothing that the unit says it needs")
+            raise ImportError(f"{module} is nothing that the FMU says it needs")
 sys.meta_path.insert(0, Absent())
 assert not modules & set(sys.modules)
 ends = [fmpy.simulate_fmu(sys.argv[1], stop_time=0.3)["hinge.angle"][-1] for _ in range(3)]
@@ -162,13 +146,13 @@ from pathlib import Path
 from numba.core import event
 from liegeo import _jit
 from fmu_export.host import Instance, Unpacked
-unit, method, file, how = *sys.argv[1:3], Path(sys.argv[3]), sys.argv[4]
+packed, method, file, how = *sys.argv[1:3], Path(sys.argv[3]), sys.argv[4]
 loaded, load = [], _jit._Kernel._load_entry
 def noted(self, args):
     loaded.append(self.py_func.__name__)
     return load(self, args)
 _jit._Kernel._load_entry = noted
-with Unpacked(unit) as unpacked, Instance(unpacked) as fmu, event.install_recorder("numba:compile") as compiled:
+with Unpacked(packed) as unpacked, Instance(unpacked) as fmu, event.install_recorder("numba:compile") as compiled:
     if how == "first":
         fmu.initialise(0.0, 2.0, {"integrator.method": method})
     else:
@@ -199,30 +183,30 @@ import sys
 from pathlib import Path
 import fmu_export
 from fmu_export.host import Instance, Unpacked
-from units import PENDULUM, mechanism_unit
+from fmus import PENDULUM, mechanism_fmu
 folder = Path(sys.argv[1])
 def made(mass):
     where = folder / str(mass)
     where.mkdir(exist_ok=True)
-    return mechanism_unit(where, "model", PENDULUM.replace("2 kg", f"{mass} kg"))
+    return mechanism_fmu(where, "model", PENDULUM.replace("2 kg", f"{mass} kg"))
 def energies(instances):
-    for unit in instances:
-        unit.initialise(0.0)
+    for fmu in instances:
+        fmu.initialise(0.0)
     for k in range(20):
-        for unit in instances:
-            assert unit.step(0.01 * k, 0.01) == 0
-    return [unit.getReal(unit.references(["energy"]))[0] for unit in instances]
+        for fmu in instances:
+            assert fmu.step(0.01 * k, 0.01) == 0
+    return [fmu.getReal(fmu.references(["energy"]))[0] for fmu in instances]
 with Unpacked(made(2)) as light, Unpacked(made(9)) as heavy:
     with Instance(light) as one, Instance(heavy) as two, Instance(light) as three:
         together = energies([one, two, three])
     alone = []
     for unpacked in (light, heavy):
-        with Instance(unpacked) as unit:
-            alone += energies([unit])
+        with Instance(unpacked) as fmu:
+            alone += energies([fmu])
 assert together == [*alone, alone[0]] and alone[0] != alone[1]
 ends = []
 for mass in ("2", "4", "2"):
-    file = mechanism_unit(folder, "again", PENDULUM.replace("2 kg", f"{mass} kg"))
+    file = mechanism_fmu(folder, "again", PENDULUM.replace("2 kg", f"{mass} kg"))
     ends.append(fmu_export.run(file, 0.2)["energy"][-1])
 assert ends[0] == ends[2] == alone[0] and ends[1] != ends[0]
 print("done")
@@ -239,10 +223,10 @@ kept = []
 for file in sys.argv[1:]:
     unpacked = Unpacked(file).__enter__()
     for k in range(20):
-        unit = Instance(unpacked, f"unit {k}")
-        unit.initialise(0.0)
-        kept.append((unit, unit.getFMUstate()))
-        assert unit.step(0.0, 0.01) == 0
+        fmu = Instance(unpacked, f"FMU {k}")
+        fmu.initialise(0.0)
+        kept.append((fmu, fmu.getFMUstate()))
+        assert fmu.step(0.0, 0.01) == 0
 print("done")
 """
     assert in_a_process(script, pendulum, arms).stdout == "done\n"
@@ -263,18 +247,18 @@ with Unpacked(sys.argv[1]) as unpacked, Instance(unpacked) as first:
         heard = []
         callbacks = fmi2.fmi2CallbackFunctions()
         callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(lambda *words: heard.append(words[2]))
-        unit = ctypes.c_void_p(library.fmi2Instantiate(b"x", 1, guid, place, ctypes.byref(callbacks), 0, 0))
-        assert unit.value
+        fmu = ctypes.c_void_p(library.fmi2Instantiate(b"x", 1, guid, place, ctypes.byref(callbacks), 0, 0))
+        assert fmu.value
         real, one, value = ctypes.c_double, (ctypes.c_uint * 1)(1), (ctypes.c_double * 1)()
-        assert library.fmi2SetupExperiment(unit, 0, real(0), real(0), 0, real(0)) == 0
-        assert library.fmi2EnterInitializationMode(unit) == library.fmi2ExitInitializationMode(unit) == 0
+        assert library.fmi2SetupExperiment(fmu, 0, real(0), real(0), 0, real(0)) == 0
+        assert library.fmi2EnterInitializationMode(fmu) == library.fmi2ExitInitializationMode(fmu) == 0
         for j in range(20):
-            assert library.fmi2DoStep(unit, real(0.01 * j), real(0.01), 1) == 0
-            assert library.fmi2GetReal(unit, one, 1, value) == 0
+            assert library.fmi2DoStep(fmu, real(0.01 * j), real(0.01), 1) == 0
+            assert library.fmi2GetReal(fmu, one, 1, value) == 0
         if k % 3 == 0:
             one[0] = 9999
-            assert library.fmi2GetReal(unit, one, 1, value) == 3 and heard == [3]
-        library.fmi2FreeInstance(unit)
+            assert library.fmi2GetReal(fmu, one, 1, value) == 3 and heard == [3]
+        library.fmi2FreeInstance(fmu)
         return value[0]
     with ThreadPoolExecutor(8) as pool:
         print(len(set(pool.map(drive, range(200)))))
@@ -292,10 +276,10 @@ for _ in range(3):
     with Unpacked(sys.argv[1]) as one, Unpacked(sys.argv[1]) as two:
         for _ in range(3):
             with Instance(one) as first, Instance(two) as second:
-                for unit in (first, second):
-                    unit.initialise(0.0)
-                    assert unit.step(0.0, 0.1) == 0
-                    ends.add(unit.getReal([1])[0])
+                for fmu in (first, second):
+                    fmu.initialise(0.0)
+                    assert fmu.step(0.0, 0.1) == 0
+                    ends.add(fmu.getReal([1])[0])
 lines = list(open("/proc/self/maps")) if sys.platform == "linux" else []
 loaded = {line.split()[5] for line in lines if "liegeo_fmu_" in line}
 print(len(ends), sum("pendulum.so" in file for file in loaded), len(loaded) <= 1)
@@ -331,7 +315,7 @@ def host(folder):
 
 @pytest.mark.parametrize("how", ["freed", "forget", "named", "private", "environment"])
 def test_a_host_that_is_no_python(pendulum, host, how):
-    """In C, with nothing loaded before: the unit finds libpython; the library is loaded and unloaded twice."""
+    """In C, with nothing loaded before: the FMU finds libpython; the library is loaded and unloaded twice."""
     program, environment, library = host
     if how == "environment":
         # as after `. bin/activate`, with nothing else that leads there
@@ -349,7 +333,7 @@ def test_a_host_that_is_no_python(pendulum, host, how):
         done = subprocess.run([str(program), *arguments], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("fmi2GetReal: valueReference 123456 is no Real.") == 2
-    assert done.stderr.count("fmi2GetReal: it is not allowed now: the unit is instantiated.") == 2
+    assert done.stderr.count("fmi2GetReal: it is not allowed now: the FMU is instantiated.") == 2
     expected = fmu_export.run(pendulum, 1.0, interval=0.01, inputs={"motor.input": 0.5})["hinge.angle"][-1]
     assert [float(line) for line in done.stdout.split()] == [pytest.approx(expected, abs=1e-13)] * 2
 

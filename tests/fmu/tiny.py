@@ -3,9 +3,9 @@
 import ctypes
 import sys
 
-from block import CHANNEL, MAGIC, Ask, Block, Kind, Mode
+from block import CHANNEL, MAGIC, Ask, Block, Mode, VariableKind
 
-# see the script of units in fmu_export/package.py
+# see the script of FMUs in fmu_export/package.py
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(globals()))
 sys.__dict__.setdefault("_tiny_keep", []).append(globals())
 
@@ -18,7 +18,9 @@ class Tiny(Fmi2Slave):
     def __init__(self, **given):
         self.log_queue = []
         self.values = (ctypes.c_double * 2)()
-        self.kinds = (ctypes.c_uint8 * 2)(Kind.REAL | Kind.INPUT, Kind.REAL | Kind.OUTPUT | Kind.DIRECT)
+        self.kinds = (ctypes.c_uint8 * 2)(
+            VariableKind.REAL | VariableKind.INPUT, VariableKind.REAL | VariableKind.OUTPUT | VariableKind.DIRECT
+        )
         self.integral = 0.0
 
     def _get_log_queue(self):

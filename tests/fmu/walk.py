@@ -1,6 +1,6 @@
 """A random walk through FMI's functions: legal and illegal orders, NaN, infinite and absurd numbers, wrong references.
 
-    python walk.py UNIT.fmu CALLS SEED
+    python walk.py FILE.fmu CALLS SEED
 
 One instance is walked over, and each status must be the one that the standard's state machine wants (FMI 2.0.4, 4.2.4),
 which is followed here beside it; another instance is driven as it should be and must not notice.  Exit code 0 if all
@@ -37,9 +37,9 @@ class Place:
 
 
 class Walk:
-    def __init__(self, unit: Instance, seed: int) -> None:
-        self.unit, self.random = unit, random.Random(seed)
-        self.variables = unit.description.modelVariables
+    def __init__(self, fmu: Instance, seed: int) -> None:
+        self.fmu, self.random = fmu, random.Random(seed)
+        self.variables = fmu.description.modelVariables
         self.n, self.size = len(self.variables), 0.01
         self.inputs = [v.valueReference for v in self.variables if v.causality == "input"]
         self.outputs = [v.valueReference for v in self.variables if v.causality == "output"]
@@ -53,7 +53,7 @@ class Walk:
         """Call; after an error the instance is broken."""
         found: object = None
         try:
-            found = getattr(self.unit, function)(*arguments)
+            found = getattr(self.fmu, function)(*arguments)
             status = OK
         except FMICallException as error:
             status = int(error.status)
@@ -272,22 +272,22 @@ class Walk:
             self.status("rubbish", "deSerializeFMUstate", data, expected={ERROR})
 
 
-def undisturbed(unit: Instance, steps: int) -> list[list[float]]:
-    references = [v.valueReference for v in unit.description.modelVariables if v.causality == "output"]
-    unit.initialise(0.0, 10.0)
+def undisturbed(fmu: Instance, steps: int) -> list[list[float]]:
+    references = [v.valueReference for v in fmu.description.modelVariables if v.causality == "output"]
+    fmu.initialise(0.0, 10.0)
     table = []
     for k in range(steps):
-        assert unit.step(0.01 * k, 0.01) == OK
-        table.append(unit.getReal(references))
+        assert fmu.step(0.01 * k, 0.01) == OK
+        table.append(fmu.getReal(references))
     return table
 
 
 def main(file: str, calls: int, seed: int) -> int:
     with Unpacked(file) as unpacked:
-        with Instance(unpacked, "reference") as unit:
-            expected = undisturbed(unit, 100)
-        with Instance(unpacked, "walked") as unit, Instance(unpacked, "beside") as beside:
-            walk = Walk(unit, seed)
+        with Instance(unpacked, "reference") as fmu:
+            expected = undisturbed(fmu, 100)
+        with Instance(unpacked, "walked") as fmu, Instance(unpacked, "beside") as beside:
+            walk = Walk(fmu, seed)
             references = [v.valueReference for v in beside.description.modelVariables if v.causality == "output"]
             beside.initialise(0.0, 10.0)
             for k in range(calls):
@@ -299,7 +299,7 @@ def main(file: str, calls: int, seed: int) -> int:
                         walk.wrong.append(f"the other instance changed after {k} calls")
                         break
             for state, _ in walk.states:
-                unit.freeFMUstate(state)
+                fmu.freeFMUstate(state)
     for text in walk.wrong[:20]:
         sys.stderr.write(f"{text}\n")
     sys.stdout.write(f"{dict(sorted(walk.counts.items()))}\n")

@@ -18,12 +18,12 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from cosim import cunits
+from cosim import c_fmus
 from cosim.ssp_texts import FOREIGN, VALUES
 
 import fmu_export
-from fmu_export.cosim import System, Unit, load_system
-from fmu_export.cosim.description import read_description
+from fmu_export.cosim import FMU, CosimSystem, load_system
+from fmu_export.cosim.fmu_file import read_description
 from liegeo.errors import LiegeoError
 
 resource = pytest.importorskip("resource", reason="memory is measured as POSIX has it")
@@ -55,8 +55,8 @@ NAMES = [
 
 def members(kind: str) -> dict[str, bytes]:
     def fmu(name: str) -> dict[str, bytes]:
-        source, variables, flags = cunits.UNITS[name]
-        text = cunits.description(name, source, variables, flags).encode()
+        source, variables, flags = c_fmus.FMUS[name]
+        text = c_fmus.description(name, source, variables, flags).encode()
         return {"modelDescription.xml": text, "binaries/linux64/x.so": bytes(range(256)), "resources/a.txt": b"a"}
 
     if kind == "fmu":
@@ -144,7 +144,7 @@ def look(file: Path) -> None:
         found = fmu_export.info(file)
         assert str(found)
         assert read_description(file).identifier
-        System({"a": Unit(file)})
+        CosimSystem({"a": FMU(file)})
     else:
         system = load_system(file)
         assert system.descriptions

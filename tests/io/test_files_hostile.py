@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import liegeo as lg
-from liegeo.errors import LiegeoError, ModelError, ModelFileError, Problem
+from liegeo.errors import FileProblem, LiegeoError, ModelError, ModelFileError
 from liegeo.io import document
 
 HEAD = "liegeo: 1\n"
@@ -136,7 +136,7 @@ def test_no_error_of_liegeo_holds_control_characters():
 
 
 def test_an_error_of_a_file_can_be_pickled():
-    error = ModelFileError([Problem("x.yaml", 1, 2, "a", "is bad.")])
+    error = ModelFileError([FileProblem("x.yaml", 1, 2, "a", "is bad.")])
     again = pickle.loads(pickle.dumps(error))
     assert (str(again), again.problems) == (str(error), error.problems)
 

@@ -1,16 +1,16 @@
-"""What a communication step of a unit costs beside the same step in the process, in one run.
+"""What a communication step of an FMU costs beside the same step in the process, in one run.
 
     python tools/bench/fmu.py [--json FILE] [--quick]
 
 A chain of eight rods with four motors, 4 inputs and 16 outputs: set + doStep + get, one internal step of rkmk-4 each.
 
-- in process: `integrate.Stepper.advance`, no inputs and no outputs: what the unit cannot do without;
-- unit: FMI's functions called with arrays made beforehand, as a master in C does; outputs are joint angles and speeds,
+- in process: `integrate.Stepper.advance`, no inputs and no outputs: what the FMU cannot do without;
+- FMU: FMI's functions called with arrays made beforehand, as a master in C does; outputs are joint angles and speeds,
   or positions, velocities and accelerations of frames and energies, which take passes over the tree;
 - through fmpy: its methods, which make arrays from lists at each call;
-- nothing: a unit of pythonfmu that does nothing, for the same variables: what the library and fmpy themselves cost.
+- nothing: an FMU of pythonfmu that does nothing, for the same variables: what the library and fmpy themselves cost.
 
-Overhead is a unit's time less that of the step in the process, each the best of several rounds; goal: ≤ 40 µs for 20
+Overhead is an FMU's time less that of the step in the process, each the best of several rounds; goal: ≤ 40 µs for 20
 variables.
 """
 
@@ -102,16 +102,16 @@ def measured(calls: dict[str, Callable[[int], None]], steps: int, repeats: int) 
 
 
 class Driven:
-    """A unit under a master that makes its arrays once."""
+    """An FMU under a master that makes its arrays once."""
 
     def __init__(self, file: Path, n_inputs: int, n_outputs: int) -> None:
         self.unpacked = Unpacked(file).__enter__()
-        self.unit = Instance(self.unpacked)
-        variables = self.unit.description.modelVariables
+        self.fmu = Instance(self.unpacked)
+        variables = self.fmu.description.modelVariables
         self.inputs = [v.valueReference for v in variables if v.causality == "input"][:n_inputs]
         self.outputs = [v.valueReference for v in variables if v.causality == "output"][:n_outputs]
-        self.unit.initialise(0.0, 1e6)
-        fmu: Any = self.unit._fmu
+        self.fmu.initialise(0.0, 1e6)
+        fmu: Any = self.fmu._fmu
         self.component, library = fmu.component, fmu.dll
         self.into = (ctypes.c_uint * len(self.inputs))(*self.inputs)
         self.out = (ctypes.c_uint * len(self.outputs))(*self.outputs)
@@ -131,16 +131,16 @@ class Driven:
         self.t += STEP
         status += self.get(self.component, self.out, len(self.out), self.found)
         if status:
-            raise SystemExit(f"the unit failed: {self.unit.said()}")
+            raise SystemExit(f"the FMU failed: {self.fmu.said()}")
 
     def through_fmpy(self, k: int) -> None:
-        self.unit.setReal(self.inputs, [math.sin(0.1 * k + j) for j in range(len(self.inputs))])
-        self.unit.doStep(self.t, STEP)
+        self.fmu.setReal(self.inputs, [math.sin(0.1 * k + j) for j in range(len(self.inputs))])
+        self.fmu.doStep(self.t, STEP)
         self.t += STEP
-        self.unit.getReal(self.outputs)
+        self.fmu.getReal(self.outputs)
 
     def close(self) -> None:
-        self.unit.__exit__()
+        self.fmu.__exit__()
         self.unpacked.__exit__()
 
 
@@ -166,37 +166,37 @@ def main() -> None:
         folder = Path(name)
         shown = {"coordinates": COORDINATES, "frames": FRAMES}
         paths = {each: model_file(folder, each, outputs) for each, outputs in shown.items()}
-        calls, units = {"in process": in_process(paths["coordinates"])}, {}
+        calls, fmus = {"in process": in_process(paths["coordinates"])}, {}
         for each, path in paths.items():
             for way in ("", ", through fmpy"):
-                unit = Driven(fmu_export.build(path, folder / f"{each}.fmu"), 4, 16)
-                units[f"unit, {each}{way}"] = unit
-                calls[f"unit, {each}{way}"] = unit.through_fmpy if way else unit.plain
+                fmu = Driven(fmu_export.build(path, folder / f"{each}.fmu"), 4, 16)
+                fmus[f"FMU, {each}{way}"] = fmu
+                calls[f"FMU, {each}{way}"] = fmu.through_fmpy if way else fmu.plain
         script = folder / "nothing.py"
         script.write_text(NOTHING, encoding="utf-8")
         from pythonfmu.builder import FmuBuilder
 
         nothing = Path(FmuBuilder.build_FMU(script, dest=folder / "nothing.fmu"))
         for way in ("", ", through fmpy"):
-            unit = units[f"nothing{way}"] = Driven(nothing, 4, 16)
-            calls[f"nothing{way}"] = unit.through_fmpy if way else unit.plain
+            fmu = fmus[f"nothing{way}"] = Driven(nothing, 4, 16)
+            calls[f"nothing{way}"] = fmu.through_fmpy if way else fmu.plain
         times = measured(calls, steps, repeats)
         rows: dict[str, dict[str, float]] = {
             each: {
-                "variables": len(units[each].inputs) + len(units[each].outputs) if each in units else 0,
+                "variables": len(fmus[each].inputs) + len(fmus[each].outputs) if each in fmus else 0,
                 "best": float(np.min(rounds)),
                 "median": float(np.median(rounds)),
             }
             for each, rounds in times.items()
         }
-        for unit in units.values():
-            unit.close()
+        for fmu in fmus.values():
+            fmu.close()
     table = Table(title="set + doStep + get, µs")
     for heading in ("", "variables", "best", "median", "overhead, best", f"goal ≤ {GOAL:g}"):
         table.add_column(heading, justify="right")
     for each, row in rows.items():
         row["overhead"] = row["best"] - rows["in process"]["best"]
-        met = "" if not each.startswith("unit") else ("met" if row["overhead"] <= GOAL else "missed")
+        met = "" if not each.startswith("FMU") else ("met" if row["overhead"] <= GOAL else "missed")
         numbers = [f"{row[key]:.1f}" for key in ("best", "median", "overhead")]
         table.add_row(each, f"{row['variables']:.0f}", *numbers, met)
     Console(width=100).print(table)

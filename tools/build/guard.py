@@ -1,4 +1,4 @@
-"""Compile the guard library of units for Linux and for Windows, wherever this is, by zig, which has both targets.
+"""Compile the guard library of FMUs for Linux and for Windows, wherever this is, by zig, which has both targets.
 
 Hatch runs it when liegeo is installed or packed (pyproject.toml).  By hand, with ziglang installed:
 
@@ -33,7 +33,7 @@ COMMON = (
     "-Wextra",
     "-Wno-unused-parameter",
 )
-# An old glibc, so that it is pythonfmu's own library that says where units run; on Windows nothing but kernel32.
+# An old glibc, so that it is pythonfmu's own library that says where FMUs run; on Windows nothing but kernel32.
 TARGETS = {
     "linux64/guard.so": ("-target", "x86_64-linux-gnu.2.17", "-fPIC", "-Wl,-Bsymbolic", "-ldl"),
     "win64/guard.dll": ("-target", "x86_64-windows-gnu", "-nostdlib", "-fno-builtin", "-lkernel32"),

@@ -1,8 +1,8 @@
-"""The figure of docs/cosim.md: the flexible arm as a unit under PD controllers in C.
+"""The figure of docs/cosim.md: the flexible arm as an FMU under PD controllers in C.
 
     pip install '.[test]' && python tools/figures/cosim.py [--out FOLDER]
 
-Above: angles and tip of the loop of units, over the same loop in one process.  Below: the largest difference between
+Above: angles and tip of the loop of FMUs, over the same loop in one process.  Below: the largest difference between
 the two over the macro step, for each algorithm, and for controllers of other tools; printed with the observed orders
 and seconds.  Some two minutes.
 """
@@ -49,7 +49,7 @@ def draw(alone, shown, errors, by_tool) -> Figure:
     angles.set(xlabel="t / s", ylabel="joint angles / deg")
     angles.legend(frameon=False, fontsize=8)
     tip.plot(alone.t, alone[TIP], label="in one process", **BEHIND)
-    tip.plot(shown.t, shown[f"arm.{TIP}"], color="black", linewidth=0.9, label="units, h = 2.5 ms")
+    tip.plot(shown.t, shown[f"arm.{TIP}"], color="black", linewidth=0.9, label="FMUs, h = 2.5 ms")
     tip.set(xlabel="t / s", ylabel="height of the tip / m")
     tip.legend(frameon=False, fontsize=8)
     for axis, lines, title in ((orders, errors, "controllers in C"), (tools, by_tool, "Jacobi")):

@@ -2,7 +2,7 @@
 
     python tools/figures/fmu.py
 
-Jacobi: in each macro step both units go on with what the other one showed where the step began.
+Jacobi: in each macro step both FMUs go on with what the other one showed where the step began.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 sys.path.append(str(Path(__file__).parents[2] / "tests" / "fmu"))
 
+from fmus import compiled_controller, mechanism_fmu, pendulum_file
 from loop import closed_loop
-from units import compiled_controller, mechanism_unit, pendulum_file
 
 import liegeo as lg
 
@@ -33,16 +33,16 @@ def main() -> None:
     left, right = figure.subplots(1, 2)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        unit, controller = mechanism_unit(folder), compiled_controller(folder)
+        fmu, controller = mechanism_fmu(folder), compiled_controller(folder)
         mechanism = lg.load(pendulum_file(folder))
         exact = mechanism.simulate(t_end=1.5, inputs={"motor": law}, step=2.0**-11, output=2.0**-9)
         left.plot(exact.t, exact["hinge.angle"], "k", lw=1, label="one process, continuous")
         sizes, errors = 2.0 ** -np.arange(4, 10), []
         for h in sizes:
             n = round(1.5 / h)
-            found = closed_loop(unit, controller, h, n)
+            found = closed_loop(fmu, controller, h, n)
             if h in (2.0**-4, 2.0**-5, 2.0**-7):
-                left.plot(h * np.arange(n + 1), found, ".-", ms=3, lw=0.8, label=f"two units, H = 1/{1 / h:.0f} s")
+                left.plot(h * np.arange(n + 1), found, ".-", ms=3, lw=0.8, label=f"two FMUs, H = 1/{1 / h:.0f} s")
             errors.append(np.abs(found - np.interp(h * np.arange(n + 1), exact.t, exact["hinge.angle"])).max())
     left.set(xlabel="time in s", ylabel="angle in rad")
     left.legend(fontsize=8)

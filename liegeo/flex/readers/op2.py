@@ -33,7 +33,7 @@ _HEAD, _WIDE = 146, 8
 
 
 @dataclass(frozen=True)
-class Modes:
+class NastranModes:
     """Grid points, eigenvalues ω², and shapes (modes × points × 6, rotation first, in each point's own directions)."""
 
     points: tuple[int, ...]
@@ -41,7 +41,7 @@ class Modes:
     shapes: Array
 
 
-def modes(path: PathLike, subcase: int | None = None) -> Modes:
+def modes(path: PathLike, subcase: int | None = None) -> NastranModes:
     """The real modes of a file; `subcase` chooses, if it has several."""
     file = Path(path)
     found: dict[int, list[tuple[float, list[int], Array]]] = {}
@@ -69,7 +69,9 @@ def modes(path: PathLike, subcase: int | None = None) -> Modes:
     first = found[case][0][1]
     if any(points != first for _, points, _ in found[case]):
         raise ModelError(f"{file}: modes of subcase {case} are at different grid points.")
-    return Modes(tuple(first), np.array([v for v, _, _ in found[case]]), np.array([s for _, _, s in found[case]]))
+    return NastranModes(
+        tuple(first), np.array([v for v, _, _ in found[case]]), np.array([s for _, _, s in found[case]])
+    )
 
 
 @dataclass(frozen=True)

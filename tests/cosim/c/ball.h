@@ -2,10 +2,10 @@
    the impact.  After the impact that leaves it slower than `slow` it lies still, and ends the run there. */
 enum { HEIGHT, SPEED, G, E, SLOW, BOUNCES };
 
-static void start(Unit *u) { double r[] = {1.0, 0.0, 9.81, 0.7, 1.0}; memcpy(u->r, r, sizeof r); }
-static void initialise(Unit *u) { u->r[BOUNCES] = 0.0; u->i[0] = 0; u->terminated = 0; }
-static void outputs(Unit *u) { u->i[0] = (int)u->r[BOUNCES]; }
-static fmi2Status advance(Unit *u, double h) {
+static void start(Instance *u) { double r[] = {1.0, 0.0, 9.81, 0.7, 1.0}; memcpy(u->r, r, sizeof r); }
+static void initialise(Instance *u) { u->r[BOUNCES] = 0.0; u->i[0] = 0; u->terminated = 0; }
+static void outputs(Instance *u) { u->i[0] = (int)u->r[BOUNCES]; }
+static fmi2Status advance(Instance *u, double h) {
     double g = u->r[G], v = u->r[SPEED], x = u->r[HEIGHT];
     double fall = (v + sqrt(v * v + 2.0 * g * fmax(x, 0.0))) / g;
     if (fall <= 0.0) fall = 2.0 * v / g;

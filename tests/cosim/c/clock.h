@@ -2,10 +2,10 @@
    After `last` it asks to end the run; with `broken` it fails at that time. */
 enum { HALF, LAST, BROKEN, STUCK, WAVE, COUNT };
 
-static void start(Unit *u) { double r[] = {0.25, 1e9, 1e9, 1e9, 1.0, 0.0}; memcpy(u->r, r, sizeof r); strcpy(u->s[0], "clock"); }
-static void initialise(Unit *u) { u->r[WAVE] = 1.0; u->r[COUNT] = 0.0; u->i[0] = 0; u->b[0] = 1; }
-static void outputs(Unit *u) { (void)u; }
-static fmi2Status advance(Unit *u, double h) {
+static void start(Instance *u) { double r[] = {0.25, 1e9, 1e9, 1e9, 1.0, 0.0}; memcpy(u->r, r, sizeof r); strcpy(u->s[0], "clock"); }
+static void initialise(Instance *u) { u->r[WAVE] = 1.0; u->r[COUNT] = 0.0; u->i[0] = 0; u->b[0] = 1; }
+static void outputs(Instance *u) { (void)u; }
+static fmi2Status advance(Instance *u, double h) {
     double next = (u->r[COUNT] + 1.0) * u->r[HALF];
     if (u->t + h > u->r[STUCK] + 1e-12) {
         say(u, fmi2Discard, "logStatusDiscard", "out of springs");

@@ -3,10 +3,10 @@
 #include <signal.h>
 enum { WHEN, Y };
 
-static void start(Unit *u) { u->r[WHEN] = 1e9; }
-static void initialise(Unit *u) { u->r[Y] = 0.0; }
-static void outputs(Unit *u) { (void)u; }
-static fmi2Status advance(Unit *u, double h) {
+static void start(Instance *u) { u->r[WHEN] = 1e9; }
+static void initialise(Instance *u) { u->r[Y] = 0.0; }
+static void outputs(Instance *u) { (void)u; }
+static fmi2Status advance(Instance *u, double h) {
     if (h != h || u->t + h > u->r[WHEN]) {
         /* no handler of the host may make something else of it */
         signal(SIGSEGV, SIG_DFL);

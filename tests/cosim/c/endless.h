@@ -3,10 +3,10 @@
 #include <unistd.h>
 enum { Y };
 
-static void start(Unit *u) { u->r[Y] = 0.0; }
-static void initialise(Unit *u) { u->r[Y] = 0.0; }
-static void outputs(Unit *u) { (void)u; }
-static fmi2Status advance(Unit *u, double h) {
+static void start(Instance *u) { u->r[Y] = 0.0; }
+static void initialise(Instance *u) { u->r[Y] = 0.0; }
+static void outputs(Instance *u) { (void)u; }
+static fmi2Status advance(Instance *u, double h) {
     while (h != h) sleep(1);
     if (h <= 0.0) return fmi2Error;
     u->r[Y] += h;

@@ -1,4 +1,4 @@
-/* An FMI 2.0 co-simulation unit around one model: compiled with -DMODEL="file.h", once a model.
+/* An FMI 2.0 co-simulation FMU around one model: compiled with -DMODEL="file.h", once per model.
 
    A model has NR reals r[], which are all its variables, hidden states too, and defines start (values before
    initialisation), initialise (states from parameters), outputs (from states and inputs) and advance (one
@@ -31,9 +31,9 @@ typedef struct {
     const fmi2CallbackFunctions *call;
     char name[64];
     int logging;
-} Unit;
+} Instance;
 
-static void say(Unit *u, fmi2Status status, const char *category, const char *text) {
+static void say(Instance *u, fmi2Status status, const char *category, const char *text) {
     if (u->logging || status > fmi2Warning) u->call->logger(u->call->componentEnvironment, u->name, status, category, "%s", text);
 }
 
@@ -43,7 +43,7 @@ const char *fmi2GetTypesPlatform(void) { return fmi2TypesPlatform; }
 const char *fmi2GetVersion(void) { return fmi2Version; }
 fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean on, size_t n, const fmi2String k[]) {
     (void)n; (void)k;
-    ((Unit *)c)->logging = on;
+    ((Instance *)c)->logging = on;
     return fmi2OK;
 }
 
@@ -53,12 +53,12 @@ int frame_alive(void) { return alive; }
 
 fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String guid, fmi2String where,
                               const fmi2CallbackFunctions *call, fmi2Boolean visible, fmi2Boolean logging) {
-    Unit *u;
+    Instance *u;
     if (!strncmp(name, "refused", 7)) {
         call->logger(call->componentEnvironment, name, fmi2Error, "logStatusError", "no licence for %s", name);
         return NULL;
     }
-    u = calloc(1, sizeof(Unit));
+    u = calloc(1, sizeof(Instance));
     (void)type; (void)guid; (void)where; (void)visible;
     u->call = call;
     u->logging = logging;
@@ -72,10 +72,10 @@ void fmi2FreeInstance(fmi2Component c) { alive--; free(c); }
 
 fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean td, fmi2Real tol, fmi2Real t0, fmi2Boolean sd, fmi2Real t1) {
     (void)td; (void)tol; (void)sd; (void)t1;
-    ((Unit *)c)->t = ((Unit *)c)->reached = t0;
+    ((Instance *)c)->t = ((Instance *)c)->reached = t0;
     return fmi2OK;
 }
-static fmi2Status next(Unit *u, int from, int to) {
+static fmi2Status next(Instance *u, int from, int to) {
     if (u->mode != from) { say(u, fmi2Error, "logStatusError", "the call is not allowed now"); return fmi2Error; }
     u->mode = to;
     initialise(u);
@@ -85,7 +85,7 @@ fmi2Status fmi2EnterInitializationMode(fmi2Component c) { return next(c, NEW, IN
 fmi2Status fmi2ExitInitializationMode(fmi2Component c) { return next(c, INITIALISING, STEPPING); }
 fmi2Status fmi2Terminate(fmi2Component c) { (void)c; return fmi2OK; }
 fmi2Status fmi2Reset(fmi2Component c) {
-    Unit *u = c, fresh = {.call = u->call, .logging = u->logging};
+    Instance *u = c, fresh = {.call = u->call, .logging = u->logging};
     memcpy(fresh.name, u->name, sizeof fresh.name);
     *u = fresh;
     start(u);
@@ -94,7 +94,7 @@ fmi2Status fmi2Reset(fmi2Component c) {
 
 #define GET(Name, Type, field, limit)                                                                        \
     fmi2Status fmi2Get##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, Type value[]) {       \
-        Unit *u = c;                                                                                         \
+        Instance *u = c;                                                                                         \
         outputs(u);                                                                                          \
         for (size_t k = 0; k < n; k++) {                                                                     \
             if (vr[k] >= limit) return fmi2Error;                                                            \
@@ -104,7 +104,7 @@ fmi2Status fmi2Reset(fmi2Component c) {
     }
 #define SET(Name, Type, field, limit)                                                                        \
     fmi2Status fmi2Set##Name(fmi2Component c, const fmi2ValueReference vr[], size_t n, const Type value[]) { \
-        Unit *u = c;                                                                                         \
+        Instance *u = c;                                                                                         \
         for (size_t k = 0; k < n; k++) {                                                                     \
             if (vr[k] >= limit) return fmi2Error;                                                            \
             u->field[vr[k]] = value[k];                                                                      \
@@ -118,7 +118,7 @@ SET(Integer, fmi2Integer, i, NI)
 SET(Boolean, fmi2Boolean, b, NI)
 
 fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2Real value[]) {
-    Unit *u = c;
+    Instance *u = c;
     for (size_t k = 0; k < n; k++) {
         if (vr[k] >= USED) return fmi2Error;
         if (!isfinite(value[k])) { say(u, fmi2Error, "logStatusError", "a real input is not finite"); return fmi2Error; }
@@ -132,14 +132,14 @@ fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t 
     outputs(c);
     for (size_t k = 0; k < n; k++) {
         if (vr[k] >= 2) return fmi2Error;
-        value[k] = ((Unit *)c)->s[vr[k]];
+        value[k] = ((Instance *)c)->s[vr[k]];
     }
     return fmi2OK;
 }
 fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t n, const fmi2String value[]) {
     for (size_t k = 0; k < n; k++) {
         if (vr[k] >= 2) return fmi2Error;
-        snprintf(((Unit *)c)->s[vr[k]], 64, "%s", value[k]);
+        snprintf(((Instance *)c)->s[vr[k]], 64, "%s", value[k]);
     }
     return fmi2OK;
 }
@@ -154,11 +154,11 @@ fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate s) { (void)c; (void)s; 
 fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *s) { (void)c; (void)s; return fmi2Error; }
 #else
 fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *s) {
-    if (!*s) { *s = malloc(sizeof(Unit)); states++; }
-    memcpy(*s, c, sizeof(Unit));
+    if (!*s) { *s = malloc(sizeof(Instance)); states++; }
+    memcpy(*s, c, sizeof(Instance));
     return fmi2OK;
 }
-fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate s) { memcpy(c, s, sizeof(Unit)); return fmi2OK; }
+fmi2Status fmi2SetFMUstate(fmi2Component c, fmi2FMUstate s) { memcpy(c, s, sizeof(Instance)); return fmi2OK; }
 fmi2Status fmi2FreeFMUstate(fmi2Component c, fmi2FMUstate *s) {
     (void)c;
     if (*s) { free(*s); states--; }
@@ -179,7 +179,7 @@ fmi2Status fmi2SetRealInputDerivatives(fmi2Component c, const fmi2ValueReference
                                        const fmi2Real value[]) {
     for (size_t k = 0; k < n; k++) {
         if (vr[k] >= NR || order[k] != 1) return fmi2Error;
-        ((Unit *)c)->rate[vr[k]] = value[k];
+        ((Instance *)c)->rate[vr[k]] = value[k];
     }
     return fmi2OK;
 }
@@ -190,7 +190,7 @@ fmi2Status fmi2GetRealOutputDerivatives(fmi2Component c, const fmi2ValueReferenc
 }
 
 fmi2Status fmi2DoStep(fmi2Component c, fmi2Real t, fmi2Real h, fmi2Boolean no_rollback) {
-    Unit *u = c;
+    Instance *u = c;
     fmi2Status status;
     (void)no_rollback;
     if (fabs(t - u->t) > 1e-9 * (1.0 + fabs(t))) { say(u, fmi2Error, "logStatusError", "the step does not begin where the last one ended"); return fmi2Error; }
@@ -207,13 +207,13 @@ fmi2Status fmi2CancelStep(fmi2Component c) { (void)c; return fmi2Error; }
 fmi2Status fmi2GetStatus(fmi2Component c, const fmi2StatusKind k, fmi2Status *v) { (void)c; (void)k; (void)v; return fmi2Discard; }
 fmi2Status fmi2GetRealStatus(fmi2Component c, const fmi2StatusKind k, fmi2Real *v) {
     if (k != fmi2LastSuccessfulTime) return fmi2Discard;
-    *v = ((Unit *)c)->reached;
+    *v = ((Instance *)c)->reached;
     return fmi2OK;
 }
 fmi2Status fmi2GetIntegerStatus(fmi2Component c, const fmi2StatusKind k, fmi2Integer *v) { (void)c; (void)k; (void)v; return fmi2Discard; }
 fmi2Status fmi2GetBooleanStatus(fmi2Component c, const fmi2StatusKind k, fmi2Boolean *v) {
     if (k != fmi2Terminated) return fmi2Discard;
-    *v = ((Unit *)c)->terminated;
+    *v = ((Instance *)c)->terminated;
     return fmi2OK;
 }
 fmi2Status fmi2GetStringStatus(fmi2Component c, const fmi2StatusKind k, fmi2String *v) { (void)c; (void)k; (void)v; return fmi2Discard; }

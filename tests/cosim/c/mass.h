@@ -1,13 +1,13 @@
 /* Mass, spring and damper: m a = force - d v - k x.  Runge-Kutta of order 4 in steps of at most 1 ms. */
 enum { M, D, K, X0, V0, FORCE, X, V, A };
 
-static void start(Unit *u) { double r[] = {1.0, 0.5, 4.0, 0.0, 0.0, 0.0}; memcpy(u->r, r, sizeof r); }
-static void initialise(Unit *u) { u->r[X] = u->r[X0]; u->r[V] = u->r[V0]; }
-static double acceleration(const Unit *u, double x, double v, double s) {
+static void start(Instance *u) { double r[] = {1.0, 0.5, 4.0, 0.0, 0.0, 0.0}; memcpy(u->r, r, sizeof r); }
+static void initialise(Instance *u) { u->r[X] = u->r[X0]; u->r[V] = u->r[V0]; }
+static double acceleration(const Instance *u, double x, double v, double s) {
     return (u->r[FORCE] + u->rate[FORCE] * s - u->r[D] * v - u->r[K] * x) / u->r[M];
 }
-static void outputs(Unit *u) { u->r[A] = acceleration(u, u->r[X], u->r[V], 0.0); }
-static fmi2Status advance(Unit *u, double h) {
+static void outputs(Instance *u) { u->r[A] = acceleration(u, u->r[X], u->r[V], 0.0); }
+static fmi2Status advance(Instance *u, double h) {
     int n = (int)ceil(h / 1e-3 - 1e-9);
     double e = h / n, s = 0.0;
     for (int k = 0; k < n; k++, s = k * e) {

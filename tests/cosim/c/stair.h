@@ -2,10 +2,10 @@
    at `last` within it: discarded with Terminated, and `LastSuccessfulTime` says how far it got. */
 enum { LAST, LEVEL };
 
-static void start(Unit *u) { double r[] = {10.0, 1.0}; memcpy(u->r, r, sizeof r); u->i[0] = 1; }
-static void initialise(Unit *u) { u->i[0] = 1; u->r[LEVEL] = 1.0; u->terminated = 0; }
-static void outputs(Unit *u) { (void)u; }
-static fmi2Status advance(Unit *u, double h) {
+static void start(Instance *u) { double r[] = {10.0, 1.0}; memcpy(u->r, r, sizeof r); u->i[0] = 1; }
+static void initialise(Instance *u) { u->i[0] = 1; u->r[LEVEL] = 1.0; u->terminated = 0; }
+static void outputs(Instance *u) { (void)u; }
+static fmi2Status advance(Instance *u, double h) {
     double t = u->t + h;
     int ends = t > u->r[LAST] - 1e-9;
     if (ends && t > u->r[LAST] + 1e-9) t = u->reached = u->r[LAST];

@@ -1,4 +1,4 @@
-/* A host on Windows, without a C library: loads the unit whose path is its argument and drives it.
+/* A host on Windows, without a C library: loads the FMU whose path is its argument and drives it.
  *
  * Its exit code is 0, or the number of what was wrong.
  */
@@ -64,8 +64,8 @@ static int drive(const wchar_t *file)
     if (CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0) || said != 6)
         return 12;
     write_file(L"C:\\some folder\\resources\\script.py", "pass", 4);
-    void *unit = CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0);
-    if (!unit)
+    void *fmu = CALL(void *, fmi2Instantiate)("x", 1, "", location, &callbacks, 0, 0);
+    if (!fmu)
         return 4;
     uint32_t input = 0, output = 1, unknown = 7;
     double value = 2.0, found = 0.0;
@@ -74,26 +74,26 @@ static int drive(const wchar_t *file)
     int (*get)(void *, uint32_t *, size_t, double *) = (void *)GetProcAddress(library, "fmi2GetReal");
     int (*step)(void *, double, double, int) = (void *)GetProcAddress(library, "fmi2DoStep");
     int (*setup)(void *, int, double, double, int, double) = (void *)GetProcAddress(library, "fmi2SetupExperiment");
-    if (step(unit, 0.0, 0.5, 1) != 3 || CALL(int, fmi2Reset)(unit) || setup(unit, 0, 0.0, 0.0, 1, 10.0) ||
-        CALL(int, fmi2EnterInitializationMode)(unit) || CALL(int, fmi2ExitInitializationMode)(unit))
+    if (step(fmu, 0.0, 0.5, 1) != 3 || CALL(int, fmi2Reset)(fmu) || setup(fmu, 0, 0.0, 0.0, 1, 10.0) ||
+        CALL(int, fmi2EnterInitializationMode)(fmu) || CALL(int, fmi2ExitInitializationMode)(fmu))
         return 5;
-    if (set(unit, &input, 1, &value) || step(unit, 0.0, 0.5, 1) || get(unit, &output, 1, &found) || found != 1.0)
+    if (set(fmu, &input, 1, &value) || step(fmu, 0.0, 0.5, 1) || get(fmu, &output, 1, &found) || found != 1.0)
         return 6;
-    if (CALL(int, fmi2GetFMUstate)(unit, &state) || step(unit, 0.5, 0.5, 1) || get(unit, &unknown, 1, &found) != 3 ||
-        step(unit, 1.0, 0.5, 1) != 3 || CALL(int, fmi2SetFMUstate)(unit, none) != 3)
+    if (CALL(int, fmi2GetFMUstate)(fmu, &state) || step(fmu, 0.5, 0.5, 1) || get(fmu, &unknown, 1, &found) != 3 ||
+        step(fmu, 1.0, 0.5, 1) != 3 || CALL(int, fmi2SetFMUstate)(fmu, none) != 3)
         return 7;
-    if (CALL(int, fmi2SetFMUstate)(unit, state) || get(unit, &output, 1, &found) || found != 1.0 ||
-        step(unit, 0.5, 100.0, 1) != 3 || CALL(int, fmi2SetFMUstate)(unit, state) || step(unit, 0.5, 0.25, 1))
+    if (CALL(int, fmi2SetFMUstate)(fmu, state) || get(fmu, &output, 1, &found) || found != 1.0 ||
+        step(fmu, 0.5, 100.0, 1) != 3 || CALL(int, fmi2SetFMUstate)(fmu, state) || step(fmu, 0.5, 0.25, 1))
         return 8;
-    if (CALL(int, fmi2FreeFMUstate)(unit, &state) || state || CALL(int, fmi2Terminate)(unit))
+    if (CALL(int, fmi2FreeFMUstate)(fmu, &state) || state || CALL(int, fmi2Terminate)(fmu))
         return 9;
-    CALL(void, fmi2FreeInstance)(unit);
+    CALL(void, fmi2FreeInstance)(fmu);
     return FreeLibrary(library) ? 0 : 10;
 }
 
 void wWinMainCRTStartup(void)
 {
-    /* "program" unit */
+    /* "program" FMU */
     const wchar_t *line = GetCommandLineW();
     wchar_t end = *line == L'"' ? *line++ : L' ';
     while (*line && *line != end)

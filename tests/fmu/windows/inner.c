@@ -1,4 +1,4 @@
-/* In place of pythonfmu's library, for the guard on Windows: a unit that integrates its input, without Python. */
+/* In place of pythonfmu's library, for the guard on Windows: an FMU that integrates its input, without Python. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-/* A PD controller as an FMI 2.0 co-simulation unit, by hand: a controller that has nothing to do with Python.
+/* A PD controller as an FMI 2.0 co-simulation FMU, by hand: a controller that has nothing to do with Python.
  *
  *     torque = bias + kp (reference - angle) - kd speed,  within +-limit
  *

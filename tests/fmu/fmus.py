@@ -1,6 +1,6 @@
-"""Units that the tests of fmu_export drive: mechanisms of ours, and controllers from other tools.
+"""FMUs that the tests of fmu_export drive: mechanisms of ours, and controllers from other tools.
 
-    unit = mechanism_unit(folder)                 a pendulum with a motor, rigid
+    fmu = mechanism_fmu(folder)                   a pendulum with a motor, rigid
     pd = compiled_controller(folder)              a PD controller written in C, compiled by fmpy
     pd = script_controller(folder)                the same as a plain script for pythonfmu
     pd = unifmu_controller(folder)                the same for unifmu, which runs it in a process of its own
@@ -70,6 +70,44 @@ fmu:
   parameters: {mass: , bodies.right.mass: , bodies.right.com: }
 """
 
+PRESCRIBED = """
+liegeo: 1
+name: prescribed
+bodies:
+  hub: {kind: rigid, mass: 1, inertia: [1, 1, 1], com: [0.2, 0, 0], frames: {rim: [0.5, 0, 0]}}
+  arm: {kind: rigid, mass: 1, inertia: [1, 1, 1], com: [0.3, 0, 0]}
+joints:
+  axle: {kind: revolute, parent: world, child: hub, axis: [0, 1, 0]}
+  elbow: {kind: revolute, parent: hub, child: arm, at: rim, axis: [0, 1, 0]}
+loops:
+  turn: {kind: motion, joint: axle}
+experiment: {end: 1 s, output: 10 ms, method: generalised-alpha-0.8, step: 1 ms}
+fmu:
+  inputs: {turn: }
+  outputs: {axle.angle: , axle.speed: , elbow.angle: , turn.tau: , elbow.acceleration: }
+"""
+
+# A crank of length lc, a rod of 2 m, and a slide at 2.5 m whose place is prescribed.
+CRANK = """
+liegeo: 1
+name: crank
+parameters: {lc: 1 m}
+bodies:
+  crank: {kind: rigid, mass: 1 kg, com: [0.5, 0, 0], inertia: [0.1, 0.1, 0.1], frames: {end: [$(lc), 0, 0]}}
+  rod: {kind: rigid, mass: 1 kg, com: [1, 0, 0], inertia: [0.1, 0.1, 0.1], frames: {end: [2, 0, 0]}}
+  slide: {kind: rigid, mass: 1 kg, inertia: [0.1, 0.1, 0.1]}
+joints:
+  a: {kind: revolute, parent: world, child: crank, axis: [0, 1, 0]}
+  b: {kind: revolute, parent: crank, child: rod, at: end, axis: [0, 1, 0]}
+  s: {kind: prismatic, parent: world, child: slide, axis: [1, 0, 0]}
+loops:
+  c: {kind: revolute, parent: rod, child: slide, at: end, axis: [0, 1, 0]}
+  drive: {kind: motion, joint: s}
+initial: {q: {a: 30 deg, b: -45 deg, s: 2.5}}
+experiment: {end: 1 s, output: 10 ms, inputs: {drive: 2.5}}
+fmu: {parameters: {lc: {variability: tunable}}, inputs: {drive: }, outputs: {s.position: , a.angle: , a.speed: }}
+"""
+
 
 def pendulum_file(folder: Path, name: str = "pendulum", text: str = PENDULUM) -> Path:
     """The model file of a pendulum: input motor.input, outputs hinge.angle, hinge.speed, rod.bob.position, energies."""
@@ -78,15 +116,15 @@ def pendulum_file(folder: Path, name: str = "pendulum", text: str = PENDULUM) ->
     return path
 
 
-def mechanism_unit(folder: Path, name: str = "pendulum", text: str = PENDULUM, **options: object) -> Path:
-    """A unit of a pendulum, or of the text of another model file."""
+def mechanism_fmu(folder: Path, name: str = "pendulum", text: str = PENDULUM, **options: object) -> Path:
+    """An FMU of a pendulum, or of the text of another model file."""
     import fmu_export
 
     return fmu_export.build(pendulum_file(folder, name, text), Path(folder) / f"{name}.fmu", **options)
 
 
 def compiled_controller(folder: Path) -> Path:
-    """The PD controller in C, as a source unit that fmpy compiles."""
+    """The PD controller in C, as a source FMU that fmpy compiles."""
     path = Path(folder) / "pd.fmu"
     source = CONTROLLERS / "pd"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fmu_export.cosim.quantities import Measure, from_base, from_name
+from fmu_export.cosim.measures import Measure, from_base, from_name
 from fmu_export.host import described
 from liegeo.errors import InputError
 
@@ -29,7 +29,7 @@ def check_whole(value: int) -> None:
 
 
 @dataclass(frozen=True)
-class Variable:
+class CosimVariable:
     """A variable of an FMU.  `type` is one of TYPES: an enumeration is an integer whose `items` have names."""
 
     name: str
@@ -60,7 +60,7 @@ class Description:
     model_name: str
     identifier: str
     guid: str
-    variables: Mapping[str, Variable]
+    variables: Mapping[str, CosimVariable]
     # outputs to the inputs that they depend on at once, while running and at the start
     direct: Mapping[str, frozenset[str]]
     direct_at_start: Mapping[str, frozenset[str]]
@@ -127,13 +127,13 @@ def _finite(experiment: Any, key: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _variable(found: Any, measures: Mapping[str, Measure]) -> Variable:
+def _variable(found: Any, measures: Mapping[str, Measure]) -> CosimVariable:
     declared = found.declaredType
     unit = found.unit or (declared.unit if declared is not None else None) or ""
     nominal = found.nominal or (declared.nominal if declared is not None else None)
     measure = (measures.get(unit) or from_name(unit)) if unit else None
     items = tuple((item.name, int(item.value)) for item in declared.items) if declared is not None else ()
-    return Variable(
+    return CosimVariable(
         name=found.name,
         reference=found.valueReference,
         type="Integer" if found.type == "Enumeration" else found.type,
@@ -148,7 +148,9 @@ def _variable(found: Any, measures: Mapping[str, Measure]) -> Variable:
     )
 
 
-def _dependencies(unknowns: Any, variables: Mapping[str, Variable], listed: bool = False) -> dict[str, frozenset[str]]:
+def _dependencies(
+    unknowns: Any, variables: Mapping[str, CosimVariable], listed: bool = False
+) -> dict[str, frozenset[str]]:
     """By output, of all or of those that are listed.
 
     A list of dependencies that is left out means that it may depend on every input, as the standard says.

@@ -1,6 +1,6 @@
 """One running FMU: fmpy's low-level calls with statuses, buffers that are made once, and nothing left behind.
 
-Messages of a unit go to the logger `liegeo.cosim.NAME`, with its category in front.
+Messages of an FMU go to the logger `liegeo.cosim.NAME`, with its category in front.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.cosim.description import Description, Value, Variable, check_whole
+from fmu_export.cosim.fmu_file import CosimVariable, Description, Value, check_whole
 from liegeo.archives import Archive
 from liegeo.errors import InputError, LiegeoError
 
@@ -31,11 +31,11 @@ _LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
 LOGGER = "liegeo.cosim"
 
 
-class UnitError(LiegeoError, ArithmeticError):
-    """A call of an FMU failed: names the unit, the function and its status, and what the unit said."""
+class FMUError(LiegeoError, ArithmeticError):
+    """A call of an FMU failed: names the FMU, the function and its status, and what the FMU said."""
 
 
-# What units said since it was last asked for, by instance: the end of it belongs into the message of an error.
+# What FMUs said since it was last asked for, by instance: the end of it belongs into the message of an error.
 _said: dict[str, list[str]] = {}
 
 
@@ -47,7 +47,7 @@ def _hear(environment: Any, instance: bytes | None, status: int, category: bytes
         text = (message or b"").decode("utf-8", "replace").rstrip()
         level = _LEVELS[status] if 0 <= status < len(_LEVELS) else logging.ERROR
         if status >= _WARNING and name in _said:
-            # where in the unit it came from is for those who read logs
+            # where in the FMU it came from is for those who read logs
             brief = text.partition("\nTraceback (most recent call last)")[0].rstrip(". \n")
             _said[name] = [*_said[name][-4:], brief]
         logging.getLogger(f"{LOGGER}.{name}").log(level, "%s%s", f"[{kind}] " if kind else "", text)
@@ -56,10 +56,10 @@ def _hear(environment: Any, instance: bytes | None, status: int, category: bytes
 
 
 class Ear:
-    """Where units speak to while there is one: `with Ear() as ear`, and ear.callbacks for fmi2Instantiate.
+    """Where FMUs speak to while there is one: `with Ear() as ear`, and ear.callbacks for fmi2Instantiate.
 
     The text of a message has C's variable arguments, which a native function of fmpy puts in.  That function knows one
-    listener for all units of the process, the last that was registered, and calls it even when it is gone: so ours is
+    listener for all FMUs of the process, the last that was registered, and calls it even when it is gone: so ours is
     registered anew each time and never goes, and fmpy's own comes after it.
     """
 
@@ -116,9 +116,9 @@ class Folders:
 
 
 class Reals:
-    """Real variables of a unit in a fixed order, with buffers for the calls; `values` is a view of the buffer."""
+    """Real variables of an FMU in a fixed order, with buffers for the calls; `values` is a view of the buffer."""
 
-    def __init__(self, variables: Sequence[Variable]) -> None:
+    def __init__(self, variables: Sequence[CosimVariable]) -> None:
         n = len(variables)
         self.n = n
         self.references = (ctypes.c_uint * n)(*[v.reference for v in variables])
@@ -126,7 +126,7 @@ class Reals:
         self.values: Array = np.ctypeslib.as_array(self.buffer) if n else np.empty(0)
 
 
-class Slave:
+class CosimSlave:
     """An instance of an FMU.  `close` it on every way out: terminated, all states freed, the instance freed."""
 
     def __init__(self, name: str, description: Description, folders: Folders, ear: Ear, debug: bool = False) -> None:
@@ -152,16 +152,16 @@ class Slave:
         except Exception as error:  # fmpy raises bare exceptions: no library for this system, symbols missing
             # fmpy goes into the folder of the library, and does not come back if loading fails
             os.chdir(here)
-            raise UnitError(
-                f"unit '{name}': '{description.file.name}' cannot be loaded: {error}\n"
+            raise FMUError(
+                f"FMU '{name}': '{description.file.name}' cannot be loaded: {error}\n"
                 "  It needs a library for this system in its folder binaries, and what that library needs in turn."
             ) from None
         try:
             fmu.instantiate(callbacks=ear.callbacks, loggingOn=debug)
         except Exception:  # fmpy raises a bare exception for a null pointer
             fmu.freeLibrary()
-            raise UnitError(
-                f"unit '{name}': '{description.file.name}' gave no instance.{self.heard()}\n"
+            raise FMUError(
+                f"FMU '{name}': '{description.file.name}' gave no instance.{self.heard()}\n"
                 f"  Switch on logging of '{LOGGER}.{name}' with debug=True to see why."
             ) from None
         self._fmu = fmu
@@ -173,7 +173,7 @@ class Slave:
     # ---- statuses
 
     def heard(self, most: int = 5) -> str:
-        """What the unit said last since it was asked, as the end of a message."""
+        """What the FMU said last since it was asked, as the end of a message."""
         said, _said[self.name] = _said.get(self.name, [])[-most:], []
         return f" It said: {'; '.join(dict.fromkeys(said))}." if said else ""
 
@@ -185,7 +185,7 @@ class Slave:
     def _check(self, status: int, what: str, more: str = "") -> None:
         if self._note(status) > _WARNING:
             word = _STATUS[status] if status < len(_STATUS) else str(status)
-            raise UnitError(f"unit '{self.name}': {what} ended with status {word}{more}.{self.heard()}")
+            raise FMUError(f"FMU '{self.name}': {what} ended with status {word}{more}.{self.heard()}")
 
     def _call(self, what: str, *arguments: Any) -> None:
         self._check(self._fmu._functions[what](self._component, *arguments), what)
@@ -206,7 +206,7 @@ class Slave:
     def close(self) -> None:
         """May be called twice; raises nothing, so that the others are closed too.
 
-        After an error a unit is not terminated but freed, and after fatal nothing of it is called (FMI 2.0.4, 4.2.4);
+        After an error an FMU is not terminated but freed, and after fatal nothing of it is called (FMI 2.0.4, 4.2.4);
         its library stays too, because to unload it is to call it.
         """
         if self._fmu is None:
@@ -246,7 +246,7 @@ class Slave:
             status = self._rates(self._component, reals.references, reals.n, orders, values)
             self._check(status, "fmi2SetRealInputDerivatives")
 
-    def get(self, variable: Variable) -> Value:
+    def get(self, variable: CosimVariable) -> Value:
         reference = (ctypes.c_uint * 1)(variable.reference)
         if variable.type == "String":
             text = (ctypes.c_char_p * 1)()
@@ -260,7 +260,7 @@ class Slave:
         self._call(f"fmi2Get{variable.type}", reference, 1, whole)
         return bool(whole[0]) if variable.type == "Boolean" else int(whole[0])
 
-    def set(self, variable: Variable, value: Value) -> None:
+    def set(self, variable: CosimVariable, value: Value) -> None:
         reference = (ctypes.c_uint * 1)(variable.reference)
         if variable.type == "String":
             buffer: Any = (ctypes.c_char_p * 1)(str(value).encode())
@@ -271,7 +271,7 @@ class Slave:
             try:
                 check_whole(whole)
             except InputError as error:
-                raise UnitError(f"FMU '{self.name}': '{variable.name}' {error}.") from None
+                raise FMUError(f"FMU '{self.name}': '{variable.name}' {error}.") from None
             buffer = (ctypes.c_int * 1)(whole)
         status = self._fmu._functions[f"fmi2Set{variable.type}"](self._component, reference, 1, buffer)
         self._check(status, f"fmi2Set{variable.type} of '{variable.name}' to {value!r}")
@@ -303,7 +303,7 @@ class Slave:
         return max(t, float(reached.value)) if self._note(status) <= _WARNING else t
 
     def wants_to_end(self) -> bool:
-        """Whether a discarded step was discarded because the unit ends the run."""
+        """Whether a discarded step was discarded because the FMU ends the run."""
         flag = ctypes.c_int(0)
         status = self._fmu._functions["fmi2GetBooleanStatus"](self._component, _TERMINATED, ctypes.byref(flag))
         return self._note(status) <= _WARNING and bool(flag.value)
@@ -313,7 +313,7 @@ class Slave:
     def save(self, into: Any = None) -> Any:
         """The state, to give to `restore`; an old one is written over."""
         if not self.description.saves_state:
-            raise InputError(f"unit '{self.name}': '{self.description.file.name}' cannot save its state.")
+            raise InputError(f"FMU '{self.name}': '{self.description.file.name}' cannot save its state.")
         state = into[0] if into is not None else ctypes.c_void_p()
         self._call("fmi2GetFMUstate", ctypes.byref(state))
         if into is None:

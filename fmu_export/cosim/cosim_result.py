@@ -1,4 +1,4 @@
-"""What a co-simulation gives: a table of columns `unit.variable`, files, pictures, and how it went."""
+"""What a co-simulation gives: a table of columns `fmu.variable`, files, pictures, and how it went."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FilePath = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
-class Event:
+class CosimEvent:
     """Something that a step had to end at: when, what kind (instant, crossing, discard, end), and who."""
 
     time: float
@@ -49,7 +49,7 @@ class CosimInfo:
     seconds: float = 0.0
     finished: bool = True
     message: str = ""
-    events: tuple[Event, ...] = ()
+    events: tuple[CosimEvent, ...] = ()
 
 
 def matching(who: str, patterns: Iterable[str], columns: Sequence[str]) -> list[str]:
@@ -160,7 +160,7 @@ class CosimResult:
 
     def _kind(self, name: str) -> str:
         """What shares an axis: what the unit measures, or where that has no name the last word of the column's."""
-        from fmu_export.cosim.quantities import from_name
+        from fmu_export.cosim.measures import from_name
         from liegeo.io.units import NONE, named
 
         powers = from_name(self.units[name]).powers if self.units[name] else None

@@ -111,7 +111,7 @@ _FEEDTHROUGH = [
 _SLOW = [Var("pause", "p", "", 2.0), Var("y", "o", "s")]
 
 # By the name of the FMU: source, variables, and what its flags are besides the usual ones.
-UNITS: dict[str, tuple[str, list[Var], dict[str, str]]] = {
+FMUS: dict[str, tuple[str, list[Var], dict[str, str]]] = {
     "mass": ("mass", _mass(), {}),
     "mass_hold": ("mass", _mass(), {"canInterpolateInputs": "false"}),
     "mass_mm": ("mass", _mass(), {}),
@@ -210,7 +210,7 @@ def build(name: str, folder: Path) -> Path:
     file = folder / f"{name}.fmu"
     if file.exists():
         return file
-    source, variables, flags = UNITS[name]
+    source, variables, flags = FMUS[name]
     library = folder / f"{name}{fmpy.sharedLibraryExtension}"
     headers = Path(fmpy.__file__).parent / "c-code"
     assert COMPILER is not None

@@ -1,7 +1,7 @@
-"""Values between units: which outputs are read, how inputs follow from them, and what is known of their past.
+"""Values between FMUs: which outputs are read, how inputs follow from them, and what is known of their past.
 
-All real outputs that are connected or recorded stand in one vector y, unit after unit.  Over a step an input is a
-straight line u(τ) = u₀ + u̇ (τ − t): a unit that interpolates gets u₀ and u̇, another one the value in the middle of
+All real outputs that are connected or recorded stand in one vector y, FMU after FMU.  Over a step an input is a
+straight line u(τ) = u₀ + u̇ (τ − t): an FMU that interpolates gets u₀ and u̇, another one the value in the middle of
 the step, whose effect differs from that of the line by O(h³).
 """
 
@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.cosim.description import Value, Variable
-from fmu_export.cosim.graph import Group, evaluation
-from fmu_export.cosim.slave import Reals, Slave
-from fmu_export.cosim.system import Link, System
+from fmu_export.cosim.fmu_file import CosimVariable, Value
+from fmu_export.cosim.graph import OutputGroup, evaluation
+from fmu_export.cosim.instances import CosimSlave, Reals
+from fmu_export.cosim.system import CosimSystem, Link
 
 Array = NDArray[np.float64]
 
 
 @dataclass
 class Point:
-    """What the master remembers between steps: per unit the time, the outputs, and those of one step before.
+    """What the master remembers between steps: per FMU the time, the outputs, and those of one step before.
 
-    `before` of a unit is NaN where nothing is known: at the start and after an event.  `u0` and `rate` are the lines
-    that the inputs of units follow since the beginning of their own step, `held` what is not real, of units with longer
+    `before` of an FMU is NaN where nothing is known: at the start and after an event.  `u0` and `rate` are the lines
+    that the inputs of FMUs follow since the beginning of their own step, `held` what is not real, of FMUs with longer
     steps.  `t` is the time of the whole.
     """
 
@@ -55,15 +55,15 @@ class Point:
 class Wiring:
     """Where each value of a system is: places in y, lines into inputs, connections of other types."""
 
-    def __init__(self, system: System) -> None:
-        self.names = list(system.units)
+    def __init__(self, system: CosimSystem) -> None:
+        self.names = list(system.fmus)
         self.number = {name: k for k, name in enumerate(self.names)}
         recorded = system.recorded()
-        self.outputs: list[list[Variable]] = [[] for _ in self.names]
-        for unit, variable in [(link.source, link.output) for link in system.links] + [
+        self.outputs: list[list[CosimVariable]] = [[] for _ in self.names]
+        for fmu, variable in [(link.source, link.output) for link in system.links] + [
             entry for entry in recorded.values() if entry[1].causality == "output"
         ]:
-            held = self.outputs[self.number[unit]]
+            held = self.outputs[self.number[fmu]]
             if variable.type == "Real" and variable not in held:
                 held.append(variable)
         self.starts = np.cumsum([0, *(len(held) for held in self.outputs)])
@@ -76,7 +76,7 @@ class Wiring:
         self.owner = np.repeat(np.arange(len(self.names)), np.diff(self.starts))
         self.labels = [f"{name}.{v.name}" for k, name in enumerate(self.names) for v in self.outputs[k]]
         self.nominal = np.array([v.nominal for held in self.outputs for v in held])
-        self.inputs: list[list[Variable]] = []
+        self.inputs: list[list[CosimVariable]] = []
         self.index: list[NDArray[np.int64]] = []
         self.factor: list[Array] = []
         self.offset: list[Array] = []
@@ -108,14 +108,14 @@ class Wiring:
         )  # fmt: skip
 
     def into(self, k: int, y: Array) -> Array:
-        """The inputs of a unit that these outputs give."""
+        """The inputs of an FMU that these outputs give."""
         return self.factor[k] * y[self.index[k]] + self.offset[k]
 
-    def loop_places(self, group: Group) -> NDArray[np.int64]:
+    def loop_places(self, group: OutputGroup) -> NDArray[np.int64]:
         return np.array([self.place[node] for node in group.nodes if node in self.place], dtype=np.int64)
 
     def slopes(self, point: Point) -> Array:
-        """ẏ from the last two points of each unit; zero where there is no past."""
+        """ẏ from the last two points of each FMU; zero where there is no past."""
         h = point.times - point.times_before
         known = np.isfinite(h) & (h > 0.0)
         per_unit = np.divide(1.0, h, out=np.zeros_like(h), where=known)
@@ -128,9 +128,9 @@ def _empty(link: Link) -> Value:
 
 
 class Ports:
-    """The buffers of one running unit."""
+    """The buffers of one running FMU."""
 
-    def __init__(self, slave: Slave, wiring: Wiring, k: int) -> None:
+    def __init__(self, slave: CosimSlave, wiring: Wiring, k: int) -> None:
         self.slave = slave
         self.inputs = Reals(wiring.inputs[k])
         self.outputs = Reals(wiring.outputs[k])
@@ -155,25 +155,25 @@ class Ports:
             discrete[i] = self.slave.get(variable)
 
 
-class Recorder:
+class CosimRecorder:
     """Rows of a result: outputs from y, other reals of an FMU in one call, and one by one what is not real."""
 
-    _texts: list[tuple[int, Variable, str, list[str]]]
+    _texts: list[tuple[int, CosimVariable, str, list[str]]]
 
-    def __init__(self, system: System, wiring: Wiring) -> None:
+    def __init__(self, system: CosimSystem, wiring: Wiring) -> None:
         columns = system.recorded()
         self.names = ["time", *columns]
         self.units = {"time": "s", **{name: v.unit for name, (_, v) in columns.items()}}
         self._rows: list[Array] = []
-        numbered = [(1 + i, unit, v) for i, (unit, v) in enumerate(columns.values())]
-        known = [(i, wiring.place[unit, v.name]) for i, unit, v in numbered if (unit, v.name) in wiring.place]
+        numbered = [(1 + i, fmu, v) for i, (fmu, v) in enumerate(columns.values())]
+        known = [(i, wiring.place[fmu, v.name]) for i, fmu, v in numbered if (fmu, v.name) in wiring.place]
         self._from_y = tuple(np.array([pair[k] for pair in known], dtype=np.int64) for k in (0, 1))
         self._reals: list[tuple[int, Reals, NDArray[np.int64]]] = []
-        others = [(wiring.number[unit], v, i) for i, unit, v in numbered if v.type != "Real"]
+        others = [(wiring.number[fmu], v, i) for i, fmu, v in numbered if v.type != "Real"]
         self._others = [entry for entry in others if entry[1].type != "String"]
         self._texts = [(k, v, self.names[i], []) for k, v, i in others if v.type == "String"]
         for k, name in enumerate(wiring.names):
-            mine = [(i, v) for i, unit, v in numbered if unit == name and v.type == "Real"]
+            mine = [(i, v) for i, fmu, v in numbered if fmu == name and v.type == "Real"]
             more = [(i, v) for i, v in mine if (name, v.name) not in wiring.place]
             if more:
                 self._reals.append((k, Reals([v for _, v in more]), np.array([i for i, _ in more])))

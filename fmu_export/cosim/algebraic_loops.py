@@ -15,7 +15,7 @@ from liegeo.errors import LiegeoError
 
 Array = NDArray[np.float64]
 
-# Relative to nominal value and size: units may have solvers of their own inside.
+# Relative to nominal value and size: FMUs may have solvers of their own inside.
 TOLERANCE = 1e-10
 ACCEPTED = 1e-8
 SWEEPS = 40

@@ -14,29 +14,29 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from fmu_export.cosim.description import Description, read_description
-from fmu_export.cosim.quantities import Linear
+from fmu_export.cosim.fmu_file import Description, read_description
+from fmu_export.cosim.measures import Linear
 from fmu_export.cosim.system import (
     ALGORITHMS,
     DIRECTIONS,
     EXTRAPOLATIONS,
+    FMU,
     Connection,
+    CosimExperiment,
+    CosimSystem,
     Crossing,
-    Experiment,
     Place,
-    System,
     SystemIssuesError,
-    Unit,
     closest,
     parse_connection,
 )
-from liegeo.errors import InputError, ModelFileError, Problem
+from liegeo.errors import FileProblem, InputError, ModelFileError
 
 VERSION = 1
 SUFFIXES = (".yaml", ".yml", ".ssp")
 
 
-def load_system(path: str | os.PathLike[str]) -> System:
+def load_system(path: str | os.PathLike[str]) -> CosimSystem:
     """The system in a YAML or an SSP file, or a ModelFileError with all that is wrong with it."""
     file = Path(path)
     suffix = file.suffix.lower()
@@ -49,7 +49,7 @@ def load_system(path: str | os.PathLike[str]) -> System:
     return _Reader(file).system()
 
 
-def save_system(system: System, path: str | os.PathLike[str]) -> Path:
+def save_system(system: CosimSystem, path: str | os.PathLike[str]) -> Path:
     """Write a system as YAML, or as SSP with its FMUs inside.  FMUs of a YAML file must be in its folder."""
     file = Path(path)
     suffix = file.suffix.lower()
@@ -74,11 +74,11 @@ def save_system(system: System, path: str | os.PathLike[str]) -> Path:
 # ---- writing
 
 
-def _document(system: System, folder: Path) -> dict[str, Any]:
+def _document(system: CosimSystem, folder: Path) -> dict[str, Any]:
     out: dict[str, Any] = {"cosim": VERSION, "name": system.name}
     if system.description:
         out["description"] = system.description
-    out["units"] = {name: _unit(name, unit, system, folder) for name, unit in system.units.items()}
+    out["fmus"] = {name: _fmu_entry(name, fmu, system, folder) for name, fmu in system.fmus.items()}
     if system.connections:
         out["connections"] = [_connection(connection) for connection in system.connections]
     out["outputs"] = list(system.outputs)
@@ -86,18 +86,18 @@ def _document(system: System, folder: Path) -> dict[str, Any]:
     return out
 
 
-def _unit(name: str, unit: Unit, system: System, folder: Path) -> dict[str, Any]:
+def _fmu_entry(name: str, fmu: FMU, system: CosimSystem, folder: Path) -> dict[str, Any]:
     file = system.descriptions[name].file
     if not file.is_relative_to(folder.resolve()):
         raise InputError(
-            f"save_system: unit '{name}' is {file.name} in another folder than the file to write; "
+            f"save_system: FMU '{name}' is {file.name} in another folder than the file to write; "
             "copy the FMU beside it, or write an .ssp, which holds its FMUs."
         )
     out: dict[str, Any] = {"fmu": file.relative_to(folder.resolve()).as_posix()}
-    if unit.start:
-        out["start"] = dict(unit.start)
-    if unit.every != 1:
-        out["every"] = unit.every
+    if fmu.start:
+        out["start"] = dict(fmu.start)
+    if fmu.every != 1:
+        out["every"] = fmu.every
     return out
 
 
@@ -108,11 +108,11 @@ def _connection(connection: Connection) -> Any:
     return {**out, "offset": connection.transform.offset} if connection.transform.offset else out
 
 
-def _experiment(experiment: Experiment) -> dict[str, Any]:
-    plain = Experiment()
+def _experiment(experiment: CosimExperiment) -> dict[str, Any]:
+    plain = CosimExperiment()
     out = {
         key: getattr(experiment, key)
-        for key in Experiment.__dataclass_fields__
+        for key in CosimExperiment.__dataclass_fields__
         if key not in ("instants", "crossings", "order") and getattr(experiment, key) != getattr(plain, key)
     }
     out["end"] = experiment.end
@@ -131,8 +131,10 @@ def _experiment(experiment: Experiment) -> dict[str, Any]:
 
 # ---- reading
 
-_TOP = ("cosim", "name", "description", "units", "connections", "outputs", "experiment")
-_UNIT = ("fmu", "start", "every")
+_TOP = ("cosim", "name", "description", "fmus", "connections", "outputs", "experiment")
+# What `fmus` is called in older files, which are still read.
+_OLD_FMUS = "units"
+_FMU = ("fmu", "start", "every")
 _CONNECTION = ("from", "to", "factor", "offset")
 _EVENT = ("when", "crosses", "direction", "stop")
 _TIMES = ("start", "end", "step", "memory", "min_step", "max_step")
@@ -140,7 +142,7 @@ _EXPERIMENT = (*_TIMES, "algorithm", "order", "extrapolation", "iterations", "fe
 
 
 class _Reader:
-    """From a document to a System, collecting problems on the way."""
+    """From a document to a CosimSystem, collecting problems on the way."""
 
     def __init__(self, path: Path) -> None:
         from liegeo.io import source
@@ -149,14 +151,18 @@ class _Reader:
         self.path = path
         self.source = source.read(path)
         self.file = folder_file(path.parent)
-        self.problems: list[Problem] = []
-        # by crossing its place in the list of events, and units whose file is a problem of its own
+        self.problems: list[FileProblem] = []
+        # the key that holds the FMUs in this file
+        self.fmus_key = "fmus"
+        # by crossing its place in the list of events, and FMUs whose file is a problem of its own
         self.crossing_places: list[int] = []
         self.unreadable: set[str] = set()
 
     def say(self, place: Place, message: str) -> None:
         from liegeo.io.problems import ended
 
+        if place[:1] == ("fmus",):
+            place = (self.fmus_key, *place[1:])
         self.problems.append(self.source.problem(place, ended(message)))
 
     def take(self, place: Place, read: Callable[[], Any], default: Any = None) -> Any:
@@ -191,11 +197,22 @@ class _Reader:
             return []
         return value
 
-    def system(self) -> System:
+    def renamed(self, data: Any) -> Any:
+        """Return the document with the key `fmus` where an older file has `units`."""
+        if not isinstance(data, dict) or _OLD_FMUS not in data:
+            return data
+        if "fmus" in data:
+            self.say((_OLD_FMUS,), "is the older name of 'fmus', which the file has too; keep one of them")
+        else:
+            self.fmus_key = _OLD_FMUS
+        others = {key: value for key, value in data.items() if key != _OLD_FMUS}
+        return {"fmus": data[_OLD_FMUS], **others}
+
+    def system(self) -> CosimSystem:
         if isinstance(self.source.data, dict) and "liegeo" in self.source.data and "cosim" not in self.source.data:
-            self.say((), "is the file of a model, expected a system of units; make a unit of it with liegeo fmu build")
+            self.say((), "is the file of a model, expected a system of FMUs; make an FMU of it with liegeo fmu build")
             raise ModelFileError(self.problems)
-        data = self.mapping(self.source.data, (), _TOP)
+        data = self.mapping(self.renamed(self.source.data), (), _TOP)
         if data.get("cosim") != VERSION or isinstance(data.get("cosim"), bool):
             from liegeo.io.fields import show
 
@@ -203,24 +220,24 @@ class _Reader:
             self.say(("cosim",), f"{said}, expected {VERSION}, the version of the format")
         name = self.text(data.get("name", self.path.stem), ("name",))
         description = self.text(data.get("description", ""), ("description",))
-        units = self.units(data.get("units"))
+        fmus = self.fmus(data.get("fmus"))
         places, connections = self.connections(data.get("connections"))
         outputs = [
             self.text(entry, ("outputs", k)) for k, entry in enumerate(self.listed(data.get("outputs"), ("outputs",)))
         ]
-        experiment = self.with_times(self.experiment(data.get("experiment")), data.get("experiment"), units)
+        experiment = self.with_times(self.experiment(data.get("experiment")), data.get("experiment"), fmus)
         made = None
         try:
-            made = System(
-                units, connections, outputs or ("*",), experiment,
+            made = CosimSystem(
+                fmus, connections, outputs or ("*",), experiment,
                 name=name, description=description, folder=self.path.parent,
             )  # fmt: skip
         except SystemIssuesError as error:
             for place, message in error.issues:
                 if place[0] == "connections" and len(place) > 1:
                     place = ("connections", places[int(place[1])])
-                told = place[0] == "units" and place[-1] == "fmu" and place[1] in self.unreadable
-                if not told and (place != ("units",) or "units" not in data):
+                told = place[0] == "fmus" and place[-1] == "fmu" and place[1] in self.unreadable
+                if not told and (place != ("fmus",) or "fmus" not in data):
                     self.say(self._event_place(place), message)
         if self.problems or made is None:
             found = sorted(dict.fromkeys(self.problems), key=lambda problem: (problem.line, problem.column))
@@ -241,11 +258,11 @@ class _Reader:
             return str(value)
         return value
 
-    def units(self, value: Any) -> dict[str, Unit]:
-        out: dict[str, Unit] = {}
-        for name, entry in self.mapping(value, ("units",)).items():
-            place: Place = ("units", name)
-            keys = self.mapping({"fmu": entry} if isinstance(entry, str) else entry, place, _UNIT)
+    def fmus(self, value: Any) -> dict[str, FMU]:
+        out: dict[str, FMU] = {}
+        for name, entry in self.mapping(value, ("fmus",)).items():
+            place: Place = ("fmus", name)
+            keys = self.mapping({"fmu": entry} if isinstance(entry, str) else entry, place, _FMU)
             found = None
             if "fmu" in keys:
                 file = self.text(keys["fmu"], (*place, "fmu"))
@@ -254,11 +271,11 @@ class _Reader:
                 self.say((*place, "fmu"), "is missing, expected the name of a file")
             start = self.mapping(keys.get("start"), (*place, "start"))
             if found is None:
-                # it stays a unit, so that what names it is no problem too
+                # it stays an FMU, so that what names it is no problem too
                 self.unreadable.add(name)
-                out[name] = Unit("", start, keys.get("every", 1))
+                out[name] = FMU("", start, keys.get("every", 1))
             else:
-                out[name] = Unit(found.relative_to(self.path.parent.resolve()), start, keys.get("every", 1))
+                out[name] = FMU(found.relative_to(self.path.parent.resolve()), start, keys.get("every", 1))
         return out
 
     def connections(self, value: Any) -> tuple[list[int], list[Connection]]:
@@ -278,7 +295,7 @@ class _Reader:
         if isinstance(entry, str):
             return parse_connection(entry)
         if not isinstance(entry, dict):
-            raise InputError(f"is {show(entry)}, expected unit.output -> unit.input")
+            raise InputError(f"is {show(entry)}, expected fmu.output -> fmu.input")
         keys = self.mapping(entry, ("connections", k), _CONNECTION)
         missing = [key for key in ("from", "to") if key not in keys]
         if missing:
@@ -290,7 +307,7 @@ class _Reader:
             transform = Linear(numbers.get("factor", 1.0), numbers.get("offset", 0.0))
         return Connection(source, target, transform)
 
-    def experiment(self, value: Any) -> Experiment:
+    def experiment(self, value: Any) -> CosimExperiment:
         from liegeo.io.fields import read_number, show
         from liegeo.io.units import NUMBER, TIME
 
@@ -327,23 +344,23 @@ class _Reader:
             else:
                 when = self.take(here, partial(read_number, entry, [TIME]))
                 instants += [when] if when is not None else []
-        return Experiment(**out, instants=tuple(instants), crossings=tuple(crossings))
+        return CosimExperiment(**out, instants=tuple(instants), crossings=tuple(crossings))
 
-    def with_times(self, experiment: Experiment, given: Any, units: Mapping[str, Unit]) -> Experiment:
-        """With what the file leaves out from the experiments of the units: where they begin, where the last ends."""
+    def with_times(self, experiment: CosimExperiment, given: Any, fmus: Mapping[str, FMU]) -> CosimExperiment:
+        """With what the file leaves out from the experiments of the FMUs: where they begin, where the last ends."""
         said = given if isinstance(given, dict) else {}
         found: dict[str, Description] = {}
-        for name, unit in units.items():
+        for name, fmu in fmus.items():
             # what cannot be read is told by the system
             with contextlib.suppress(InputError, OSError):
-                found[name] = read_description(self.path.parent / unit.fmu)
-        starts = {name: unit.start for name, unit in found.items() if unit.start is not None}
+                found[name] = read_description(self.path.parent / fmu.file)
+        starts = {name: fmu.start for name, fmu in found.items() if fmu.start is not None}
         if "start" not in said and len(set(starts.values())) > 1:
             told = ", ".join(f"{name} at {start:g} s" for name, start in starts.items())
-            self.say(("experiment", "start"), f"is not given, and the units begin at different times: {told}; give one")
+            self.say(("experiment", "start"), f"is not given, and the FMUs begin at different times: {told}; give one")
         elif "start" not in said and starts:
             experiment = replace(experiment, start=next(iter(starts.values())))
-        stops = [unit.stop for unit in found.values() if unit.stop is not None]
+        stops = [fmu.stop for fmu in found.values() if fmu.stop is not None]
         if "end" not in said and stops and max(stops) > experiment.start:
             experiment = replace(experiment, end=max(stops))
         return experiment
@@ -353,7 +370,7 @@ class _Reader:
 
         keys = self.mapping(entry, place, _EVENT)
         if "when" not in keys:
-            self.say(place, "has no 'when', expected unit.variable, or a time instead of the mapping")
+            self.say(place, "has no 'when', expected fmu.variable, or a time instead of the mapping")
             return None
         direction, stop = keys.get("direction", "both"), keys.get("stop", False)
         if direction not in DIRECTIONS:
