@@ -315,12 +315,12 @@ X_WB: kinematics.world_poses -> elements.place_frames
 X_PB: kinematics.world_poses ->
 
 [CUT_PARTS]
-CUT_X: ->
-CUT_XJ: ->
-CUT_S: ->
-CUT_DS: ->
-CUT_SUB: ->
-CUT_NORMAL: ->
+CUT_X: constraints.accelerated,evaluate loops.operational_inertia ->
+CUT_XJ: constraints.evaluate loops.operational_inertia ->
+CUT_S: constraints.evaluate loops.operational_inertia ->
+CUT_DS: constraints.evaluate loops.operational_inertia ->
+CUT_SUB: constraints.evaluate loops.operational_inertia ->
+CUT_NORMAL: constraints.evaluate ->
 
 [CONSTRAINT_SCRATCH]
 ON_B: constraints.evaluate -> constraints.accelerated,push_rows loops.operational_inertia
@@ -340,7 +340,7 @@ L: loops.operational_inertia -> loops.multipliers
 ROWS_E: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 ROWS_G: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 MARKS: loops.operational_inertia ->
-CUT_WORK: constraints.accelerated,evaluate loops.operational_inertia ->
+CUT_WORK: ->
 USER_WORK: constraints.evaluate -> constraints.accelerated,add_rows loops.operational_inertia
 
 [MOTION_SCRATCH]

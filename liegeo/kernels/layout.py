@@ -12,12 +12,13 @@ Frames of body i, from its parent P to itself (docs/theory/trees.md):
 N is P itself where the parent is rigid there.  D is fixed to the body's own inboard node, which deforms against B when
 the modes are free-free; otherwise X_DB is constant.
 
-Who writes and reads each field is in access.py, apart, because an edit of layout.py compiles every kernel anew.  In
-sizes, n is the number of modes of a body (of the parent, for the node that carries a joint), s that of speeds of a
-joint, k six times the number of slots of a body, `full` is 1 in full models, m is the number of rows of the constraints, `rows`
-that of one constraint, `terms` the number of terms of a coupling, `user` the length of what functions of a user's own
-write; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the number of bodies, `pieces`
-and `order` are those of a table of an input.
+Who writes and reads each field is in access.py, apart, because an edit of layout.py compiles every kernel anew.
+
+In sizes, n is the number of modes of a body (of the parent, for the node that carries a joint), s that of the speeds of
+a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
+of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
+functions of a user's own write; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the
+number of bodies; `pieces` and `order` belong to the table of an input.
 """
 
 from __future__ import annotations
@@ -367,7 +368,6 @@ REDUCED_SCRATCH.add_behind("X_SERIES", "k*k", "Γ of the children, then X")
 SHARED_SCRATCH = Table("Scratch that bodies use one after another", "W", "I[SHARED]", unit="n")
 J2_ETA = SHARED_SCRATCH.add("J2_ETA", 6, "Σ_l J_2 η_l")
 CR1_ETA = SHARED_SCRATCH.add("CR1_ETA", 3, "Σ_l C_r1 η_l, then with η̇_l")
-SUMS_END = SHARED_SCRATCH.end
 
 REDUCED_SHARED = Table("Scratch of reduced.py that bodies use one after another", "W", "I[SHARED]")
 REDUCED_SHARED.add("SERIES", "max(21, 2*k*k)", "Γ of one child, the two factors of X, or rows of products")
@@ -487,7 +487,7 @@ NO_GRAVITY = (0.0, 0.0, 0.0)
 
 @kernel
 def rows(i):
-    """Where the rows of body i begin in I, F and W."""
+    """Return where the rows of body i begin in I, F and W."""
     k = index(i)
     return HEADER + k * BODY_I_SIZE, k * BODY_F_SIZE, k * WORK_SIZE
 
@@ -507,13 +507,13 @@ def first_state(I):
 
 @kernel
 def triangle(n):
-    """How many numbers the lower triangle of an n × n matrix has: where row n of a larger one begins."""
+    """Return how many numbers the lower triangle of an n × n matrix has: where row n of a larger one begins."""
     return n * (n + 1) // 2
 
 
 @kernel
 def modal_matrices(I, b):
-    """Where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
+    """Return where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
     n = I[b + NM]
     c = index(I[b + MODAL]) + M_END * n
     k = index(I[b + MATRICES])
@@ -526,7 +526,7 @@ _NEAR = 1 << 16
 
 @kernel
 def to_next_modal(I, F, b):
-    """How far behind the modal data of a body those of the next one begin; 0 if there is none, or all is near."""
+    """Return how far behind a body's modal data those of the next one begin; 0 if there is none, or all is near."""
     after = b + BODY_I_SIZE
     if F.size <= _NEAR or after >= HEADER + I[N_BODIES] * BODY_I_SIZE or I[after + NM] == 0:
         return 0
@@ -535,7 +535,7 @@ def to_next_modal(I, F, b):
 
 @kernel
 def constraint_parts(I):
-    """Where A, L, e, D⁻¹e, marks and scratch of the constraints begin in W."""
+    """Return where A, L, e, D⁻¹e, marks and scratch of the constraints begin in W."""
     m, nv = I[N_ROWS], I[N_V]
     a = index(I[ROWS_W]) + R_END * m
     l = a + m * m

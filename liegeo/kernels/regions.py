@@ -136,7 +136,11 @@ def _constraints(I: Any) -> Iterator[Region]:
             user += n * (I[at.N_V] + 2)
     if I[at.N_ROWS] > 0:
         sizes = {"m": I[at.N_ROWS], "nv": I[at.N_V], "bodies": I[at.N_BODIES], "user": user}
-        yield from _row(at.CONSTRAINT_SCRATCH, "model", I[at.ROWS_W], **sizes)
+        for region in _row(at.CONSTRAINT_SCRATCH, "model", I[at.ROWS_W], **sizes):
+            if region.field.name == "CUT_WORK":
+                yield from _row(at.CUT_PARTS, "model", region.start)
+            else:
+                yield region
 
 
 def motion_regions(I: Any) -> list[Region]:

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
-from liegeo.kernels.reduced import scratch_size, shared_size
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_number, as_numbers, check_size, split_name, suggest
@@ -280,12 +279,15 @@ class Compiler:
                     *_six(square[3:, 3:]),
                 ]
             )
-            rows[i][at.REDUCED_W] = self._reserve(scratch_size(len(children)))
+            rows[i][at.REDUCED_W] = self._reserve(at.REDUCED_SCRATCH.size(k=6 * len(children)))
             rows[i][at.N_SLOTS] = len(children)
             for slot, k in enumerate(children):
                 rows[k][at.SLOT] = slot
-        sums = [at.SUMS_END * body.n_modes for body in self.bodies] if self.tree.fidelity == FULL else []
-        return self._reserve(max([0, *sums, *(shared_size(len(children)) for children in self.slots.values())]))
+        if self.tree.fidelity == FULL:
+            sizes = [at.SHARED_SCRATCH.size(n=body.n_modes) for body in self.bodies]
+        else:
+            sizes = [at.REDUCED_SHARED.size(k=6 * len(children)) for children in self.slots.values()]
+        return self._reserve(max(sizes, default=0))
 
     def _forces(self, header: list[int], rows: list[list[int]], nv: int) -> dict[str, slice]:
         """Rows of elements and actuators; where each one's inputs stand."""

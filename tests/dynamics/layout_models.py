@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import trees
+from scipy.interpolate import PPoly
 
 from liegeo import model as lm
 
@@ -134,3 +135,13 @@ def motion_of(model, seed=0):
     q = model.group.exp(0.4 * rng.normal(size=model.nv))
     u = 0.3 * rng.normal(size=int(model.nv + model.nu + model.nx + 3))
     return q, rng.normal(size=model.nv), u
+
+
+def inputs_of(model):
+    """Return inputs for a drive: a table, and a function."""
+    inputs = {}
+    if "motor" in model.inputs:
+        inputs["motor"] = PPoly(np.array([[1.0, 0.5], [0.2, 0.1]]), [0.0, 0.5, 1.0])
+    if "prescribed" in model.inputs:
+        inputs["prescribed"] = lambda t: (0.1, 0.2, 0.3)
+    return inputs

@@ -12,7 +12,6 @@ from collections import defaultdict
 
 import layout_models
 import numpy as np
-from scipy.interpolate import PPoly
 
 from liegeo.kernels import (
     articulated,
@@ -143,20 +142,10 @@ def _caller(kind):
     return None, None
 
 
-def _drive_inputs(model):
-    """Constant inputs, one of which is a spline."""
-    inputs = {}
-    if "motor" in model.inputs:
-        inputs["motor"] = PPoly(np.array([[1.0, 0.5], [0.2, 0.1]]), [0.0, 0.5, 1.0])
-    if "prescribed" in model.inputs:
-        inputs["prescribed"] = lambda t: (0.1, 0.2, 0.3)
-    return inputs
-
-
 def trace_model(model, found):
     """Run everything on one model."""
     q, v, u = layout_models.motion_of(model)
-    drive = Drive(model, _drive_inputs(model))
+    drive = Drive(model, layout_models.inputs_of(model))
     S, D = drive.system.ints, drive.system.floats
     trace = Trace(found, int(model.ints[at.N_WORK]))
     everything = regions.regions(model.ints) + regions.motion_regions(model.ints)
