@@ -1,4 +1,4 @@
-"""Where things stand in the flat arrays that every pass shares, as tables (fields.py): docs/layout.md shows them.
+"""Where things stand in the flat arrays that every pass shares, as tables (layout_table.py): docs/layout.md shows them.
 
 A model is two arrays, `I` (int64) and `F` (float64); scratch is one array `W` of the type of q (float64, or complex128
 for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset.  I and F are
@@ -24,7 +24,7 @@ number of bodies; `pieces` and `order` belong to the table of an input.
 from __future__ import annotations
 
 from liegeo._jit import index, kernel
-from liegeo.kernels.fields import Kinds, Table
+from liegeo.kernels.layout_table import Kinds, Table
 
 # ---- I: whole numbers of a model
 

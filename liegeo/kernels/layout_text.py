@@ -12,7 +12,7 @@ from pathlib import Path
 
 from liegeo.kernels import layout as at
 from liegeo.kernels.access import ACCESS
-from liegeo.kernels.fields import Field, Table
+from liegeo.kernels.layout_table import Field, Table
 
 _ARRAYS = {
     "I": "I: whole numbers of a model",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from liegeo.kernels import layout as at
-from liegeo.kernels.fields import Field, Table
+from liegeo.kernels.layout_table import Field, Table
 
 
 class Region(NamedTuple):

@@ -45,9 +45,12 @@ HELPING_MODULES = ("joints", "layout", "nodes", "spatial")
 
 
 class Watched(np.ndarray):
-    """An array that tells the trace which of its places are read and written."""
+    """An array that tells the trace which of its places are read and written; a slice of it does so too."""
 
-    trace = None
+    trace = address = None
+
+    def __array_finalize__(self, other):
+        self.trace = getattr(other, "trace", None)
 
     def __getitem__(self, key):
         value = super().__getitem__(key)
@@ -84,7 +87,9 @@ class Trace:
 
     def saw(self, array, key, write):
         """Note an access to one number."""
-        address = array.ctypes.data + int(key) * array.itemsize
+        if array.address is None:
+            array.address = array.ctypes.data
+        address = array.address + int(key) * array.itemsize
         for start, size, name in self.arrays:
             if start <= address < start + size:
                 first = (address - start) // 8
@@ -105,9 +110,6 @@ class Trace:
                 self.found[field][1].add(function)
         if write:
             self.writer[key] = frame
-
-
-Watched.__array_finalize__ = lambda self, other: setattr(self, "trace", getattr(other, "trace", None))
 
 
 def label(table, field):

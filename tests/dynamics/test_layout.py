@@ -58,6 +58,17 @@ def test_constants_are_the_offsets_of_their_fields():
             assert getattr(at, name) == value
 
 
+def test_aliases_are_fields_one_behind_another():
+    for name, table in at.TABLES.items():
+        names = [field.name for field in table.fields]
+        for alias in table.aliases:
+            start = names.index(alias.of[0])
+            assert tuple(names[start : start + len(alias.of)]) == alias.of, name
+            assert alias.name not in names
+            assert getattr(at, alias.name, table.fields[start].offset) == table.fields[start].offset
+    assert at.MU == at.GAIN == at.PRF
+
+
 def test_constants_are_plain_numbers():
     """Numba builds whole numbers of a module into its code."""
     constants = {name: value for name, value in vars(at).items() if name.isupper() and not name.startswith("_")}
@@ -316,8 +327,8 @@ def _constrained_passes():
     l, found = loops, _passes()
     moving = [found["poses"], found["velocities"]]
     rows = Pass(constraints.evaluate, lambda c: constraints.evaluate(c.I, c.F, c.q, c.v, c.u, c.W), moving)
-    # it gives `evaluate` any numbers as speeds, so that what depends on them is any number too
-    loose = [f"CONSTRAINT_SCRATCH.{name}" for name in ("RATE", "CURVE", "USER_WORK")]
+    # it gives `evaluate` any numbers as speeds and inputs, so that what depends on them is any number too
+    loose = [f"CONSTRAINT_SCRATCH.{name}" for name in ("PHI", "RATE", "CURVE", "USER_WORK")]
     loose += ["FRAME_SCRATCH.V_F", "CUT_PARTS.CUT_DS"]
     factors = Pass(l.factorise, lambda c: l.factorise(c.I, c.F, c.q, 0.1, 0.2, c.W), needs=(), loose=loose)
     closing = Pass(l.closing, lambda c: l.closing(c.I, c.F, c.q, c.v, c.u, 0.1, c.W, c.out, c.more), needs=())
@@ -399,7 +410,6 @@ def _check_pass(model, one):
     return written
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("name", PASSES)
 def test_a_pass_writes_and_reads_what_it_says(name):
     one, written = PASSES[name], set()
@@ -410,7 +420,6 @@ def test_a_pass_writes_and_reads_what_it_says(name):
     assert written or name == "world_poses" or name == "jacobian"
 
 
-@pytest.mark.kernels
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_a_pass_with_constraints_writes_and_reads_what_it_says(name):
     written = set()
