@@ -279,7 +279,7 @@ class Outputs:
         model = self.model
         status = self._forward(model.ints, model.floats, q, v, u, self._W, self._a)
         if status:
-            raise DynamicsError(f"at t = {t:.6g} s: {model.singular((status - 1) // 2, modes=status % 2 == 0)}")
+            raise DynamicsError(f"at t = {t:.6g} s: {model.failure(status)}")
         return self._a
 
     def _observe(self, plan: NDArray[np.int64], t: float, q: Array, v: Array, u: Array) -> None:

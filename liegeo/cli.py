@@ -7,6 +7,7 @@ early, whose results so far were written; 130 Ctrl-C.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 import time
@@ -283,6 +284,9 @@ def simulate(
     method: Annotated[str | None, typer.Option(help="An integrator; chosen, if not given.")] = None,
     step: Annotated[str | None, typer.Option(help="Its step, if it is fixed.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of methods that choose their steps.")] = None,
+    accuracy: Annotated[
+        str | None, typer.Option(help="Of places and orientations at the end: '1 mm', or '1 mm, 0.1 deg'.")
+    ] = None,
     given: Set = None,
     drive: Annotated[
         list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A constant input; repeatable.")
@@ -320,6 +324,7 @@ def simulate(
         "method": method,
         "step": _seconds("--step", step),
         "rtol": rtol,
+        "accuracy": accuracy,
         "checkpoint": checkpoint,
         "inputs": {**mechanism.experiment.inputs, **driven} if driven else None,
     }
@@ -469,7 +474,7 @@ def modes(
         import dataclasses
 
         state = dataclasses.replace(state, v=0.0 * state.v)
-    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.v)[compiled.nv :]
+    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.w)[compiled.nv :]
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}
     for pattern in lock or []:
@@ -861,6 +866,9 @@ def main() -> None:
     from liegeo.errors import LiegeoError
 
     _end_cleanly()
+    # Modules that are being loaded make many objects and no garbage: looking for it as often as Python does by itself
+    # takes a tenth of a short run.
+    gc.set_threshold(100_000)
     try:
         app(args=arguments, prog_name="liegeo")
     except KeyboardInterrupt:

@@ -106,8 +106,7 @@ class Observer:
         for k, (q, v, u) in enumerate(self._samples()):
             status = forward_dynamics(model.ints, model.floats, q, v, u, work, a)
             if status:
-                why = model.singular((status - 1) // 2, modes=status % 2 == 0)
-                raise DynamicsError(f"result, at t = {self.t[k]:.6g} s: {why}")
+                raise DynamicsError(f"result, at t = {self.t[k]:.6g} s: {model.failure(status)}")
             out[k] = a
             if model.rows:
                 multipliers[k] = dynamics._smallest_multipliers(model, work)

@@ -340,7 +340,7 @@ REFUSED = {
     ),
     "alpha": (
         lambda made: flex.flexible_body(made, "b", damping=flex.Damping(alpha=-1.0)),
-        "alpha is -1.0, must be ≥ 0",
+        "alpha is -1, must be ≥ 0",
     ),
     "ratio": (
         lambda made: flex.flexible_body(made, "b", damping=flex.Damping(ratio=(1, 2))),
@@ -454,6 +454,16 @@ FE_REFUSED = {
         "interface '0' has only the directions [3, 4, 5], expected all six.",
     ),
 }
+
+
+def test_a_singular_mass_matrix_is_not_a_negative_one():
+    """A point mass at the end of a massless arm: six directions, all with mass, and a mass matrix of rank three."""
+    arm = np.array([0.3, -0.7, 0.4])
+    moves = np.hstack([-SO3.hat(arm), np.eye(3)])
+    mass = 2.0 * moves.T @ moves
+    assert np.diag(mass).min() > 0.1
+    fe = flex.FEModel([(0, 0, 0)], [(0, d) for d in range(6)], mass, np.eye(6))
+    assert fe.inertia[:3, :3] == pytest.approx(2.0 * (arm @ arm * np.eye(3) - np.outer(arm, arm)), abs=1e-15)
 
 
 @pytest.mark.parametrize("case", FE_REFUSED)

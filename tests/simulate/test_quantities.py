@@ -10,12 +10,13 @@ import liegeo as lg
 from fmu_export.outputs import Outputs
 from liegeo.errors import DynamicsError, InputError
 from liegeo.model import forces, joints
+from liegeo.model.about import XYZ, Part
 from liegeo.results import names
-from liegeo.results.names import Names, Part
+from liegeo.results.names import Names
 from liegeo.results.quantities import Observer
 from models import flexible_chain
 
-WORDS = names._XYZ
+WORDS = XYZ
 
 
 @pytest.fixture(scope="module")
@@ -76,9 +77,8 @@ def test_every_entry_of_the_tables_is_computed(run, table):
 def test_names_that_are_more_than_the_numbers(run, monkeypatch):
     """Otherwise they would be the numbers of whatever comes next in q, v or u."""
     kind = type(run.model.tree.joints[0])
-    wrong = {**names.JOINTS, kind: ((Part("angle", "angle", ("", ".2")),), names.JOINTS[kind][1])}
-    monkeypatch.setattr(names, "JOINTS", wrong)
-    with pytest.raises(InputError, match="numbers, but 2 names: correct JOINTS or INPUTS"):
+    monkeypatch.setattr(kind, "coordinates", (Part("angle", "angle", ("", ".2")),))
+    with pytest.raises(InputError, match="numbers, but 2 names: correct the columns of its class"):
         Names(run.model)
     monkeypatch.undo()
     load = forces.PointForce(name="load", at="b")
@@ -87,7 +87,7 @@ def test_names_that_are_more_than_the_numbers(run, monkeypatch):
         [joints.Revolute(name="j", parent="world", child="b", axis=(0, 0, 1))],
         forces=[load],
     )
-    monkeypatch.setattr(names, "INPUTS", {forces.PointForce: (Part("input.force", "force", WORDS),)})
+    monkeypatch.setattr(forces.PointForce, "inputs", (Part("input.force", "force", WORDS),))
     with pytest.raises(InputError, match="'load' has 6 numbers, but 3 names"):
         Names(tree.compile())
 
