@@ -111,7 +111,7 @@ joints:
 forces:
   drive: {kind: actuator, joint: slide, gear: 5, lag: 50 ms}
   seal:
-    {kind: bristle_friction, joint: slide, coulomb: 1 N, static: 1.5 N, stribeck: 1 cm/s, stiffness: 1 N/mm, damping: 20}
+    {kind: bristle_friction, joint: slide, coulomb: 1 N, static: 1.5 N, stribeck: 1 cm/s, stiffness: 1 N/mm, damping: 9}
 initial:
   x: {seal: 0.2 mm, drive: 0.1 N}
 experiment: {end: 1 s, method: generalised-alpha-0.8, step: 1 ms, inputs: {drive: 0.4 N}}
@@ -150,5 +150,5 @@ def test_an_fmu_has_the_states(press, tmp_path):
     packed = fx.build(press, tmp_path / "press.fmu")
     names = {name for name, *_ in fx.info(packed).variables["parameter"]}
     assert {"initial.seal.bristle", "initial.drive.output"} <= names
-    run, ours = fx.run(packed, step=0.01, outputs=["slide.position"]), press.simulate(output=0.01)
+    run, ours = fx.run(packed, interval=0.01, outputs=["slide.position"]), press.simulate(output=0.01)
     assert run["slide.position"][-1] == ours["slide.position"][-1]
