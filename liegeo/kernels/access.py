@@ -66,7 +66,7 @@ MODAL: compiler._body_ints -> articulated elements inertia motion observe
 FLEX: compiler._body_ints -> articulated composite elements inertia inverse kinematics loops observe reduced
 CARRIER: compiler._body_ints -> articulated composite kinematics loops observe
 OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops observe reduced
-LOCKED: model.Model.lock -> articulated motion
+LOCKED: model.Model.lock -> articulated elements motion
 AXIS: compiler._body_ints -> articulated kinematics
 PASSIVE: compiler._body_ints -> elements inverse observe
 DIAGONAL: compiler._body_ints -> articulated inertia motion
@@ -254,9 +254,9 @@ SUB: kinematics.body_pose -> articulated.articulate,gather,scatter composite.mas
     observe.jacobian
 INE: articulated.articulate,give_inertia composite.mass_matrix inertia.body_inertia reduced.reduce ->
     articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix inertia.body_bias
-    inverse.forces,inverse_dynamics,momentum observe.energies reduced.receive_inertia,reduce
+    inverse.displacement,forces,inverse_dynamics,momentum observe.energies reduced.receive_inertia,reduce
 ACC: articulated.scatter inverse.body_acceleration -> constraints.frame_rate
-    inverse.body_acceleration,forces,inverse_dynamics,momentum
+    inverse.body_acceleration,displacement,forces,inverse_dynamics,momentum
 FOR: articulated.clear,gather,give_force elements.push inertia.body_bias,body_inertia
     inverse.forces,inverse_dynamics,momentum loops.operational_inertia -> articulated.gather,give_force elements.push
     inverse.forces,inverse_dynamics,momentum
@@ -278,10 +278,10 @@ EPS: articulated.gather loops.correct,correction,forward_dynamics reduced.gather
     loops.correct,forward_dynamics reduced.scatter_reduced
 PRF: articulated.articulate,give_inertia,modal_block inertia.body_inertia ->
     articulated.articulate,gather,give_inertia,modal_block,scatter composite.mass_matrix inertia.body_bias
-    inverse.forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
+    inverse.displacement,forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
 PFF: articulated.articulate,give_inertia,modal_block inertia.body_inertia ->
     articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix
-    inverse.forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
+    inverse.displacement,forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
 
 [CARRIER_SCRATCH]
 CARRIER_R: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix

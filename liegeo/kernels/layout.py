@@ -397,7 +397,7 @@ CUT_NORMAL = CUT_PARTS.add("CUT_NORMAL", 36, "normal matrix, or scratch of S and
 CUT_PARTS.alias(
     "WRENCHES",
     "CUT_X CUT_XJ CUT_S CUT_DS CUT_SUB",
-    "operational_inertia carries two times six wrenches from frames to the base here, when constraints are evaluated",
+    "operational_inertia carries two times six wrenches from frames to the base here, after evaluate",
 )
 CUT_SCRATCH = CUT_PARTS.end
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Field(NamedTuple):
+class LayoutField(NamedTuple):
     """One row of a table.  A size that is a number, and the offset, are in the unit of the table."""
 
     name: str
@@ -35,7 +35,7 @@ class Alias(NamedTuple):
 class Place(NamedTuple):
     """A field of one row: array[start:stop]."""
 
-    field: Field
+    field: LayoutField
     start: int
     stop: int
 
@@ -50,7 +50,7 @@ class Table:
 
     def __init__(self, name: str, array: str, begins: str, unit: str = "", shared: bool = False) -> None:
         self.name, self.array, self.begins, self.unit, self.shared = name, array, begins, unit, shared
-        self.fields: list[Field] = []
+        self.fields: list[LayoutField] = []
         self.aliases: list[Alias] = []
         # How far the fields reach, in units; unknown behind a size that is an expression.
         self._end: int | None = 0
@@ -60,13 +60,13 @@ class Table:
         if self._end is None:
             raise ValueError(f"table '{self.name}': the offset of '{name}' is no constant.  Use `add_behind`.")
         offset = self._end
-        self.fields.append(Field(name, size, meaning, offset))
+        self.fields.append(LayoutField(name, size, meaning, offset))
         self._end = offset + size if isinstance(size, int) else None
         return offset
 
     def add_behind(self, name: str, size: int | str, meaning: str) -> None:
         """Put a field behind those that there are, at an offset that is no constant."""
-        self.fields.append(Field(name, size, meaning, None))
+        self.fields.append(LayoutField(name, size, meaning, None))
 
     def alias(self, name: str, of: str, reason: str) -> int:
         """Give a field, or several one behind another, a second name; return the offset of the first."""
@@ -81,7 +81,7 @@ class Table:
             raise ValueError(f"table '{self.name}': its size is no constant.  Use `size`.")
         return self._end
 
-    def field(self, name: str) -> Field:
+    def field(self, name: str) -> LayoutField:
         """Return the field of this name."""
         return next(field for field in self.fields if field.name == name)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from liegeo.kernels import layout as at
 from liegeo.kernels.access import ACCESS
-from liegeo.kernels.layout_table import Field, Table
+from liegeo.kernels.layout_table import LayoutField, Table
 
 _ARRAYS = {
     "I": "I: whole numbers of a model",
@@ -112,13 +112,13 @@ def header() -> str:
     return "\n".join([*lines, "#endif", ""])
 
 
-def macro_name(table: str, field: Field) -> str:
+def macro_name(table: str, field: LayoutField) -> str:
     """Return how C calls a field of the table with this name."""
     constant = field.offset is not None and hasattr(at, field.name)
     return f"LG_{field.name}" if constant else f"LG_{table}_{field.name}"
 
 
-def _expression(table: Table, field: Field) -> str:
+def _expression(table: Table, field: LayoutField) -> str:
     """The size of a field, in numbers, for C."""
     if isinstance(field.size, int):
         return f"{field.size} * {table.unit}" if table.unit else str(field.size)

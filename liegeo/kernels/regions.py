@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from liegeo.kernels import layout as at
-from liegeo.kernels.layout_table import Field, Table
+from liegeo.kernels.layout_table import LayoutField, Table
 
 
 class Region(NamedTuple):
@@ -20,7 +20,7 @@ class Region(NamedTuple):
     stop: int
     owner: str
     table: Table
-    field: Field
+    field: LayoutField
     row_start: int
     row_stop: int
 

@@ -186,7 +186,9 @@ def _run(model, I, F, S, D, W, q, v, u):
     inverse.forces(I, F, q, v, u, W, out)
     articulated.forward_dynamics(I, F, q, v, u, W, out)
     inverse.inverse_dynamics(I, F, q, v, u, W, out)
-    articulated.factorise_next(I, F, q, 0.1, 0.2, W)
+    articulated.factorise_next(I, F, q, 0.1, 0.2, 0.0 * v, W)
+    elements.local_tangents(I, F, q, v, 0.1, 0.2, 0.0, out)
+    inverse.displacement(I, F, q, v, W, np.zeros(2))
     inverse.momentum(I, F, q, v, W, out)
     composite.mass_matrix(I, F, q, W, matrix)
     articulated.solve(I, F, q, v, 0.1, 0.2, W, out)
@@ -195,7 +197,7 @@ def _run(model, I, F, S, D, W, q, v, u):
     if model.ints[at.N_FRAMES] > 0:
         elements.place_frames(I, F, q, v, W)
         elements.element_powers(I, F, u, W)
-    T, Y = np.zeros(1), np.concatenate([q, w])[None, :]
+    T, Y = np.zeros(1), np.concatenate([q, np.zeros(model.nx), w])[None, :]
     if model.rows:
         loops.forward_dynamics(I, F, q, v, u, W, out)
         loops.inverse_dynamics(I, F, q, v, u, W, out)
@@ -206,7 +208,7 @@ def _run(model, I, F, S, D, W, q, v, u):
         loops.operational_inertia(I, F, W)
         loops.correct(I, F, v, 1.0, 1.0, 1.0, 1.0, W, W, out)
         loops.release(I, W)
-        motion.closing(S, D, 0.1, q, w, W, out, more)
+        motion.closing(S, D, 0.1, q, w, W, wide, wide.copy())
         motion.constrained_acceleration(S, D, 0.1, q, w, W, wide)
         motion.constrained_residual(S, D, 0.1, q, w, wide, W, wide.copy())
         if not model.custom:

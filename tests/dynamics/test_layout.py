@@ -319,9 +319,12 @@ def _passes():
         "forward_dynamics": forward,
         "inverse_dynamics": backward,
         "momentum": Pass(n.momentum, lambda c: n.momentum(c.I, c.F, c.q, c.v, c.W, c.out), needs=()),
+        "displacement": Pass(n.displacement, lambda c: n.displacement(c.I, c.F, c.q, c.v, c.W, c.numbers), needs=()),
         "mass_matrix": Pass(composite.mass_matrix, lambda c: composite.mass_matrix(c.I, c.F, c.q, c.W, c.M), needs=()),
         "factorise": factors,
-        "factorise_next": Pass(a.factorise_next, lambda c: a.factorise_next(c.I, c.F, c.q, 0.1, 0.2, c.W), [backward]),
+        "factorise_next": Pass(
+            a.factorise_next, lambda c: a.factorise_next(c.I, c.F, c.q, 0.1, 0.2, c.local, c.W), [backward]
+        ),
         "substitute": Pass(a.substitute, lambda c: a.substitute(c.I, c.F, c.v, c.W, c.out), [factors]),
         "energies": energies,
         "jacobian": jacobian,
@@ -350,6 +353,9 @@ def _constrained_passes():
             l.inverse_dynamics, lambda c: l.inverse_dynamics(c.I, c.F, c.q, c.v, c.u, c.W, c.out), [release], given
         ),
         "factorise": factors,
+        "factorise_next": Pass(
+            l.factorise_next, lambda c: l.factorise_next(c.I, c.F, c.q, 0.1, 0.2, c.local, c.W), needs=(), loose=loose
+        ),
         "operational_inertia": Pass(
             l.operational_inertia, lambda c: l.operational_inertia(c.I, c.F, c.W), [found["factorise"], *moving, rows]
         ),
@@ -369,7 +375,7 @@ class Call:
         self.W = np.full(len(model.workspace()), filling)
         n, nv = len(model.bodies), model.nv
         self.world, self.numbers, self.X = np.zeros(12 * (n + 1)), np.zeros(13), np.eye(4)[:3].ravel().copy()
-        self.Pi, self.scratch = np.zeros(6 * nv), np.zeros(24)
+        self.Pi, self.scratch, self.local = np.zeros(6 * nv), np.zeros(24), np.full(nv, 0.1)
         self.out, self.more, self.M, self.J = np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)), np.zeros((6, nv))
 
     def results(self):
