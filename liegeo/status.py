@@ -35,7 +35,7 @@ WORDS = {
 _BLOWN_UP = 1e6
 
 
-class Block(NamedTuple):
+class MassBlock(NamedTuple):
     """A block of the mass matrix that is not positive: the body, and whether the block is that of its modes."""
 
     body: int
@@ -46,9 +46,9 @@ class Block(NamedTuple):
         return 2 * self.body + (2 if self.modes else 1)
 
 
-def block(status: int) -> Block:
+def block(status: int) -> MassBlock:
     """Return the block that a positive status of the kernels of a tree stands for."""
-    return Block((status - 1) // 2, status % 2 == 0)
+    return MassBlock((status - 1) // 2, status % 2 == 0)
 
 
 def explain(system: Any, status: int, y: NDArray[np.float64] | None = None, start: ArrayLike | None = None) -> str:

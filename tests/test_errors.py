@@ -143,9 +143,9 @@ def test_statuses_are_different_numbers():
     assert all(code < 0 for code in codes)
     for i in range(5):
         for modes in (False, True):
-            block = status.Block(i, modes)
+            block = status.MassBlock(i, modes)
             assert status.block(block.status) == block
-    assert len({status.Block(i, m).status for i in range(5) for m in (False, True)}) == 10
+    assert len({status.MassBlock(i, m).status for i in range(5) for m in (False, True)}) == 10
 
 
 def test_every_status_of_a_step_has_words():

@@ -35,7 +35,7 @@ class CosimInfo:
 
     `iterations` is how often steps were repeated in all, `residual` the largest relative change that the last
     repetition of a step still made, `error`, with a tolerance, the largest estimated error of the outputs at any time,
-    relative to nominal value plus size (accuracy.py).
+    relative to nominal value plus size (error_control.py).
     """
 
     algorithm: str

@@ -13,7 +13,7 @@ A macro step from t to t + h, with outputs y known at t:
 Orders in h, for FMUs that are exact: 1 with hold, 2 with linear inputs or iterations [ACS13].
 
 With a tolerance, each macro step is taken as two halves, which are kept, once whole from the same state, and once whole
-by a second, coarse solution.  accuracy.py says what the differences tell, and how large a step may be.
+by a second, coarse solution.  error_control.py says what the differences tell, and how large a step may be.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.cosim.accuracy import ErrorControl
 from fmu_export.cosim.algebraic_loops import LoopError, close_loop
 from fmu_export.cosim.cosim_result import CosimEvent, CosimInfo, CosimResult
+from fmu_export.cosim.error_control import ErrorControl
 from fmu_export.cosim.graph import OutputGroup, fmu_order
 from fmu_export.cosim.instances import LOGGER, CosimSlave, Ear, FMUError, Folders
 from fmu_export.cosim.system import CosimExperiment, CosimSystem, Crossing, value_of
@@ -468,7 +468,7 @@ class Master:
     def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
         """Take a step and two halves, which are kept; return the time reached and the error of the halves.
 
-        The error is Richardson's estimate (2) in accuracy.py, and 0 where an FMU ended the step early.
+        The error is Richardson's estimate (2) in error_control.py, and 0 where an FMU ended the step early.
         """
         reached = self._reach(t1)
         whole = self.point.y.copy()

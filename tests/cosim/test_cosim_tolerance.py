@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from fmu_export.cosim import FMU, CosimSystem
-from fmu_export.cosim.accuracy import ErrorControl
+from fmu_export.cosim.error_control import ErrorControl
 
 built = cosim_fixtures.built
 

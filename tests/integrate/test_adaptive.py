@@ -122,8 +122,9 @@ def test_the_field_of_a_trajectory_is_that_at_its_points(method):
     run = li.solve_adaptive(problem, method, rtol=1e-4, atol=1e-6)
     stepper = li.AdaptiveStepper(problem, method, rtol=1e-4, atol=1e-6)
     expected = [stepper.field(float(t), y) for t, y in zip(run.t, run.y, strict=True)]
-    # to the tolerance of the equations that an implicit method solves
-    assert run.f == pytest.approx(np.array(expected), abs=1e-6)
+    # Generalised-α has v̇ from its equations, solved to a share of rtol, or, with forces between the ends of a step,
+    # from the means of two steps: right to the square of a step.
+    assert run.f == pytest.approx(np.array(expected), abs=3e-4 if method.name.startswith("adaptive") else 1e-6)
 
 
 @pytest.mark.parametrize("ends", [(1.0, 3.0), (3.0, -1.0)], ids=["forward", "backward"])

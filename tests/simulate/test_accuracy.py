@@ -10,7 +10,7 @@ from liegeo import cli, dynamics
 from liegeo.accuracy import Accuracy, size_of
 from liegeo.errors import InputError
 from liegeo.io import shipped
-from liegeo.kernels import motion
+from liegeo.kernels import inverse
 from liegeo.lie import SO3
 from models import flexible_chain
 
@@ -125,7 +125,7 @@ def test_displacement_is_that_of_the_mass():
     q = model.group.retract(model.state().q, rng.normal(size=model.nv))
     e = 1e-6 * rng.normal(size=model.nv)
     out = np.full(2, np.nan)
-    motion.displacement(model.ints, model.floats, q, e, model.workspace(), out)
+    inverse.displacement(model.ints, model.floats, q, e, model.workspace(), out)
     zero = np.zeros(model.nv)
     before, after = (dynamics.body_poses(model, lm.State(x, zero)) for x in (q, model.group.retract(q, e)))
     metres, radians = [], []
@@ -143,7 +143,7 @@ def test_displacement_of_a_flexible_body_is_that_of_its_kinetic_energy():
     e = 1e-3 * np.random.default_rng(4).normal(size=model.nv)
     out = np.full(2, np.nan)
     state = model.state(v=e)
-    motion.displacement(model.ints, model.floats, state.q, e, model.workspace(), out)
+    inverse.displacement(model.ints, model.floats, state.q, e, model.workspace(), out)
     kinetic = 0.5 * e @ dynamics.mass_matrix(model, state) @ e
     assert out[0] == pytest.approx(np.sqrt(2.0 * kinetic / model.body(0).mass), rel=1e-12)
 
