@@ -6,7 +6,8 @@ are only counted.  Its owner is a joint, a body, a frame or node on one ("boom.t
 joint is `.speed`, rates of several are `.angular_velocity` and `.velocity`.
 
 What belongs to a joint is in its own axes, as q and v hold it; what belongs to a body, frame or node is in the world's.
-Adding a joint or a force element: one line in JOINTS or INPUTS; without it, its columns are counted.
+Adding a joint or a force element: one line in JOINTS or INPUTS; without it, its columns are counted.  What a force
+element exerts has a line in FORCES, and an implementation in liegeo/observer.py.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from typing import NamedTuple
 import numpy as np
 
 from liegeo.errors import InputError
+from liegeo.kernels import layout as at
 from liegeo.model import constraints, forces, joints
 from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model
+from liegeo.observer import Source
 
 #: From the kind of a column to its unit.  Modes and screws are scaled as their author likes: they have none.
 UNITS: Mapping[str, str] = MappingProxyType(
@@ -50,6 +53,8 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "moment": "N·m",
         "input": "",
         "energy": "J",
+        "power": "W",
+        "length": "m",
         "momentum": "N·s",
         "angular momentum": "N·m·s",
     }
@@ -62,8 +67,6 @@ _DUAL = {
     "rate of coordinate": ("acceleration of coordinate", "generalised force"),
     "modal speed": ("modal acceleration", "modal force"),
 }
-
-Source = tuple[str, ...]
 
 
 class Column(NamedTuple):
@@ -139,6 +142,14 @@ FRAMES = (
 )
 # Of nodes that deform, in the axes of their body: displacement, and rotation vector, from where they are undeformed.
 BENDING = (Part("deflection", "deflection", _XYZ), Part("tilt", "angle", _XYZ))
+#: By force element: what it exerts.  Elements on joints have theirs in `_exerted`, because kinds come from the joint.
+FORCES: Mapping[type[forces.Force], tuple[Part, ...]] = MappingProxyType(
+    {
+        forces.SpringDamper: (Part("tension", "force"), Part("length", "length"), Part("rate", "velocity")),
+        forces.Bushing: (Part("moment", "moment", _XYZ), Part("force", "force", _XYZ)),
+        forces.PointForce: (Part("torque", "moment", _XYZ), Part("force", "force", _XYZ)),
+    }
+)
 REACTION = (Part("reaction.moment", "moment", _XYZ), Part("reaction.force", "force", _XYZ))
 BALANCE = (
     Part("energy", "energy"),
@@ -155,7 +166,8 @@ BALANCE = (
 _UNITS_OF: dict[tuple[str, str], set[str]] = {}
 for _part in (
     *(part for halves in JOINTS.values() for half in halves for part in half),
-    *(part for parts in INPUTS.values() for part in parts),
+    *(part for parts in (*INPUTS.values(), *FORCES.values()) for part in parts),
+    *(Part("torque", "moment"), Part("power", "power")),
     *(*FRAMES, *BENDING, *REACTION, *BALANCE),
 ):
     for _component in _part.components:
@@ -374,6 +386,10 @@ class Names:
                 _add_rates(out, joint.name, "acceleration", kinds, speeds[joint.name].start, counted=len(kinds) > 1)
             for k, part in enumerate(REACTION):
                 out.add(joint.name, part, ("joint", joint.name), 3 * k)
+            self._add_resistance(out, joint.name, kinds)
+        for force in self.model.tree.forces:
+            for part, name in self._exerted(force):
+                out.add(force.name, part, ("force", force.name, name))
         for loop in self.model.tree.loops:
             self._add_loop(out, loop)
         for name in self._flexible():
@@ -387,6 +403,26 @@ class Names:
                 for part in (*FRAMES, *(BENDING if bends else ())):
                     out.add(owner, part, ("frame", owner, part.name))
         return out
+
+    def _add_resistance(self, out: _Columns, joint: str, speeds: Sequence[str]) -> None:
+        """What a joint's spring and damper, and its friction, oppose to its motion, if it has any."""
+        kinds = [_DUAL[speed][1] for speed in speeds]
+        data = self.model.floats[self.model.joints.index(joint) * at.BODY_F_SIZE :]
+        for what, starts in (("resistance", (at.STIFFNESS, at.DAMPING)), ("friction", (at.FRICTION,))):
+            if any(data[start : start + len(kinds)].any() for start in starts):
+                part = _counted(what, kinds[0], len(kinds)) if len(kinds) > 1 else Part(what, kinds[0])
+                out.add(joint, part, (what, joint), 0, kinds)
+
+    def _exerted(self, force: forces.Force) -> list[tuple[Part, str]]:
+        """Return what a force element exerts, each part with the observer's name for it."""
+        if not isinstance(force, forces.JointForce):
+            return [(part, part.name) for part in FORCES.get(type(force), ())]
+        joint = next(j for j in self._joints() if j.name == force.joint)
+        kind = _DUAL[_speed_kinds(joint)[force.speed]][1]
+        if isinstance(force, forces.Actuator):
+            applied = Part("torque" if kind == "moment" else "force", kind)
+            return [(applied, "applied"), (Part("power", "power"), "power")]
+        return [(Part("friction", kind), "friction")] if isinstance(force, forces.BristleFriction) else []
 
     def _add_loop(self, out: _Columns, loop: joints.Joint | constraints.Constraint) -> None:
         """What a loop exerts: a wrench, what a motion takes, or its multipliers."""
