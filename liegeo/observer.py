@@ -208,26 +208,23 @@ class Observer:
             return self._within(self._fixed["balance"], BALANCE_PARTS[rest[0]])
         if what == "force":
             return self._force(source)
-        if what == "joint":
+        if what == "joint" and rest[0] in self._joints:
             self._passes |= observe.REACT
             self._solve = True
             return self._task(source, observe.REACTION, self._joints[rest[0]], 6)
-        if what in ("resistance", "friction"):
+        if what in ("resistance", "friction") and rest[0] in self._joints:
             kind, i = observe.RESISTANCE if what == "resistance" else observe.FRICTION, self._joints[rest[0]]
             return self._task(source, kind, i, int(model.ints[at.HEADER + i * at.BODY_I_SIZE + at.NV]))
         if what == "loop":
             return self._loop(source)
-        if what in ("a", "required"):
-            self._solve = True
-            self._passes |= observe.REACT if what == "required" else 0
-            return slice(self._fixed[what], self._fixed[what] + model.nv)
-        if what == "x":
-            start = self._fixed["u"] + model.nv + model.nu
-            return slice(start, start + model.nx)
-        widths = {"t": 1, "q": model.nq, "v": model.nv, "u": model.nv + model.nu}
-        if source not in [(letter,) for letter in widths]:
+        nv, nu = model.nv, model.nu
+        vectors = {"t": 1, "q": model.nq, "v": nv, "u": nv + nu, "x": model.nx, "a": nv, "required": nv}
+        if rest or what not in vectors:
             raise not_implemented(source)
-        return slice(self._fixed[what], self._fixed[what] + widths[what])
+        self._solve |= what in ("a", "required")
+        self._passes |= observe.REACT if what == "required" else 0
+        start = self._fixed["u"] + nv + nu if what == "x" else self._fixed[what]
+        return slice(start, start + vectors[what])
 
     @staticmethod
     def _within(start: int, part: tuple[int, int]) -> slice:
@@ -276,17 +273,19 @@ class Observer:
 
     def _loop(self, source: Source) -> slice:
         names = [loop.name for loop in self.model.tree.loops]
-        row = int(self.model.ints[at.CONSTRAINTS]) + names.index(source[1]) * at.CONSTRAINT_SIZE
+        if source[1] not in names:
+            raise not_implemented(source)
         loop = self.model.tree.loops[names.index(source[1])]
+        row = int(self.model.ints[at.CONSTRAINTS]) + names.index(source[1]) * at.CONSTRAINT_SIZE
         size = 6 if isinstance(loop, Joint | FrameConstraint) else int(self.model.ints[row + at.C_N])
         self._solve = True
         return self._task(source, observe.LOOP, row, size)
 
     def _force(self, source: Source) -> slice:
         _, name, part = source
-        force = next(force for force in self.model.tree.forces if force.name == name)
-        kind, size, parts = FORCE_PARTS.get(type(force), (0, 0, {}))
-        if part not in parts:
+        force = next((force for force in self.model.tree.forces if force.name == name), None)
+        kind, size, parts = FORCE_PARTS.get(type(force), (0, 0, {})) if force is not None else (0, 0, {})
+        if force is None or part not in parts:
             raise not_implemented(source)
         first, length = _ROWS_OF.get(type(force), (at.ELEMENTS, at.ELEMENT_SIZE))
         alike = [other for other in self.model.tree.forces if _has_row(other, first)]

@@ -196,8 +196,7 @@ class Scene:
         place = place_on(self.looks.bodies[i], joint.child_at, joint.who)
         modal = self.model.modal_slice(i, at.EQ)
 
-        def wrench(seen: Quantities) -> Array:
-            return seen.answer([("joint", joint.name)])["joint", joint.name]
+        wrench = _answer("joint", joint.name)
 
         def moment(seen: Quantities) -> Array:
             p = np.broadcast_to(still(place)[:3, 3], (len(seen.t), 3))
@@ -213,9 +212,7 @@ class Scene:
         ]
 
     def _loop(self, loop: joints.Joint | constraints.Constraint) -> list[Arrow]:
-        def exerted(seen: Quantities) -> Array:
-            return seen.answer([("loop", loop.name)])["loop", loop.name]
-
+        exerted = _answer("loop", loop.name)
         if isinstance(loop, joints.Joint):
             owner, where = loop.child, loop.child_at
         elif isinstance(loop, constraints.FrameConstraint):
@@ -232,28 +229,18 @@ class Scene:
         ]
 
     def _load(self, force: forces.PointForce) -> list[Arrow]:
-        start = self.model.nv + self.model.inputs[force.name].start
         owner, where = split(force.at, self.model.bodies)
         axes = "world" if force.axes == forces.WORLD_AXES else "frame"
-
-        def part(k: int, constant: Any) -> Callable[[Quantities], Array]:
-            return lambda o: o.u[:, start + k : start + k + 3] + np.asarray(constant)
-
         return [
-            Arrow(f"{force.name}.input.force", FORCE, owner, where, axes, part(3, force.force)),
-            Arrow(f"{force.name}.input.torque", MOMENT, owner, where, axes, part(0, force.torque)),
+            Arrow(f"{force.name}.input.{part}", kind, owner, where, axes, _answer("force", force.name, part))
+            for part, kind in (("force", FORCE), ("torque", MOMENT))
         ]
 
     def _actuator(self, force: forces.Actuator) -> list[Arrow]:
         joint = next(j for j in self.looks.joints if j.name == force.joint)
         if len(joint.screws()) != 1:
             return []
-        column = _column("u", self.model.nv + self.model.inputs[force.name].start)
-
-        def exerted(seen: Quantities) -> Array:
-            return force.gear * np.clip(column(seen), -force.limit, force.limit)
-
-        return [self._along(f"{force.name}.input", joint, exerted)]
+        return [self._along(f"{force.name}.input", joint, _answer("force", force.name, "applied"))]
 
     def _along(self, name: str, joint: joints.Joint, size: Callable[[Quantities], Array]) -> Arrow:
         """What acts along the one freedom of a joint."""
@@ -316,6 +303,10 @@ def speed_for(seconds: float) -> float:
         return 1.0
     wanted = _SHORTEST * 2.0 if seconds < _SHORTEST else _LONGEST / 2.0
     return min(_SPEEDS, key=lambda s: abs(np.log(seconds / s / wanted)))
+
+
+def _answer(*source: str) -> Callable[[Quantities], Array]:
+    return lambda seen: seen.answer([source])[source]
 
 
 def _column(what: str, k: int) -> Callable[[Quantities], Array]:
