@@ -312,9 +312,12 @@ def frame_jacobian(model: Model, state: State, frame: str) -> Array:
     observer = observer_of(model, sources)
     z, out = observer.numbers(q.dtype), np.empty((6, model.nv), q.dtype)
     observer.observe(state.t, q, v, q[:0], work, z, z[:0])
-    start = observer.places[sources[0]].start
-    X, modes = z[start + observe.X_BF : start + observe.MODES], z[start + observe.MODES :]
-    observe.jacobian(model.ints, work, model.frame(frame)[0], X, modes, np.empty(24, q.dtype), out)
+    i, place = model.frame(frame)
+    X, modes = np.split(z[observer.places[sources[0]].start + observe.X_BF :], [12])
+    if isinstance(place, np.ndarray):
+        # it moves with its body, which may deform elsewhere
+        modes = np.zeros(6 * model.body(i).n_modes, q.dtype)
+    observe.jacobian(model.ints, work, i, X, modes, np.empty(24, q.dtype), out)
     return out
 
 
