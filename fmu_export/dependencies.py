@@ -73,20 +73,21 @@ def _changes(machine: Machine) -> NDArray[np.bool_]:
 def _proportional(machine: Machine, j: int) -> NDArray[np.bool_]:
     """Which outputs change in proportion to an input, and alike in a state that is nearly the same."""
     model, t, w = machine.model, machine.t, machine.w
-    y, nq = machine.stepper.y.copy(), model.nq
+    y = machine.stepper.y.copy()
+    here, w_start = y[: model.nq], model.nq + model.nx
     shift = np.random.default_rng(j).uniform(-_NEARLY, _NEARLY, model.nv)
     for body in range(len(model.bodies)):
         shift[model.modal_slice(body, at.EV)] *= _MODAL[0]
-    places = [y[:nq], y[:nq] if model.group is None else model.group.retract(y[:nq].copy(), shift)]
+    places = [here, here if model.group is None else model.group.retract(here.copy(), shift)]
     found = np.zeros(len(machine.values()), dtype=bool)
     for size in _CHANGES[::2]:
         factors = []
         for q in places:
-            before = machine.values_at(t, q, y[nq:], w)
+            before = machine.values_at(t, q, y[w_start:], w)
             for share in _SHARES:
                 changed = w.copy()
                 changed[j] += share * size
-                factors.append((machine.values_at(t, q, y[nq:], changed) - before) / (share * size))
+                factors.append((machine.values_at(t, q, y[w_start:], changed) - before) / (share * size))
         largest = np.abs(factors).max(axis=0)
         found |= (largest > 0.0) & (np.ptp(factors, axis=0) <= _ALIKE * largest)
     return found

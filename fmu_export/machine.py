@@ -32,7 +32,6 @@ from liegeo.assembly import assemble, project
 from liegeo.errors import AssemblyError, InputError, LiegeoError, SimulationError
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS, AdaptiveMethod, AdaptiveStepper, Method, Problem, Stepper
 from liegeo.integrate.adaptive import FINISHED, FULL
-from liegeo.integrate.methods import explain
 from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
@@ -42,6 +41,7 @@ from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results.names import names_of
+from liegeo.status import explain
 
 Array = NDArray[np.float64]
 
@@ -125,7 +125,8 @@ class Machine:
         self.steps = 0
         self._origin, self._h = self.t, 0.0
         self._nq, self._only_outside = self.model.nq, self.drive.only_outside
-        self._first_state = self.model.nv + self.model.nu
+        # where speeds begin in y, and states in u
+        self._first_speed, self._first_state = self.model.nq + self.model.nx, self.model.nv + self.model.nu
         self._memory = self.stepper.memory
         # inputs that are constant within a step
         self._held = settings.extrapolation != LINEAR and not self._motions
@@ -377,14 +378,14 @@ class Machine:
         y, nq = self.stepper.y, self._nq
         if self._only_outside:
             self._u[:] = self.drive.constants
-            self._u[self._first_state : -3] = y[nq + self.model.nv :]
+            self._u[self._first_state : -3] = y[self._first_speed + self.model.nv :]
         else:
             system = self.drive.system
-            status = motion.drive(system.ints, system.floats, self.t, y[:nq], y[nq:], self._W)
+            status = motion.drive(system.ints, system.floats, self.t, y[:nq], y[self._first_speed :], self._W)
             if status:
-                raise self._failed(self.t, "the input function failed")
+                raise self._failed(self.t, str(self.model.failure(status)))
         self._u[self.places] = self.w
-        return self.t, y[:nq], y[nq:], self._u
+        return self.t, y[:nq], y[self._first_speed :], self._u
 
     def values(self, computed: bool = True) -> Array:
         """The outputs; without `computed`, only those that are coordinates, speeds or inputs are up to date."""
@@ -395,7 +396,7 @@ class Machine:
         y, nq = self.stepper.y, self._nq
         kept = self.t, y.copy(), self.w.copy()
         try:
-            self.t, y[:nq], y[nq:], self.w[:] = t, q, v, w
+            self.t, y[:nq], y[self._first_speed :], self.w[:] = t, q, v, w
             point = self._point()
             signs = self.outputs.signs(*point, self._signs) if self.outputs.has_quaternions else self._signs
             return self.outputs.values(*point, signs).copy()

@@ -65,5 +65,4 @@ class Outputs:
 
     def _check(self, t: float, status: int) -> None:
         if status:
-            why = self.model.singular((status - 1) // 2, modes=status % 2 == 0)
-            raise DynamicsError(f"at t = {t:.6g} s: {why}")
+            raise DynamicsError(f"at t = {t:.6g} s: {self.model.failure(status)}")

@@ -69,7 +69,7 @@ def along_inputs(machine: Machine, direction: Array) -> Array:
 def along_motion(machine: Machine) -> Array:
     """(2): the rates of the outputs."""
     t, w, nq = machine.t, machine.w.copy(), machine.model.nq
-    q, v = machine.stepper.y[:nq].copy(), machine.stepper.y[nq:].copy()
+    q, v = machine.stepper.y[:nq].copy(), machine.stepper.y[nq + machine.model.nx :].copy()
     a, w_rate = machine.accelerations(), machine.input_rates()
     group = machine.model.group
     size = _OF_MOTION / (np.abs(v).max(initial=0.0) + 1e-2 / machine.settings.step)

@@ -30,20 +30,19 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType, NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 from filelock import FileLock, Timeout
 from numba import types
 from numba.core.event import trigger_event
-from numba.core.serialize import dumps
 from platformdirs import user_cache_path
 
 # Packages whose machine code can end up inside a kernel; missing ones are skipped.  They import with `from`.
 COMPILED_PACKAGES = ("lie", "kernels", "integrate")
 # What every kernel depends on.
-_OURS = ("liegeo._cache", "liegeo._jit")
+_OURS = ("liegeo._cache", "liegeo._jit", "liegeo._jit_entries", "liegeo._jit_plain")
 
 # What these hold is known from their versions, or from `source_stamp`.
 _KNOWN = frozenset({"liegeo", "llvmlite", "math", "cmath", "numba", "numpy", "scipy"})
@@ -82,37 +81,49 @@ def source_stamp(module: str) -> str:
 
     Of one of ours these are what it imports, and what that imports; of anybody else's, all.
     """
-    texts = _sources()
-    found, wanted = set(_OURS), [module] if module in texts else list(texts)
+    sources = _sources()
+    found, wanted = set(_OURS), [module] if module in sources else list(sources)
     while wanted:
         name = wanted.pop()
-        if name in texts and name not in found:
+        if name in sources and name not in found:
             found.add(name)
-            wanted += _imports(texts[name])
+            wanted += sources[name].imports
     digest = hashlib.sha256()
     for name in sorted(found):
-        digest.update(f"{name}\0{texts[name]}\0".encode())
+        digest.update(f"{name}\0{sources[name].digest}\0".encode())
     return digest.hexdigest()[:16]
 
 
+class _Source(NamedTuple):
+    """A digest of the text of a module, and the names of ours that it may import."""
+
+    digest: str
+    imports: list[str]
+
+
 @functools.cache
-def _sources() -> dict[str, str]:
-    """The text of every module whose machine code can end up inside a kernel."""
+def _sources() -> dict[str, _Source]:
+    """Return every module whose machine code can end up inside a kernel."""
     package = Path(__file__).parent
     files = [package / f"{name.removeprefix('liegeo.')}.py" for name in _OURS]
     for folder in COMPILED_PACKAGES:
         files += sorted((package / folder).rglob("*.py"))
     names = (("liegeo", *file.relative_to(package).with_suffix("").parts) for file in files)
-    return {
-        ".".join(name).removesuffix(".__init__"): file.read_text("utf-8")
-        for name, file in zip(names, files, strict=True)
-    }
+    out = {}
+    for name, file in zip(names, files, strict=True):
+        text = file.read_bytes()
+        digest = hashlib.sha256(text).hexdigest()
+        out[".".join(name).removesuffix(".__init__")] = _Source(digest, _imports(text.decode("utf-8")))
+    return out
 
 
 def _imports(text: str) -> list[str]:
     """The names of ours that a source may import: modules, and things inside them, which are no modules."""
-    out = []
-    for base, names in re.findall(r"^\s*from (liegeo[\w.]*) import (\([^)]*\)|.*)$", text, re.MULTILINE):
+    out: list[str] = []
+    # most lines are something else
+    if "liegeo" not in text:
+        return out
+    for base, names in re.findall(r"^[ \t]*from (liegeo[\w.]*) import (\([^)]*\)|.*)$", text, re.MULTILINE):
         out += [base, *(f"{base}.{name}" for name in re.findall(r"\w+", names))]
     return out
 
@@ -128,7 +139,8 @@ def _identity(function: Callable[..., Any], above: tuple[Any, ...] = ()) -> str 
     above = (*above, function)
     parts = [function.__module__, function.__qualname__, str(code.co_firstlineno), _text(code)]
     values = [cell.cell_contents for cell in function.__closure__ or ()]
-    for name in code.co_names:
+    # what stands in the modules of ours that hold kernels, `source_stamp` knows
+    for name in () if function.__module__ in _sources() else code.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, ModuleType) and not _is_known(value.__name__):
             values += [getattr(value, attribute, None) for attribute in code.co_names]
@@ -259,7 +271,7 @@ class KernelCache:
                 path.unlink()
 
     def load(self, args: tuple[Any, ...], context: Any, kind: str) -> tuple[Any, ...] | None:
-        context.refresh()
+        """Return what was saved under these types and this kind, or None."""
         if not self.lasting:
             return None
         path = self._path(args, context.codegen(), kind)
@@ -281,8 +293,12 @@ class KernelCache:
         return tuple(pickle.loads(payload))
 
     def save(self, args: tuple[Any, ...], codegen: Any, kind: str, parts: tuple[Any, ...]) -> None:
+        """Keep what can be loaded again."""
         if not self.lasting:
             return
+        # late, for what only loads does without
+        from numba.core.serialize import dumps
+
         path = self._path(args, codegen, kind)
         temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
         try:

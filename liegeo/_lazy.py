@@ -1,4 +1,4 @@
-"""Public names that load when they are first used: `import liegeo` then costs nothing.
+"""Names and modules that load when they are first used: `import liegeo` then costs nothing.
 
 A package states its names twice, because editors and type checkers read source and do not run it:
 
@@ -8,6 +8,13 @@ A package states its names twice, because editors and type checkers read source 
         __getattr__, __dir__, __all__ = attach(__name__, {"liegeo.simulation": ("simulate",)})
 
 tests/test_public_names.py compares the two.
+
+A module states in the same way a large library that few of its users need:
+
+    if TYPE_CHECKING:
+        import scipy.sparse as sp
+    else:
+        sp = late("scipy.sparse")
 """
 
 from __future__ import annotations
@@ -33,3 +40,19 @@ def attach(
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return get, lambda: public, public
+
+
+def late(name: str) -> Any:
+    """Return what stands for a module, and imports it when one of its attributes is first asked for."""
+    return _Late(name)
+
+
+class _Late:
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        value = getattr(importlib.import_module(self._name), attribute)
+        # found without this function from now on
+        setattr(self, attribute, value)
+        return value

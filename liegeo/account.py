@@ -103,13 +103,13 @@ class Account:
 
     def _near(self, t: float, y: Array, dt: float) -> Array:
         """Return the powers a moment later, or earlier."""
-        system, nq, nv = self.drive.system, self.model.nq, self.model.nv
-        a = np.full(nv + self.model.nx, np.nan)
+        system, n = self.drive.system, self.model.nv + self.model.nx
+        a = np.full(n, np.nan)
         acceleration = motion.constrained_acceleration if self.model.rows else motion.acceleration
-        acceleration(system.ints, self._floats, t, y[:nq], y[nq:], self._work, a)
+        acceleration(system.ints, self._floats, t, y[:-n], y[-n:], self._work, a)
         if not np.isfinite(a).all():
             return np.full(2, np.nan)
-        there = system.state_group.retract(y, dt * np.concatenate([y[nq : nq + nv], a]))
+        there = system.state_group.retract(y, dt * np.concatenate([y[-n:], a]))
         return self._powers(np.array([t + dt]), there[np.newaxis])[0]
 
     def _powers(self, t: Array, y: Array) -> Array:

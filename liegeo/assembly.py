@@ -120,7 +120,7 @@ class Closer:
         status = loops.closing(model.ints, model.floats, q, v, u, self._beta, self._work, self.dq, self.dv)
         model.check_custom()
         if status:
-            raise AssemblyError(model.singular((status - 1) // 2, modes=status % 2 == 0))
+            raise AssemblyError(model.failure(status))
         self.rates = self._work[model.row_slice(at.RATE)].copy()
         return self._work[model.row_slice(at.PHI)].copy()
 

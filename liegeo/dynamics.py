@@ -24,6 +24,7 @@ from liegeo.kernels import articulated, composite, constraints, inverse, kinemat
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model, Row, State
 from liegeo.observer import Source, observer_of
+from liegeo.status import NOT_FINITE
 
 Array = NDArray[Any]
 P = ParamSpec("P")
@@ -396,15 +397,9 @@ def _check_real(model: Model, work: Array) -> None:
 
 
 def _check(model: Model, status: int) -> None:
-    """The kernels' status: 2i + 1 is the joint, 2i + 2 are the modes of body i."""
     if status:
         # pivots that are not numbers say nothing about inertia
-        overflow = status == articulated.NOT_FINITE
-        raise (
-            _not_finite("a matrix")
-            if overflow
-            else DynamicsError(model.singular((status - 1) // 2, modes=status % 2 == 0))
-        )
+        raise _not_finite("a matrix") if status == NOT_FINITE else DynamicsError(model.failure(status))
 
 
 def _matrix(X: Array) -> Array:

@@ -28,19 +28,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, PPoly
 
 from liegeo._jit import DRIVE_FUNCTION
 from liegeo._memory import address_of
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
-from liegeo.integrate.problems import Breaks
+from liegeo.integrate.problems import Breaks, with_states
 from liegeo.kernels import layout as at
-from liegeo.kernels import loops, motion
+from liegeo.kernels import motion
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
-from liegeo.model.laws import is_sampled, read_law, read_samples
-from liegeo.model.model import Model, Row, State
+from liegeo.model.diagnosis import diagnose
+from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
+from liegeo.model.model import Model, State
 
 Array = NDArray[np.float64]
 
@@ -55,12 +55,14 @@ DYNAMICS = Dynamics(
     motion.energy,
     factorise_next=motion.factorise_next,
     along=motion.along,
+    local_tangents=motion.local_tangents,
 )
 
 CONSTRAINED = DYNAMICS._replace(
     acceleration=motion.constrained_acceleration,
     residual=motion.constrained_residual,
     factorise=motion.constrained_factorise,
+    factorise_next=motion.constrained_factorise_next,
     closing=motion.closing,
     correct=motion.correct,
     release=motion.release,
@@ -117,22 +119,25 @@ class Drive:
         n_work, n_u = (int(model.ints[place]) for place in (at.N_WORK, at.N_U))
         work = motion.work_size(n_work, n_u, model.nv, model.nx, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
+        if not _has_friction(model):
+            dynamics = dynamics._replace(local_tangents=None)
         if model.custom:
             # functions of a user's own take no complex numbers: the geometry of their forces stays out
             dynamics = dynamics._replace(along=motion.along)
         breaks = Breaks(self._find_breaks(tables))
         self.system = System(
-            model.group,
+            with_states(model.group, model.nx),
             dynamics,
             ints,
             floats,
             work,
-            self._explain,
+            lambda status: str(model.failure(status)),
             constrained,
             coupled=_is_coupled(model),
             diagnose=self._diagnose,
             breaks=breaks,
             states=model.state_owners,
+            sizes=_sizes(model),
         )
 
     def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
@@ -192,7 +197,7 @@ class Drive:
         work = np.empty(self.system.work)
         status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(w), work)
         if status:
-            raise self.error or InputError(self._explain(status))
+            raise self.error or InputError(str(self.model.failure(status)))
         start = int(self.model.ints[at.N_WORK])
         return work[start : start + len(self.constants)].copy()
 
@@ -201,31 +206,8 @@ class Drive:
         nv = self.model.nv
         return State(q.copy(), w[:nv].copy(), t, w[nv:].copy())
 
-    def _explain(self, status: int) -> str:
-        return self.model.singular((status - 1) // 2, modes=status % 2 == 0)
-
     def _diagnose(self, y: Array, start: Array) -> str:
-        """Return which constraints depend on each other at y and not at the start; else what accelerates most."""
-        model = self.model
-        state = self._state(0.0, y[: model.nq], y[model.nq :])
-        if model.rows:
-            names = [f"{row.what} of loop '{row.loop}'" for row in _dependent(model, state.q, start[: model.nq])]
-            if names:
-                more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-                return (
-                    f"the position is singular, where constraints depend on each other: {', '.join(names[:4])}{more}.\n"
-                    "  Begin elsewhere, change a length a little, or leave out what repeats another constraint"
-                )
-        rates = np.empty(model.nv + model.nx)
-        work, kernels = np.full(self.system.work, np.nan), self.system.dynamics
-        w = np.ascontiguousarray(y[model.nq :])
-        if kernels.acceleration(self.system.ints, self.system.floats, 0.0, state.q, w, work, rates) != 0:
-            return ""
-        if model.group is None or not np.isfinite(rates).all():
-            return ""
-        place = int(np.argmax(np.abs(rates[: model.nv])))
-        name = next((name for name, part in model.group.v.items() if part.start <= place < part.stop), "")
-        return f"the largest acceleration there is that of '{name}', {rates[place]:.3g}"
+        return diagnose(self.system, self.model, y, start)
 
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
         """Return the arrays S and D of layout.py."""
@@ -248,13 +230,12 @@ class Drive:
         place = self._place(name)
         n = place.stop - place.start
         who = f"inputs['{name}']"
-        if isinstance(value, BSpline):
-            value = PPoly.from_spline(value)
-        if isinstance(value, PPoly):
-            columns = np.reshape(value.c, (*value.c.shape[:2], -1))
+        spline = as_spline(value)
+        if spline is not None:
+            columns = np.reshape(spline.c, (*spline.c.shape[:2], -1))
             if columns.shape[2] != n:
                 raise InputError(f"{who} is a spline with {columns.shape[2]} components, expected {n}.")
-            tables += [(place.start + k, _table(value.x, columns[:, :, k])) for k in range(n)]
+            tables += [(place.start + k, _table(spline.x, columns[:, :, k])) for k in range(n)]
         elif callable(value):
             self._declared += _declared(who, value)
             self._functions.append((place, name, value, _takes_state(who, value)))
@@ -268,9 +249,10 @@ class Drive:
     def _prescribe(self, loop: Motion, given: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
         """Add value, rate and acceleration of a Motion."""
         law, place = read_law(self.model, loop, given), self._place(loop.name)
-        if isinstance(law.content, PPoly):
+        spline = as_spline(law.content)
+        if spline is not None:
             for order in range(3):
-                piece = law.content.derivative(order) if order else law.content
+                piece = spline.derivative(order) if order else spline
                 columns = np.reshape(piece.c, (*piece.c.shape[:2], -1))
                 for k in range(law.n):
                     x, c = (piece.x, columns[:, :, k]) if not order else _at_rest_outside(piece.x, columns[:, :, k])
@@ -373,32 +355,51 @@ def _breaks_of(table: Array) -> tuple[set[float], set[float]]:
     return set(jumps.tolist()), set(kinks.tolist())
 
 
-# A row of which the rows before leave less than this share depends on them, or will in a moment: the square of a sine.
-_DEPENDENT = 1e-6
+def _sizes(model: Model) -> Array:
+    """Return what is large in the unit of each coordinate: 1 rad, the length of the mechanism, or, of a mode, the
+    amplitude at which it has the kinetic energy of the whole mechanism moved by that length in the same time.
+
+    The length is the largest distance within a body: of its joint, its centre of mass, its nodes and its frames, or its
+    radius of gyration, or the free length of a spring.  All numbers change with the units in the same way as motions.
+    """
+    I, F = model.ints, model.floats
+    lengths, masses = [0.0], [0.0]
+    for i in range(len(model.bodies)):
+        b, f, _ = at.rows(i)
+        mass = float(F[f + at.MASS])
+        lengths += [float(np.linalg.norm(F[f + p : f + p + 3])) for p in (at.X_NJ_P, at.X_DB_P)]
+        if mass > 0.0:
+            masses.append(mass)
+            lengths.append(float(np.linalg.norm(F[f + at.MOMENT : f + at.MOMENT + 3])) / mass)
+            lengths.append(float(np.sqrt(max(0.0, F[f + at.INERTIA : f + at.INERTIA + 3].sum()) / mass)))
+        for node in (I[b + at.PARENT_NODE], I[b + at.OWN_NODE]):
+            if node >= 0:
+                place = I[node + at.NODE_F] + at.NODE_P
+                lengths.append(float(np.linalg.norm(F[place : place + 3])))
+    for k in range(I[at.N_FRAMES]):
+        place = I[I[at.FRAMES] + k * at.FRAME_SIZE + at.FRAME_F] + 9
+        lengths.append(float(np.linalg.norm(F[place : place + 3])))
+    length = max(lengths) or 1.0
+    out = np.ones(model.nv + model.nx)
+    for i in range(len(model.bodies)):
+        b, _, _ = at.rows(i)
+        jv, nv, n, ev = (int(I[b + k]) for k in (at.JV, at.NV, at.NM, at.EV))
+        screws = F[I[b + at.SCREWS] : I[b + at.SCREWS] + 6 * nv].reshape(nv, 6)
+        out[jv : jv + nv][~screws[:, :3].any(axis=1)] = length
+        if n:
+            place = at.modal_matrices(I, b)[2]
+            modal = np.array([F[place + at.triangle(k) + k] for k in range(n)])
+            out[ev : ev + n] = length * np.sqrt(np.where(modal > 0.0, sum(masses) / np.maximum(modal, 1e-300), 1.0))
+    for force in model.tree.forces:
+        if force.name in model.states:
+            out[model.nv + model.states[force.name].start] = force.state_size
+    return out
 
 
-def _dependent(model: Model, q: Array, start: Array) -> list[Row]:
-    """Return the rows of constraints that depend on others at q, and do not at `start`."""
-
-    def pivots(q: Array) -> tuple[Array, Array]:
-        """What is left of each row when its turn comes in the factorisation of A = J M⁻¹ Jᵀ, and the diagonal of A."""
-        W, v, d = model.workspace(), np.zeros(model.nv), np.empty((2, model.nv))
-        m = len(model.rows)
-        u = model.drive("tau", None, np.zeros(model.nu), 0.0)
-        if loops.closing(model.ints, model.floats, q, v, u, 0.0, W, d[0], d[1]) != 0:
-            return np.zeros(m), np.ones(m)
-        l = int(at.constraint_parts(model.ints)[1])
-        L, out = W[l : l + m * m].reshape(m, m), np.zeros(m)
-        for r, k in enumerate(W[model.row_slice(at.ORDER)].astype(int)):
-            if k >= 0:
-                out[k] = L[k, r] ** 2
-        return out, (L**2).sum(axis=1)
-
-    then, whole = pivots(start)
-    # a row that shrinks to nothing has nothing of its own either
-    least = _DEPENDENT * np.where(whole > 0.0, whole, 1.0)
-    lost = (pivots(q)[0] <= least) & (then > least)
-    return [row for row, gone in zip(model.rows, lost, strict=True) if gone]
+def _has_friction(model: Model) -> bool:
+    """Return whether a joint has friction."""
+    F, rows = model.floats, [at.rows(i)[1] for i in range(len(model.bodies))]
+    return any(F[f + at.FRICTION : f + at.FRICTION_SPEED].any() for f in rows)
 
 
 def _is_coupled(model: Model) -> bool:
@@ -407,13 +408,13 @@ def _is_coupled(model: Model) -> bool:
     These are all elements but plain loads, friction, springs of joints whose coordinates are not added, and elements
     with first-order states.
     """
-    I, F = model.ints, model.floats
-    if model.nx:
+    I = model.ints
+    if (
+        model.nx
+        or _has_friction(model)
+        or any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies)))
+    ):
         return True
-    for i in range(len(model.bodies)):
-        b, f, _ = at.rows(i)
-        if I[b + at.PASSIVE] == at.ON_GROUP or F[f + at.FRICTION : f + at.FRICTION + I[b + at.NV]].any():
-            return True
     kinds = {int(I[I[at.ELEMENTS] + k * at.ELEMENT_SIZE + at.ELEMENT_KIND]) for k in range(I[at.N_ELEMENTS])}
     return bool(kinds - {at.LOAD_WORLD, at.LOAD_BODY})
 

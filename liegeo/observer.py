@@ -8,7 +8,7 @@ Results, the outputs of FMUs, the 3-D page and `dynamics` ask for *sources*; eac
     ("joint", name)                               what the joint exerts on its child, at the child and in its axes
     ("resistance", name), ("friction", name)      what spring and damper, or Coulomb friction, of a joint oppose
     ("loop", name)                                what a loop exerts, the smallest where constraints are redundant
-    ("force", name, part)                         of a force element: FORCE_PARTS
+    ("force", name, part)                         of a force element: the parts of what its class `exerts`
     ("balance", part)                             of the whole model: BALANCE_PARTS
 
 Adding a quantity: its source here, its numbers in kernels/observe.py, its name and unit in results/names.py.
@@ -72,14 +72,14 @@ BALANCE_PARTS: _Parts = MappingProxyType(
     }
 )
 
-#: By force element: the task that finds its numbers, how many they are, and the parts of them.
-FORCE_PARTS: Mapping[type[forces.Force], tuple[int, int, _Parts]] = MappingProxyType(
+# By force element: the task that finds what its class says that it exerts, and how many numbers that task finds.
+_TASK_OF: Mapping[type[forces.Force], tuple[int, int]] = MappingProxyType(
     {
-        forces.SpringDamper: (observe.TENSION, 3, {"tension": (0, 1), "length": (1, 1), "rate": (2, 1)}),
-        forces.Bushing: (observe.WRENCH_OF_BUSHING, 6, {"moment": (0, 3), "force": (3, 3)}),
-        forces.PointForce: (observe.WRENCH_OF_LOAD, 6, {"torque": (0, 3), "force": (3, 3)}),
-        forces.Actuator: (observe.MOTOR, 2, {"applied": (0, 1), "power": (1, 1)}),
-        forces.BristleFriction: (observe.BRISTLES, 1, {"friction": (0, 1)}),
+        forces.SpringDamper: (observe.TENSION, 3),
+        forces.Bushing: (observe.WRENCH_OF_BUSHING, 6),
+        forces.PointForce: (observe.WRENCH_OF_LOAD, 6),
+        forces.Actuator: (observe.MOTOR, 2),
+        forces.BristleFriction: (observe.BRISTLES, 1),
     }
 )
 # The rows in which the kernels find an element: where they begin, and how long one is.
@@ -282,17 +282,24 @@ class Observer:
         return self._task(source, observe.LOOP, row, size)
 
     def _force(self, source: Source) -> slice:
-        _, name, part = source
+        _, name, wanted = source
         force = next((force for force in self.model.tree.forces if force.name == name), None)
-        kind, size, parts = FORCE_PARTS.get(type(force), (0, 0, {})) if force is not None else (0, 0, {})
-        if force is None or part not in parts:
+        if force is None or type(force) not in _TASK_OF:
+            raise not_implemented(source)
+        kind, size = _TASK_OF[type(force)]
+        parts, end = {}, 0
+        for part in force.exerts:
+            parts[part.name] = (end, len(part.components))
+            end += len(part.components)
+        # parts that do not fit the numbers of the task would be others' numbers
+        if wanted not in parts or end != size:
             raise not_implemented(source)
         first, length = _ROWS_OF.get(type(force), (at.ELEMENTS, at.ELEMENT_SIZE))
         alike = [other for other in self.model.tree.forces if _has_row(other, first)]
         row = int(self.model.ints[first]) + length * alike.index(force)
         if kind in (observe.TENSION, observe.WRENCH_OF_BUSHING):
             self._passes |= observe.POSES | observe.TWISTS | observe.ELEMENTS
-        return self._within(self._task(source[:2], kind, row, size).start, parts[part])
+        return self._within(self._task(source[:2], kind, row, size).start, parts[wanted])
 
 
 def _has_row(force: forces.Force, table: int) -> bool:

@@ -45,6 +45,7 @@ from liegeo.errors import DynamicsError
 from liegeo.kernels import elements, inertia, kinematics
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model, State
+from liegeo.status import Block
 
 Array = NDArray[Any]
 Index = NDArray[np.intp]
@@ -162,7 +163,7 @@ class Operators:
             b = self.bodies[k]
             D = b.H @ P[k] @ b.H.T + np.diag(b.armature)
             if not _positive(D.real):
-                raise DynamicsError(self.model.singular(k, modes=False))
+                raise DynamicsError(self.model.failure(Block(k, False).status))
             G = np.linalg.solve(D, b.H @ P[k]).T
             tau_bar = np.eye(len(G)) - G @ b.H
             if b.parent >= 0:

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo import checkpoints
 from liegeo.account import Account
 from liegeo.assembly import assemble, check_closed, project
-from liegeo.errors import InputError, SimulationError
+from liegeo.errors import Field, InputError, SimulationError
 from liegeo.integrate import (
     ALL_ADAPTIVE,
     ALL_INTEGRATORS,
@@ -46,13 +46,13 @@ from liegeo.integrate import (
 )
 from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
 from liegeo.integrate.calls import data_of
-from liegeo.integrate.methods import explain
 from liegeo.kernels import layout as at
 from liegeo.model.checks import check_size, suggest
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
 from liegeo.results.progress import Progress
+from liegeo.status import explain
 
 Array = NDArray[np.float64]
 
@@ -580,15 +580,16 @@ class _Run:
         local = self.stepper.local_errors if isinstance(self.stepper, AdaptiveStepper) else None
         account = self.account.of(self.last.y[-1])
         info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local)
-        q, v, x = np.split(y, [model.nq, model.nq + model.nv], axis=1)
+        q, v, x = model.parts(y)
         return Result(model, t, q, v, u, info, x)
 
     def _inputs(self, t: float, y: Array) -> Array:
         """Return generalised forces and inputs."""
-        nq, n = self.model.nq, self.model.nv + self.model.nu
+        n = self.model.nv + self.model.nu
         if self.drive.error is not None:
             return np.full(n, np.nan)
-        return self.drive.values(float(t), np.array(y[:nq]), np.array(y[nq:]))[:n]
+        state = self.model.unpack(y)
+        return self.drive.values(float(t), state.q, state.w)[:n]
 
     # ---- checkpoints
 
@@ -711,7 +712,7 @@ def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any
     model.check(state, "simulate")
     if not np.isfinite(t_end) or t_end < state.t:
         raise InputError(f"simulate: t_end is {t_end!r}, expected a finite time not before the state's, {state.t:.6g}.")
-    check_size("simulate: t_end", t_end, InputError)
+    check_size(Field(None, ("simulate: t_end",)), t_end, InputError)
     for name, value in (("rtol", rtol), ("atol", atol), ("max_step", max_step), ("step", step)):
         if value is not None and not (value > 0.0 and (value < np.inf or name == "max_step")):
             raise InputError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import ctypes
 import hashlib
 import json
 import math
@@ -23,7 +25,7 @@ from numba.core.event import install_recorder
 
 import liegeo
 from liegeo import _cache, _jit
-from liegeo._jit import kernel
+from liegeo._jit import call_address, kernel
 
 ROOT = Path(liegeo.__file__).parents[1]
 DAY = 24 * 3600
@@ -176,7 +178,7 @@ THEIRS = """
 import ctypes, sys
 import numpy as np
 import numba
-from liegeo._jit import kernel
+from liegeo._jit import call_address, kernel
 
 large = np.arange(400_000.0)
 floor = ctypes.CDLL(None).floor
@@ -265,6 +267,143 @@ def _theirs(folder, cache, names):
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
+
+
+# ------------------------------------------------------------ numba.njit in the place of our own pipeline
+
+# What a kernel can be and do, small: in both compilers the same.
+EVERYTHING = """
+import ctypes, sys
+import numba
+import numpy as np
+from numba import types
+from liegeo import _jit
+from liegeo._jit import DRIVE_FUNCTION, address, call_address, fetch, index, invoke, invoke_number, kernel, provide
+
+@kernel(apart=True, forceinline=False)
+def inner(x, out):
+    out[0] = 2.0 * x / (x - x)
+    return 7
+
+@kernel(inline="always")
+def second(x):
+    return x[1:]
+
+@kernel(nogil=True)
+def outer(I, x, out):
+    fetch(x, 0)
+    status = inner(x[index(I[0])], second(out))
+    out[0] = invoke_number(I[1], (x, 3.0)) + invoke(I[2], (x, 1.0))
+    return 10 * status + call_address(I[3], 0.5, x, x, out[2:])
+
+@kernel
+def number(x, y):
+    return x[0] + y
+
+@numba.njit
+def theirs(x, y):
+    if y > 0.0:
+        raise ValueError("no")
+    return 1
+
+@DRIVE_FUNCTION
+def drive(t, q, v, u):
+    u[0] = t + q[0] + v[1]
+    return 5
+
+V, T = types.Array(types.float64, 1, "C"), types.float64
+provide([(number, (V, T))])
+places = [address(f, (V, T)) for f in (number, theirs)]
+assert [kind for _, kind in places] == [T, types.int64]
+I = np.array([1, *(place for place, _ in places), ctypes.cast(drive, ctypes.c_void_p).value])
+out = np.zeros(3)
+assert outer(I, np.array([4.0, 5.0]), out) == 75
+sys.stdout.write(f"{_jit._compiler.__name__} {out.tolist()}")
+"""
+
+
+@compiled_only
+@pytest.mark.parametrize("compiler", ["entries", "plain"])
+def test_each_compiler_knows_all_that_kernels_do(tmp_path, compiler):
+    """Twice: from source, and from the cache."""
+    script = tmp_path / "everything.py"
+    script.write_text(EVERYTHING)
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", str(script)],
+            env=environment(tmp_path / "cache", LIEGEO_JIT=compiler),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        # a kernel that raised is -4; division by zero is inf
+        assert done.stdout == f"liegeo._jit_{compiler} [3.0, inf, 9.5]"
+
+
+@compiled_only
+def test_plain_numba_keeps_what_it_compiles_in_files_of_its_own(tmp_path):
+    first = run(tmp_path, LIEGEO_JIT="plain")
+    assert first["compiled"] > 0
+    assert first["result"] == RESULT
+    assert {path.suffix for path in entries(tmp_path)} == {".plain"}
+    assert run(tmp_path, LIEGEO_JIT="plain") == {"compiled": 0, "result": RESULT}
+    assert run(tmp_path)["compiled"] > 0
+    assert {path.suffix for path in entries(tmp_path)} == {".plain", ".entry", ".lowered"}
+
+
+MISSING = {
+    # which our cache uses too: nothing is kept
+    "a method": ("del codegen.CPUCodegen.magic_tuple", "JITCPUCodegen.magic_tuple"),
+    "a module's name": ("del registry.CPUDispatcher", "cannot import name 'CPUDispatcher'"),
+}
+
+
+@compiled_only
+@pytest.mark.parametrize(("change", "name"), MISSING.values(), ids=MISSING)
+def test_where_numba_lacks_a_private_name_kernels_are_compiled_all_the_same(tmp_path, change, name):
+    code = f"import numba\nfrom numba.core import codegen, registry\n{change}\n{CHILD}"
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment(tmp_path), capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["result"] == RESULT
+        assert done.stderr.count("RuntimeWarning: liegeo: Numba") == 1
+        assert f"lacks what liegeo's own pipeline uses ({name}" in done.stderr
+        assert "Nothing has to be done. LIEGEO_JIT=plain says so without this warning" in done.stderr
+
+
+@compiled_only
+def test_a_newer_numba_is_used_with_a_warning_unless_somebody_chose(monkeypatch):
+    monkeypatch.setattr(_jit, "NEWEST_TESTED", (0, 61))
+    monkeypatch.delenv("LIEGEO_JIT", raising=False)
+    with pytest.warns(RuntimeWarning, match=r"is newer than 0\.61, .* compiled by plain numba\.njit") as caught:
+        assert _jit._choose_compiler().__name__ == "liegeo._jit_plain"
+    assert len(caught) == 1
+    # -W error: these say nothing
+    for setting in ("plain", "entries"):
+        monkeypatch.setenv("LIEGEO_JIT", setting)
+        assert _jit._choose_compiler().__name__ == f"liegeo._jit_{setting}"
+    monkeypatch.setattr(_jit, "NEWEST_TESTED", tuple(numba.version_info.short))
+    monkeypatch.setenv("LIEGEO_JIT", "")
+    assert _jit._choose_compiler().__name__ == "liegeo._jit_entries"
+
+
+@compiled_only
+def test_every_private_name_is_in_the_list():
+    """What `_jit_entries.py` takes from Numba's objects with a leading underscore, and what `PRIVATE` says."""
+    from liegeo import _jit_entries
+
+    text = Path(_jit_entries.__file__).read_text(encoding="utf-8")
+    tree = ast.parse(text)
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    listed = {name for _, names in _jit_entries.PRIVATE for name in names.split()}
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")}
+    dunder = {name for name in used if name.startswith("__")}
+    # of a kernel its cache, of an argument type its number, of a named tuple its way to change
+    assert used - dunder - own - listed == {"_cache", "_code", "_replace"}
+    assert not _jit_entries.missing()
 
 
 def test_plain_python_needs_no_cache(tmp_path):
@@ -536,6 +675,8 @@ def test_stamp_sees_what_a_module_imports(monkeypatch, tmp_path):
     texts = {
         "_cache.py": "c",
         "_jit.py": "j",
+        "_jit_entries.py": "e",
+        "_jit_plain.py": "p",
         "lie/__init__.py": "",
         "lie/a.py": "",
         "lie/b.py": "from liegeo.lie import (\n    a,\n)\n",
@@ -562,7 +703,8 @@ def test_stamp_sees_what_a_module_imports(monkeypatch, tmp_path):
         assert len(set(stamps())) == len(modules)
         assert changed("cli.py", "no kernels here") == [False] * 5
         assert changed("_jit.py", "k") == [True] * 5
-        assert changed("_cache.py", "k") == [True] * 5
+        for name in ("_cache.py", "_jit_entries.py", "_jit_plain.py"):
+            assert changed(name, "k") == [True] * 5
         assert changed("lie/a.py", "new") == [True, True, True, False, True]
         assert changed("lie/c.py", "new") == [False, False, False, True, True]
         assert changed("kernels/d.py", "from liegeo.lie import c\n") == [False, False, True, False, True]
@@ -670,6 +812,38 @@ def test_division_by_zero_is_no_exception(folder):
     assert divide(1.0, 0.0) == math.inf
     assert math.isnan(divide(0.0, 0.0))
     assert divide(1.0, -0.0) == -math.inf
+
+
+def wait(flag, most, place, x):
+    # a call of what LLVM cannot see into, so that flag is read anew
+    for i in range(most):
+        if flag[0] != 0.0:
+            return i
+        call_address(place, 0.0, x, x, x)
+    return most
+
+
+@compiled_only
+@pytest.mark.skipif(sys.platform == "win32", reason="a function of C that takes any arguments")
+def test_other_threads_run_while_a_kernel_runs_that_says_so(folder):
+    """One thread waits inside a kernel for another; if that had to wait too, the kernel would count to its end."""
+    most, flag, x = 100_000_000, np.zeros(1), np.zeros(1)
+    nothing = ctypes.cast(ctypes.CDLL(None).getppid, ctypes.c_void_p).value
+    waiting = kernel(wait, nogil=True)
+    waiting(np.ones(1), 1, nothing, x)
+    inside = threading.Event()
+    found = []
+
+    def start():
+        inside.set()
+        found.append(waiting(flag, most, nothing, x))
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    inside.wait()
+    flag[0] = 1.0
+    thread.join()
+    assert found[0] < most
 
 
 @compiled_only

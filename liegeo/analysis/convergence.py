@@ -39,9 +39,9 @@ from liegeo.analysis.results import (
 )
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import RKMK5, AdaptiveMethod, Method, Problem, Stepper, solve, solve_adaptive
-from liegeo.integrate.methods import explain
 from liegeo.integrate.tableau import Butcher, Exponentials, Pair
 from liegeo.lie import Group, Product, R
+from liegeo.status import explain
 
 Array = NDArray[np.float64]
 AnyMethod = Method | AdaptiveMethod

@@ -13,17 +13,21 @@ all its joints commute, as of a rotor; elsewhere it is what the state looks like
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from liegeo import dynamics
+from liegeo._lazy import late
 from liegeo.errors import InputError
 from liegeo.model import notebook
-from liegeo.model.joints import Free, Planar, Spherical
 from liegeo.model.model import Model, State
+
+if TYPE_CHECKING:
+    import scipy.linalg as sla
+else:
+    sla = late("scipy.linalg")
 
 Array = NDArray[Any]
 
@@ -113,13 +117,13 @@ def commutes(model: Model) -> bool:
 
 
 def _turning(model: Model) -> list[str]:
-    return [joint.name for joint in model.tree.all_joints if isinstance(joint, Spherical | Planar | Free)]
+    return [joint.name for joint in model.tree.all_joints if joint.composed]
 
 
 def _free(model: Model, state: State) -> Array:
     """An orthonormal basis of what loops and locks leave free."""
     held = [*(np.eye(model.nv)[model.locked]), *dynamics.constraint_jacobian(model, state)]
-    return scipy.linalg.null_space(np.array(held), rcond=_RANK) if held else np.eye(model.nv)
+    return sla.null_space(np.array(held), rcond=_RANK) if held else np.eye(model.nv)
 
 
 def _one_of_each(values: Array) -> NDArray[np.int64]:

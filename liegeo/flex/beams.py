@@ -52,22 +52,28 @@ c² = G As/ρA (E/ρ, GJ/ρIp).  Loads of buckling have errors of order h⁴ in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.csgraph
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo._lazy import late
+from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.flex.fe import Arms, FEModel, Pieces
 from liegeo.flex.sections import Material, Section, number, taper
 from liegeo.flex.surface import Surface, joined, outlines, swept
 from liegeo.lie import SO3
 from liegeo.model.body import Body
 from liegeo.model.checks import as_array, suggest
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    import scipy.sparse.csgraph as csgraph
+else:
+    sp = late("scipy.sparse")
+    csgraph = late("scipy.sparse.csgraph")
 
 Array = NDArray[np.float64]
 Kind = Literal["euler", "timoshenko"]
@@ -220,7 +226,7 @@ class _Geometric:
     geometric: Array
 
     def __call__(self, u: ArrayLike) -> sp.csc_array:
-        u = as_array(f"frame '{self.name}': displacement", u, (self.n,))
+        u = as_array(Owner("frame", self.name).field("displacement"), u, (self.n,))
         forces = np.einsum("eki,ei->ek", self.forces, u[self.dofs])
         return _assemble(self.n, self.dofs, np.einsum("ek,ekij->eij", forces, self.geometric))
 
@@ -231,21 +237,19 @@ def _assemble(n: int, dofs: NDArray[np.int64], matrices: Array) -> sp.csc_array:
     return sp.csc_array(sp.coo_array((matrices.ravel(), (rows.ravel(), columns.ravel())), shape=(n, n)))
 
 
-def local_axes(who: str, x: ArrayLike, up: ArrayLike | None = None) -> Array:
-    """The rotation from local axes: x along the beam, z as close as it can be to `up`, y = z × x.
+def local_axes(field: Field, x: ArrayLike, up: ArrayLike | None = None) -> Array:
+    """Return the rotation from local axes: x along the beam, z as close as it can be to `up`, y = z × x.
 
     Without `up`: the frame's z, or its y for beams along z, so that a beam along x has the frame's axes.
     """
     x = np.asarray(x, dtype=np.float64) / np.linalg.norm(x)
     if up is None:
         up = (0.0, 1.0, 0.0) if abs(x[2]) > 0.999 else (0.0, 0.0, 1.0)
-    given = as_array(f"{who}: up", up, (3,))
+    given = as_array(field, up, (3,))
     z = given - (given @ x) * x
     if np.linalg.norm(z) <= 1e-6 * np.linalg.norm(given):
-        raise ModelError(
-            f"{who}: up is {given.tolist()}, which is zero or along the beam, {np.round(x, 6).tolist()}; "
-            "give a direction across it."
-        )
+        along = f"which is zero or along the beam, {np.round(x, 6).tolist()}; give a direction across it"
+        raise ModelError(field.fault(given, along))
     z /= np.linalg.norm(z)
     return np.stack([x, np.cross(z, x), z], axis=1)
 
@@ -315,9 +319,9 @@ class Frame:
     def __init__(self, material: Material, name: str = "frame") -> None:
         self.name = name
         self.material = material
-        self._who = f"frame '{name}'"
+        self._owner = Owner("frame", name)
         if not isinstance(material, Material):
-            raise ModelError(f"{self._who}: material is {material!r}, expected a Material.")
+            raise ModelError(self._owner.field("material").fault(material, "expected a Material"))
         self._nodes: dict[str, Array] = {}
         self._links: list[tuple[int, int]] = []
         self._elements: list[tuple[Array, _Element]] = []
@@ -326,14 +330,17 @@ class Frame:
 
     def node(self, name: str | int, position: ArrayLike) -> None:
         """A place where beams begin or end."""
-        self._nodes[self._new(str(name))] = as_array(f"{self._who}: position of node '{name}'", position, (3,))
+        field = self._owner.field("position", words=f"position of node '{name}'")
+        self._nodes[self._new(str(name))] = as_array(field, position, (3,))
 
     def _new(self, name: str) -> str:
         if name in self._nodes:
-            raise ModelError(
-                f"{self._who}: there is already a node '{name}', at {self._nodes[name].tolist()}; "
-                "give each node, and each of several beams between the same nodes, its own name."
+            fault = self._owner.fault(
+                f"there is already a node '{name}'",
+                f"at {self._nodes[name].tolist()}; "
+                "give each node, and each of several beams between the same nodes, its own name",
             )
+            raise ModelError(fault)
         return name
 
     def beam(
@@ -362,8 +369,11 @@ class Frame:
 
     def _count(self, name: str, n: int) -> int:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ModelError(f"{self._who}, beam '{name}': n_elements is {n!r}, expected an integer ≥ 1.")
+            raise ModelError(self._beam(name).field("n_elements").fault(n, "expected an integer ≥ 1"))
         return int(n)
+
+    def _beam(self, name: str) -> Owner:
+        return self._owner.part(f"beam '{name}'")
 
     def _lay(
         self,
@@ -376,27 +386,27 @@ class Frame:
         material: Material | None,
     ) -> tuple[str, ...]:
         """Elements from the first of these nodes to the last, and the nodes between them that are not there yet."""
-        who = f"{self._who}, beam '{name}'"
+        owner = self._beam(name)
         if kind not in get_args(Kind):
-            raise ModelError(f"{who}: kind is {kind!r}, expected 'euler' or 'timoshenko'.")
+            raise ModelError(owner.field("kind").fault(kind, "expected 'euler' or 'timoshenko'"))
         material = self.material if material is None else material
         if not isinstance(material, Material):
-            raise ModelError(f"{who}: material is {material!r}, expected a Material.")
-        first, last = (self._nodes[self._known(who, n)] for n in (nodes[0], nodes[-1]))
+            raise ModelError(owner.field("material").fault(material, "expected a Material"))
+        ends = (("a", nodes[0]), ("b", nodes[-1]))
+        first, last = (self._nodes[self._known(owner.field(key), node)] for key, node in ends)
         length = float(np.linalg.norm(last - first))
         if not length > 0.0:
-            raise ModelError(
-                f"{who}: nodes '{nodes[0]}' and '{nodes[-1]}' are both at {first.tolist()}, length must be > 0."
-            )
-        rotation = local_axes(who, last - first, up)
+            found = f"nodes '{nodes[0]}' and '{nodes[-1]}' are both at {first.tolist()}"
+            raise ModelError(owner.fault(found, "length must be > 0"))
+        rotation = local_axes(owner.field("up"), last - first, up)
         n = len(nodes) - 1
         stations = length / n * (np.arange(n)[:, np.newaxis] + _XI)
-        sections = _sections(who, section, stations, length)
+        sections = _sections(owner.field("section"), section, stations, length)
         if kind == "timoshenko" and not any(s.Asy or s.Asz for row in sections for s in row):
-            raise ModelError(
-                f"{who}: kind is 'timoshenko', but section '{sections[0][0].name}' has no shear area.\n"
-                "  Give it Asy and Asz, or make the beam of kind 'euler'."
-            )
+            expected = f"but section '{sections[0][0].name}' has no shear area"
+            advice = "Give it Asy and Asz, or make the beam of kind 'euler'."
+            in_file = "Give it Asy and Asz, or choose the theory euler."
+            raise ModelError(replace(owner.field("kind").fault(kind, expected, advice), advice_in_file=in_file))
         # An error in what was given leaves the frame as it was: nodes and elements come last.
         for i, inner in enumerate(nodes[1:-1], start=1):
             self._nodes.setdefault(inner, first + (last - first) * (i / n))
@@ -413,28 +423,29 @@ class Frame:
         self, node: str | int, mass: float, inertia: ArrayLike = (0.0, 0.0, 0.0), com: ArrayLike = (0.0, 0.0, 0.0)
     ) -> None:
         """A rigid body on a node: `com` from the node to its centre of mass, `inertia` about that, in frame axes."""
-        index = list(self._nodes).index(self._known(f"{self._who}, mass", node))
-        body = Body(
-            f"mass on {node}", number(f"{self._who}, mass on '{node}': mass", mass, strictly=False), com, inertia
-        )
+        owner = self._owner.part(f"mass on '{node}'")
+        index = list(self._nodes).index(self._known(owner.field(), node))
+        body = Body(f"mass on {node}", number(owner.field("mass"), mass, strictly=False), com, inertia)
         self._masses.append((index, body))
 
-    def _known(self, who: str, node: str | int) -> str:
+    def _known(self, field: Field, node: str | int) -> str:
         if str(node) not in self._nodes:
-            raise ModelError(f"{who}: there is no node '{node}'.{suggest(str(node), list(self._nodes))}")
+            known, found = suggest(str(node), list(self._nodes)), f"there is no node '{node}'"
+            raise ModelError(Fault(field.owner, field.path, node, found, advice=known))
         return str(node)
 
     def model(self) -> FEModel:
         """All of it as an FE model: six directions a node, in the order in which nodes were given."""
         names, n = tuple(self._nodes), 6 * len(self._nodes)
         if not self._elements:
-            raise ModelError(f"{self._who}: has no beams, expected at least one.")
+            raise ModelError(Fault(self._owner, ("beams",), None, "has no beams", "expected at least one"))
         links = np.array(self._links)
         graph = sp.coo_array((np.ones(len(links)), (links[:, 0], links[:, 1])), shape=(len(names), len(names)))
-        _, piece = scipy.sparse.csgraph.connected_components(graph, directed=False)
+        _, piece = csgraph.connected_components(graph, directed=False)
         if piece.any():
             apart = names[int(np.argmax(piece != piece[0]))]
-            raise ModelError(f"{self._who}: no beams lead from node '{names[0]}' to node '{apart}'; connect them.")
+            found = f"no beams lead from node '{names[0]}' to node '{apart}'; connect them"
+            raise ModelError(Fault(self._owner, ("points", apart), apart, found))
 
         dofs = (6 * links[:, :, np.newaxis] + np.arange(6)).reshape(-1, 12)
         # local = turn · global, four blocks of three directions
@@ -517,25 +528,26 @@ def _inertia(mass: float, J: Array) -> Array:
     return np.block([[J, np.zeros((3, 3))], [np.zeros((3, 3)), mass * np.eye(3)]])
 
 
-def _sections(who: str, profile: Profile, stations: Array, length: float) -> list[list[Section]]:
-    """Sections at the stations, one row an element; one row only if all elements are the same."""
+def _sections(field: Field, profile: Profile, stations: Array, length: float) -> list[list[Section]]:
+    """Return the sections at the stations, one row an element; one row only if all elements are the same."""
     if isinstance(profile, Section):
         return [[profile] * stations.shape[1]]
     if isinstance(profile, tuple) and len(profile) == 2 and all(isinstance(s, Section) for s in profile):
         first, second = profile
         for what in ("Asy", "Asz"):
             if (getattr(first, what) > 0.0) != (getattr(second, what) > 0.0):
-                raise ModelError(
-                    f"{who}: {what} of the sections is {getattr(first, what):g} and {getattr(second, what):g}, "
-                    "expected both > 0 or both 0."
+                values, subject = (
+                    f"is {getattr(first, what):g} and {getattr(second, what):g}",
+                    f"{what} of the sections",
                 )
+                raise ModelError(field.fault(profile, "expected both > 0 or both 0", finding=values, subject=subject))
         return [[taper(first, second, float(x) / length) for x in row] for row in stations]
     if not callable(profile):
-        raise ModelError(f"{who}: section is {profile!r}, expected a Section, a pair of them, or a function of x.")
+        raise ModelError(field.fault(profile, "expected a Section, a pair of them, or a function of x"))
     rows = [[(float(x), profile(float(x))) for x in row] for row in stations]
     for x, found in (pair for row in rows for pair in row):
         if not isinstance(found, Section):
-            raise ModelError(f"{who}: the section at x = {x:g} is {found!r}, expected a Section.")
+            raise ModelError(field.fault(found, "expected a Section", subject=f"the section at x = {x:g}"))
     return [[found for _, found in row] for row in rows]
 
 
@@ -557,7 +569,7 @@ def beam(
     """
     frame = Frame(material, name)
     n = frame._count(name, n_elements)
-    ends = np.linspace(0.0, number(f"frame '{name}': length", length), n + 1)
+    ends = np.linspace(0.0, number(Owner("frame", name).field("length"), length), n + 1)
     nodes = tuple(str(i) for i in range(n + 1))
     for node, x in zip(nodes, ends, strict=True):
         frame.node(node, (x, 0.0, 0.0))

@@ -10,22 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-import scipy.sparse.linalg as spl
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo._lazy import late
+from liegeo.errors import Fault, Field, ModelError, Owner, Path_
 from liegeo.flex.surface import Surface
 from liegeo.lie import SO3
 from liegeo.model import notebook
 from liegeo.model.checks import check_size, suggest
 
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    import scipy.sparse.linalg as spl
+else:
+    sp = late("scipy.sparse")
+    spl = late("scipy.sparse.linalg")
+
 Array = NDArray[np.float64]
 # From a static displacement to the geometric stiffness of its stresses, linear in it.
-Geometric = Callable[[Array], sp.csc_array]
+Geometric = Callable[[Array], "sp.csc_array"]
 
 # Names of directions, in the order of liegeo: rotations first.
 DIRECTIONS = ("rx", "ry", "rz", "x", "y", "z")
@@ -175,11 +181,11 @@ class FEModel:
     known_positive: InitVar[bool] = False
 
     def __post_init__(self, known_positive: bool) -> None:
-        who = f"FE model '{self.name}'"
+        who, owner = f"FE model '{self.name}'", Owner("FE model", self.name)
         positions = np.array(self.positions, dtype=np.float64)
         if positions.ndim != 2 or positions.shape[1] != 3 or not np.isfinite(positions).all():
             raise ModelError(f"{who}: positions has shape {positions.shape}, expected (nodes, 3), all finite.")
-        check_size(f"{who}: positions", positions)
+        check_size(owner.field("positions"), positions)
         dofs = np.array(self.dofs, dtype=np.int64).reshape(-1, 2)
         names = tuple(str(n) for n in self.names) or tuple(str(i) for i in range(len(positions)))
         if len(names) != len(positions) or len(set(names)) != len(names):
@@ -193,7 +199,7 @@ class FEModel:
         object.__setattr__(self, "dofs", dofs)
         object.__setattr__(self, "names", names)
         for what in ("mass", "stiffness"):
-            object.__setattr__(self, what, _symmetric(f"{who}: {what}", getattr(self, what), len(dofs)))
+            object.__setattr__(self, what, _symmetric(owner.field(what), getattr(self, what), len(dofs)))
         self._check_mass(who)
         self._check_pieces(who)
         if not known_positive:
@@ -275,10 +281,11 @@ class FEModel:
         t = self.rigid[:, 3]
         return float(t @ (self.mass @ t))
 
-    def node(self, name: str | int) -> int:
-        """Index of a node by name."""
+    def node(self, name: str | int, field: Path_ = ()) -> int:
+        """Return the index of a node by name, which stands in this field."""
         if str(name) not in self.names:
-            raise ModelError(f"FE model '{self.name}': has no node '{name}'.{suggest(str(name), self.names[:200])}")
+            known = suggest(str(name), self.names[:200])
+            raise ModelError(Fault(Owner("FE model", self.name), field, name, f"has no node '{name}'", advice=known))
         return self.names.index(str(name))
 
     def dof(self, name: str | int, direction: int) -> int:
@@ -383,16 +390,19 @@ def _smallest(matrix: sp.csr_array) -> tuple[float, Array]:
     return float(values[0]), np.asarray(vectors[:, 0])
 
 
-def _symmetric(who: str, given: Any, n: int) -> sp.csc_array:
-    """A symmetric sparse matrix of this size, or an error that says what is wrong with it."""
+def _symmetric(field: Field, given: Any, n: int) -> sp.csc_array:
+    """Return a symmetric sparse matrix of this size, or raise an error that says what is wrong with it."""
     matrix = sp.csc_array(given, dtype=np.float64)
     if matrix.shape != (n, n):
-        raise ModelError(f"{who} has shape {matrix.shape}, expected {(n, n)}: one row a degree of freedom.")
+        found, expected = f"has shape {matrix.shape}", f"expected {(n, n)}: one row per degree of freedom"
+        raise ModelError(field.fault(given, expected, finding=found))
     if not np.isfinite(matrix.data).all():
-        raise ModelError(f"{who} holds {matrix.data[~np.isfinite(matrix.data)][0]}, expected finite numbers.")
-    check_size(who, matrix.data)
+        found = f"holds {matrix.data[~np.isfinite(matrix.data)][0]}"
+        raise ModelError(field.fault(given, "expected finite numbers", finding=found))
+    check_size(field, matrix.data)
     largest = abs(matrix.data).max() if matrix.nnz else 0.0
     difference = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
     if difference > _SYMMETRY * largest:
-        raise ModelError(f"{who} is not symmetric: it differs from its transpose by {difference:.3g}.")
+        found = f"is not symmetric: it differs from its transpose by {difference:.3g}"
+        raise ModelError(field.fault(given, finding=found))
     return sp.csc_array(0.5 * (matrix + matrix.T))

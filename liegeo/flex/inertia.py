@@ -48,16 +48,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo._lazy import late
+from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import Arms, FEModel, Pieces, rigid_motions
-from liegeo.flex.modes import Component, Reduction, _Options, _relief
+from liegeo.flex.modes import Component, Reduction, _Options, _relief, check_nodes
 from liegeo.model.body import FlexibleBody, Node, _symmetrised
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 Array = NDArray[np.float64]
 
@@ -120,6 +125,9 @@ def _turning(place: NDArray[np.int64], dofs: NDArray[np.int64]) -> tuple[sp.csr_
     return out[0], out[1], out[2]
 
 
+_DAMPING = Owner("damping", path=("damping",))
+
+
 @dataclass(frozen=True)
 class Damping:
     """Rayleigh's αM + βK, a ratio of critical (one, or one a mode), a matrix (modal, or of all degrees of freedom)."""
@@ -135,12 +143,13 @@ class Damping:
         n = reduction.n_modes
         for name in ("alpha", "beta"):
             if not np.isfinite(getattr(self, name)) or getattr(self, name) < 0.0:
-                raise ModelError(f"damping: {name} is {getattr(self, name)!r}, must be ≥ 0.")
+                raise ModelError(_DAMPING.field(name).fault(getattr(self, name), "must be ≥ 0"))
         D = self.alpha * np.eye(n) + self.beta * np.diag(omega**2)
         if self.ratio is not None:
             ratio = np.asarray(self.ratio, dtype=np.float64)
             if ratio.shape not in ((), (n,)) or (ratio < 0.0).any():
-                raise ModelError(f"damping: ratio is {self.ratio!r}, expected one number or {n}, each ≥ 0.")
+                expected = f"expected one number or {n}, each ≥ 0"
+                raise ModelError(_DAMPING.field("ratio").fault(self.ratio, expected))
             D = D + np.diag(2.0 * ratio * omega)
         if self.matrix is not None:
             shape = np.shape(self.matrix)
@@ -149,9 +158,9 @@ class Damping:
             elif shape == (reduction.fe.n,) * 2:
                 D = D + reduction.shapes.T @ (self.matrix @ reduction.shapes)
             else:
-                raise ModelError(
-                    f"damping: matrix has shape {shape}, expected {(n, n)} (modal) or {(reduction.fe.n,) * 2} (all)."
-                )
+                expected = f"expected {(n, n)} (modal) or {(reduction.fe.n,) * 2} (all)"
+                field = _DAMPING.field("matrix")
+                raise ModelError(field.fault(self.matrix, expected, finding=f"has shape {shape}"))
         return np.asarray(D)
 
 
@@ -170,6 +179,7 @@ def flexible_body(
     `damping` is a Damping, or one ratio of critical for all modes.  `stiffening` is for all modes, none or the first n.
     """
     fe, n = reduction.fe, reduction.n_modes
+    check_nodes(fe, nodes=nodes)
     fields = _Fields.of(fe)
     M, R, Phi = fields.mass, fields.rigid, fields.motion @ reduction.shapes
     M_rigid, MPhi = R.T @ (M @ R), M @ Phi
@@ -329,16 +339,20 @@ class _Stiffening:
     """G[f] of (6), for loads on all degrees of freedom."""
 
     def __init__(self, reduction: Reduction, n_modes: int) -> None:
+        owner = Owner("FE model", reduction.fe.name)
         if not isinstance(n_modes, int | np.integer) or not 0 < n_modes <= reduction.n_modes:
-            raise ModelError(
-                f"FE model '{reduction.fe.name}': stiffening is {n_modes!r}, expected True, False, or how many of the "
-                f"{reduction.n_modes} modes it is for."
-            )
+            expected = f"expected True, False, or how many of the {reduction.n_modes} modes it is for"
+            raise ModelError(owner.field("stiffening").fault(n_modes, expected))
         if reduction.fe.geometric is None:
-            raise ModelError(
-                f"FE model '{reduction.fe.name}': gives no geometric stiffness, which stiffening needs.\n"
-                "  Beams and solids made by liegeo have it; matrices read from a file have not."
+            fault = Fault(
+                owner,
+                ("stiffening",),
+                n_modes,
+                "gives no geometric stiffness",
+                "which stiffening needs",
+                "Beams and solids made by liegeo have it; matrices read from a file have not.",
             )
+            raise ModelError(fault)
         self.reduction, self.geometric = reduction, reduction.fe.geometric
         self.n_modes = n_modes
         self.component, self.options = Component(reduction.fe), _Options(root=reduction.root)

@@ -24,20 +24,28 @@ motions), made independent, and orthonormal: Φᵀ M Φ = I, Φᵀ K Φ = diag(�
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-import scipy.sparse.csgraph
-import scipy.sparse.linalg as spl
 from numpy.typing import NDArray
 
-from liegeo.errors import ModelError
+from liegeo._lazy import late
+from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import FEModel
 from liegeo.model import notebook
+
+if TYPE_CHECKING:
+    import scipy.linalg as sla
+    import scipy.sparse as sp
+    import scipy.sparse.csgraph as csgraph
+    import scipy.sparse.linalg as spl
+else:
+    sla = late("scipy.linalg")
+    sp = late("scipy.sparse")
+    csgraph = late("scipy.sparse.csgraph")
+    spl = late("scipy.sparse.linalg")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -135,8 +143,8 @@ class Component:
 
     def support(self, candidates: Index) -> Index:
         """From these degrees of freedom as few as can take away all motions that they can and the boundary leaves."""
-        left = scipy.linalg.null_space(self._scaled[self.B], rcond=_RANK) if len(self.B) else np.eye(6)
-        _, _, order = scipy.linalg.qr((self._scaled[candidates] @ left).T, pivoting=True, mode="economic")
+        left = sla.null_space(self._scaled[self.B], rcond=_RANK) if len(self.B) else np.eye(6)
+        _, _, order = sla.qr((self._scaled[candidates] @ left).T, pivoting=True, mode="economic")
         count = self._rank(np.concatenate([self.B, candidates])) - self._rank(self.B)
         return np.sort(candidates[order[:count]])
 
@@ -220,13 +228,15 @@ class Choice:
     effective_mass: float | None = None
 
     def __post_init__(self) -> None:
+        owner = Owner("mode selection")
         given = [x for x in (self.count, self.max_frequency, self.effective_mass) if x is not None]
         if len(given) != 1:
-            raise ModelError("mode selection: expected exactly one of n_modes, max_frequency and effective_mass.")
+            expected = "expected exactly one of n_modes, max_frequency and effective_mass"
+            raise ModelError(Fault(owner, (), given, expected))
         if self.count is not None and self.count < 0:
-            raise ModelError(f"mode selection: n_modes is {self.count}, must be ≥ 0.")
+            raise ModelError(owner.field("n_modes").fault(self.count, "must be ≥ 0"))
         if self.effective_mass is not None and not 0.0 < self.effective_mass < 1.0:
-            raise ModelError(f"mode selection: effective_mass is {self.effective_mass:g}, expected a share of 0 to 1.")
+            raise ModelError(owner.field("effective_mass").fault(self.effective_mass, "expected a share of 0 to 1"))
 
     def first_guess(self, most: int) -> int:
         return min(most, self.count if self.count is not None else 20)
@@ -271,7 +281,7 @@ def _factorise(name: str, K: sp.csc_array, free: Index, positions: Array) -> Cal
             lu = spl.splu(part, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
             return lambda f: np.asarray(lu.solve(np.asarray(f, dtype=np.float64)))
         band = _banded(K, free[order], width)
-        factor = scipy.linalg.cholesky_banded(band, True, lower=True, check_finite=False)
+        factor = sla.cholesky_banded(band, True, lower=True, check_finite=False)
     except (RuntimeError, np.linalg.LinAlgError):
         raise ModelError(
             f"FE model '{name}': its stiffness is singular though every rigid motion is held: it has a mechanism.\n"
@@ -281,7 +291,7 @@ def _factorise(name: str, K: sp.csc_array, free: Index, positions: Array) -> Cal
     def solve(f: Array) -> Array:
         x = np.empty(np.shape(f))
         given = np.asarray(f, dtype=np.float64)[order]
-        x[order] = scipy.linalg.cho_solve_banded((factor, True), given, check_finite=False)
+        x[order] = sla.cho_solve_banded((factor, True), given, check_finite=False)
         return x
 
     return solve
@@ -306,7 +316,7 @@ def _band(K: sp.csc_array, free: Index, positions: Array) -> tuple[Index, int]:
     layers = np.lexsort(along.T)
     part = sp.csr_array(K[free][:, free])
     found = []
-    for order in (layers, scipy.sparse.csgraph.reverse_cuthill_mckee(part, True)):
+    for order in (layers, csgraph.reverse_cuthill_mckee(part, True)):
         place = _places(len(free), order)
         rows = np.repeat(place, np.diff(part.indptr))
         found.append((int(np.abs(rows - place[part.indices]).max(initial=0)), order))
@@ -342,10 +352,10 @@ def _eigen(held: _Held, count: int) -> tuple[Array, Array]:
             L = np.linalg.cholesky((held.K - shift * M).todense())
         except np.linalg.LinAlgError:
             raise ModelError(f"FE model '{name}': its stiffness is not positive where it must be.") from None
-        A = scipy.linalg.solve_triangular(L, M.todense(), lower=True)
-        A = scipy.linalg.solve_triangular(L, A.T, lower=True)
-        mu, x = scipy.linalg.eigh(0.5 * (A + A.T), subset_by_index=(n - count, n - 1))
-        vectors = scipy.linalg.solve_triangular(L, x, lower=True, trans="T")
+        A = sla.solve_triangular(L, M.todense(), lower=True)
+        A = sla.solve_triangular(L, A.T, lower=True)
+        mu, x = sla.eigh(0.5 * (A + A.T), subset_by_index=(n - count, n - 1))
+        vectors = sla.solve_triangular(L, x, lower=True, trans="T")
     else:
         inverse = spl.LinearOperator((n, n), matvec=held.solver(shift), dtype=np.float64)
         # A random start, always the same: one with a pattern can be orthogonal to whole families of modes.
@@ -491,7 +501,10 @@ def _attachment(component: Component, choose: Choice, options: _Options) -> Shap
 def _krylov(component: Component, choose: Choice, options: _Options) -> Shapes:
     """Shapes that match as many moments of the response to interface forces as there are blocks."""
     if choose.count is None:
-        raise ModelError("Krylov shapes: have no frequencies to choose by; give n_modes.")
+        fault = Owner("Krylov shapes").fault(
+            "have no frequencies to choose by", advice=" Give n_modes.", advice_in_file=" Give count."
+        )
+        raise ModelError(fault)
     block = _relief(component, options, _unit_forces(component, options))
     blocks = [block]
     while sum(b.shape[1] for b in blocks) < choose.count:
@@ -550,6 +563,15 @@ class Reduction:
         return notebook.table(repr(self).strip("<>"), ("mode", "frequency (Hz)"), rows)
 
 
+def check_nodes(fe: FEModel, **fields: Iterable[str | None]) -> None:
+    """Raise a ModelError if one of these fields names a node that is not there."""
+    known = {*fe.names, *fe.observers}
+    for key, names in fields.items():
+        for name in names:
+            if name is not None and str(name) not in known:
+                fe.node(name, (key,))
+
+
 def reduce(
     fe: FEModel,
     interfaces: Mapping[str, Sequence[int]] | Sequence[str] = (),
@@ -571,6 +593,7 @@ def reduce(
     """
     if method not in MODE_SETS:
         raise ModelError(f"mode set {method!r} is unknown, expected one of {', '.join(MODE_SETS)}.")
+    check_nodes(fe, interfaces=interfaces, fixed=fixed, loads=loads or (), imaginary=(imaginary,), root=(root,))
     component = Component(fe, interfaces, fixed)
     choose = Choice(n_modes, max_frequency, effective_mass)
     found = MODE_SETS[method](component, choose, _Options(root, imaginary, dict(loads or {})))

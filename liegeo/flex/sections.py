@@ -25,20 +25,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import Field, ModelError, Owner
 from liegeo.model.checks import check_size
 
 
-def number(who: str, value: Any, above: float = 0.0, strictly: bool = True) -> float:
-    """A finite number above the bound (or on it), or a ModelError that says what it is instead."""
+def number(field: Field, value: Any, above: float = 0.0, strictly: bool = True) -> float:
+    """Return a finite number above the bound (or on it), or raise a ModelError that says what it is instead."""
     expected = f"{'>' if strictly else '≥'} {above:g}"
     try:
         found = float(value)
     except (TypeError, ValueError):
-        raise ModelError(f"{who} is {value!r}, expected a number {expected}.") from None
+        raise ModelError(field.fault(value, f"expected a number {expected}")) from None
     if not np.isfinite(found) or found < above or (strictly and found == above):
-        raise ModelError(f"{who} is {found:g}, must be {expected}.")
-    check_size(who, found)
+        raise ModelError(field.fault(found, f"must be {expected}"))
+    check_size(field, found)
     return found
 
 
@@ -62,12 +62,12 @@ class Section:
     outline: tuple[NDArray[np.float64], ...] | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        who = f"section '{self.name}'"
+        field = Owner("section", self.name).field
         for what in ("A", "Iy", "Iz", "J"):
-            object.__setattr__(self, what, number(f"{who}: {what}", getattr(self, what)))
+            object.__setattr__(self, what, number(field(what), getattr(self, what)))
         for what, default in (("Ip", self.Iy + self.Iz), ("Asy", 0.0), ("Asz", 0.0)):
             given = getattr(self, what)
-            value = default if given is None else number(f"{who}: {what}", given, strictly=False)
+            value = default if given is None else number(field(what), given, strictly=False)
             object.__setattr__(self, what, value)
 
 
@@ -110,15 +110,17 @@ def box_outline(width_y: float, height_z: float) -> NDArray[np.float64]:
 
 def circle(diameter: float, name: str = "circle") -> Section:
     """A full circle."""
-    return _ring(number(f"section '{name}': diameter", diameter), 0.0, name)
+    return _ring(number(Owner("section", name).field("diameter"), diameter), 0.0, name)
 
 
 def tube(outer: float, inner: float, name: str = "tube") -> Section:
     """A ring, by its outer and inner diameters."""
-    who = f"section '{name}'"
-    outer, inner = number(f"{who}: outer diameter", outer), number(f"{who}: inner diameter", inner)
+    field = Owner("section", name).field
+    outer = number(field("outer", words="outer diameter"), outer)
+    inner = number(field("inner", words="inner diameter"), inner)
     if inner >= outer:
-        raise ModelError(f"{who}: the inner diameter is {inner:g}, must be less than the outer one, {outer:g}.")
+        expected = f"must be less than the outer one, {outer:g} m"
+        raise ModelError(field("inner", words="the inner diameter").fault(inner, expected))
     return _ring(outer, inner, name)
 
 
@@ -136,8 +138,8 @@ def rectangle(width_y: float, height_z: float, name: str = "rectangle") -> Secti
     With sides a ≥ b:  J = a b³ (1/3 − 64/π⁵ (b/a) Σ tanh(nπa/2b)/n⁵),  n = 1, 3, 5, …                    (3)
     As tanh → 1, Σ 1/n⁵ = 31/32 ζ(5) is taken whole, and what remains falls like exp(−nπa/b).
     """
-    who = f"section '{name}'"
-    y, z = number(f"{who}: width_y", width_y), number(f"{who}: height_z", height_z)
+    field = Owner("section", name).field
+    y, z = number(field("width_y"), width_y), number(field("height_z"), height_z)
     a, b = max(y, z), min(y, z)
     zeta_5 = 1.03692775514336993
     n = np.arange(1, 16, 2)
@@ -162,13 +164,13 @@ def i_beam(width_y: float, height_z: float, flange: float, web: float, name: str
 
     A force along y is carried by the two flanges, rectangles each: Asy = 5/6 · 2 b tf.  Warping is left out.
     """
-    who = f"section '{name}'"
-    b, H = number(f"{who}: width_y", width_y), number(f"{who}: height_z", height_z)
-    tf, tw = number(f"{who}: flange", flange), number(f"{who}: web", web)
+    field = Owner("section", name).field
+    b, H = number(field("width_y"), width_y), number(field("height_z"), height_z)
+    tf, tw = number(field("flange"), flange), number(field("web"), web)
     if 2.0 * tf >= H:
-        raise ModelError(f"{who}: flange is {tf:g}, must be less than half of height_z, {0.5 * H:g}.")
+        raise ModelError(field("flange").fault(tf, f"must be less than half of height_z, {0.5 * H:g} m"))
     if tw >= b:
-        raise ModelError(f"{who}: web is {tw:g}, must be less than width_y, {b:g}.")
+        raise ModelError(field("web").fault(tw, f"must be less than width_y, {b:g} m"))
     clear, h = H - 2.0 * tf, H - tf
     A = 2.0 * b * tf + clear * tw
     Iy = (b * H**3 - (b - tw) * clear**3) / 12.0
@@ -201,18 +203,19 @@ class Material:
     name: str = "material"
 
     def __post_init__(self) -> None:
-        who = f"material '{self.name}'"
-        object.__setattr__(self, "E", number(f"{who}: E", self.E))
-        object.__setattr__(self, "rho", number(f"{who}: rho", self.rho, strictly=False))
+        owner = Owner("material", self.name)
+        field = owner.field
+        object.__setattr__(self, "E", number(field("E"), self.E))
+        object.__setattr__(self, "rho", number(field("rho"), self.rho, strictly=False))
         if self.nu is None and self.G is None:
-            raise ModelError(f"{who}: has neither nu nor G, expected one of them.")
-        G = None if self.G is None else number(f"{who}: G", self.G)
+            raise ModelError(owner.fault("has neither nu nor G", "expected one of them"))
+        G = None if self.G is None else number(field("G"), self.G)
         if self.nu is not None:
-            nu = number(f"{who}: nu", self.nu, above=-1.0)
+            nu = number(field("nu"), self.nu, above=-1.0)
             if nu > 0.5:
-                raise ModelError(f"{who}: nu is {nu:g}, must be at most 0.5.")
+                raise ModelError(field("nu").fault(nu, "must be at most 0.5"))
             implied = self.E / (2.0 * (1.0 + nu))
             if G is not None and abs(G - implied) > 1e-9 * implied:
-                raise ModelError(f"{who}: G is {G:g}, but E and nu make it {implied:g}; give nu or G, not both.")
+                raise ModelError(field("G").fault(G, f"but E and nu make it {implied:g}; give nu or G, not both"))
             G = implied
         object.__setattr__(self, "G", G)

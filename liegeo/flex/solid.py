@@ -19,16 +19,21 @@ import importlib
 import io
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo._lazy import late
+from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import FEModel
 from liegeo.flex.surface import boundary
 from liegeo.model.checks import check_size, suggest
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 Array = NDArray[np.float64]
 
@@ -113,15 +118,16 @@ def from_cells(
     where: str | None = None,
 ) -> FEModel:
     """A model from points (N × 3) and blocks (meshio's name of the element, indices of its nodes)."""
-    who = where or f"solid '{name}'"
+    owner = Owner(where) if where else Owner("solid", name)
+    who = str(owner)
     for value, what, low, high in ((E, "E", 0.0, np.inf), (rho, "rho", 0.0, np.inf), (nu, "nu", -1.0, 0.5)):
         if not low < value < high:
-            raise ModelError(f"{who}: {what} is {value:g}, must be between {low:g} and {high:g}.")
-        check_size(f"{who}: {what}", value)
+            raise ModelError(owner.field(what).fault(value, f"must be between {low:g} and {high:g}"))
+        check_size(owner.field(what), value)
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3 or not np.isfinite(p).all():
         raise ModelError(f"{who}: points have shape {p.shape}, expected (N, 3), all finite.")
-    check_size(f"{who}: points", p)
+    check_size(owner.field("points"), p)
     blocks = []
     for cell, data in cells:
         kind = next((k for k in KINDS if k.meshio == cell), None)
@@ -164,12 +170,12 @@ def block(
     """
     chosen = next((k for k in KINDS if k.name == kind and k.corners is _HEX), None)
     if chosen is None:
-        raise ModelError(f"solid '{name}': kind is '{kind}', expected hex8 or hex20.")
-    if min(nx, ny, nz) < 1 or not min(length, width, height) > 0.0:
-        raise ModelError(
-            f"solid '{name}': {length:g} × {width:g} × {height:g} m in {nx} × {ny} × {nz} elements, "
-            "all six must be positive."
-        )
+        raise ModelError(Owner("solid", name).field("kind").fault(kind, "expected hex8 or hex20"))
+    sizes = {"length": length, "width": width, "height": height, "nx": nx, "ny": ny, "nz": nz}
+    wrong = next((what for what, value in sizes.items() if not value > 0.0), None)
+    if wrong is not None:
+        found = f"{length:g} × {width:g} × {height:g} m in {nx} × {ny} × {nz} elements"
+        raise ModelError(Fault(Owner("solid", name), (wrong,), sizes[wrong], found, "all six must be positive"))
     local = np.round(2.0 * chosen.reference).astype(np.int64)
     corner = 2 * np.stack(np.meshgrid(range(nx), range(ny), range(nz), indexing="ij"), axis=-1).reshape(-1, 3)
     keys = corner[:, np.newaxis] + local

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from liegeo._lazy import late
 from liegeo.errors import ModelError
 from liegeo.flex.sections import Section, box_outline, round_outline
 from liegeo.lie import SO3
 from liegeo.model.shapes import Skin
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]

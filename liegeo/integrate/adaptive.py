@@ -31,17 +31,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import constrained, explicit, stiff
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, with_derivatives
-from liegeo.integrate.explicit import INPUT_FAILED, WANTED
-from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, explain, given_to, made, maker
+from liegeo.integrate.methods import Made, Rows, check_method, closed_by, count, given_to, made, maker
+from liegeo.integrate.newton import NewtonRecord, with_sizes
 from liegeo.integrate.problems import Breaks, Problem
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
+from liegeo.status import INPUT_FAILED, WANTED, explain
 
 Array = NDArray[np.float64]
 
@@ -75,6 +75,7 @@ class AdaptiveMethod:
     make_closed: Callable[[explicit.Operations, Any, bool], Any] | None = None
     takes_states: bool = False
     make_coupled: Callable[[explicit.Operations, Any, bool], Any] | None = None
+    record: Rows | None = None
 
     def coefficients(self, tolerance: float) -> Array:
         if isinstance(self.table, tb.Pair | tb.Rosenbrock):
@@ -113,6 +114,7 @@ Rosenbrock32 = AdaptiveMethod(
     mechanical=True,
     workspaces=2,
     properties=frozenset({"stiff"}),
+    takes_states=True,
     make_coupled=stiff.coupled_rosenbrock,
 )
 
@@ -131,7 +133,9 @@ def adaptive_alpha(rho: float = 0.8) -> AdaptiveMethod:
         mechanical=True,
         workspaces=2,
         properties=frozenset({"stiff"}),
+        takes_states=True,
         make_closed=constrained.adaptive_alpha,
+        record=stiff.adaptive_record,
     )
 
 
@@ -272,7 +276,8 @@ class AdaptiveStepper:
         rtol, atol = tighter * rtol, tighter * atol
         self._given = given_to(problem, mechanical=False)
         self._loop, used = compile_adaptive(problem, method)
-        self._coefficients = method.coefficients(rtol + atol)
+        self._record = None if method.record is None else count(method.record, group.dim)
+        self._coefficients = with_sizes(method, method.coefficients(rtol + atol), problem.system)
         self._layout = _rows(group)
         self._I, self._F, W = data_of(problem.system, method.workspaces, used)
         self._scratch = Scratch(method, W, method.scratch(group.dim), group.dim)
@@ -305,6 +310,15 @@ class AdaptiveStepper:
     def memory(self) -> Array:
         """What the method keeps from step to step, first of all the field at y; a view."""
         return self._scratch.K[: self.method.memory]
+
+    @property
+    def newton(self) -> NewtonRecord:
+        """What Newton's method has done since this was made, or since `newton` was deleted."""
+        return NewtonRecord.read(self._scratch.K, self._record)
+
+    @newton.deleter
+    def newton(self) -> None:
+        NewtonRecord.reset(self._scratch.K, self._record)
 
     @property
     def why(self) -> str:
@@ -433,6 +447,9 @@ def find_events(
                 continue
             t = float(run.t[k + 1])
             if b != 0.0:
+                # late: SciPy's optimisers take longer to load than most runs last
+                from scipy.optimize import brentq
+
                 t = float(brentq(_value_in_step, run.t[k], t, args=(run, k, event), xtol=1e-14, rtol=1e-14))
             places.append((t, run.between(k, t)))
             if event.terminal:

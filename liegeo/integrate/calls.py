@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from liegeo._jit import address, invoke, invoke_number, kernel, provide
 from liegeo.errors import InputError
-from liegeo.integrate.explicit import WANTED
 from liegeo.integrate.problems import Dynamics, System
+from liegeo.status import WANTED
 
 Array = NDArray[np.float64]
 
@@ -41,86 +41,90 @@ _ARGUMENTS = {
     "closing": (_I, _F, _T, _V, _V, _V, _V, _V),
     "correct": (_I, _F, _V, _T, _T, _T, _T, _V, _V, _V),
     "release": (_I, _V),
-    "factorise_next": (_I, _F, _V, _T, _T, _V),
+    "factorise_next": (_I, _F, _V, _T, _T, _V, _V),
     "along": (_I, _F, _T, _V, _V, _V, _V, _V, _V, _V, _V),
+    "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
 }
 _SIZE = len(_ARGUMENTS)
-# Numbers at the end of I: the addresses, then how many first-order states there are.
-_TAIL = _SIZE + 1
 # What is compiled when a step asks for it.
 _LATER = "along"
 
 
 @kernel
 def _acceleration(I, F, t, q, v, W, out):
-    return invoke(I[I.shape[0] - _TAIL], (I, F, t, q, v, W, out))
+    return invoke(I[I.shape[0] - _SIZE], (I, F, t, q, v, W, out))
 
 
 @kernel
 def _residual(I, F, t, q, v, a, W, out):
-    return invoke(I[I.shape[0] - _TAIL + 1], (I, F, t, q, v, a, W, out))
+    return invoke(I[I.shape[0] - _SIZE + 1], (I, F, t, q, v, a, W, out))
 
 
 @kernel
 def _momentum(I, F, q, v, W, out):
-    return invoke(I[I.shape[0] - _TAIL + 2], (I, F, q, v, W, out))
+    return invoke(I[I.shape[0] - _SIZE + 2], (I, F, q, v, W, out))
 
 
 @kernel
 def _slope(I, F, t, q, v, W, out):
-    return invoke(I[I.shape[0] - _TAIL + 3], (I, F, t, q, v, W, out))
+    return invoke(I[I.shape[0] - _SIZE + 3], (I, F, t, q, v, W, out))
 
 
 @kernel
 def _factorise(I, F, q, alpha, beta, W):
-    return invoke(I[I.shape[0] - _TAIL + 4], (I, F, q, alpha, beta, W))
+    return invoke(I[I.shape[0] - _SIZE + 4], (I, F, q, alpha, beta, W))
 
 
 @kernel
 def _substitute(I, F, r, W, out):
-    return invoke(I[I.shape[0] - _TAIL + 5], (I, F, r, W, out))
+    return invoke(I[I.shape[0] - _SIZE + 5], (I, F, r, W, out))
 
 
 @kernel
 def _resistance(I, F, alpha, beta, x, out):
-    return invoke(I[I.shape[0] - _TAIL + 6], (I, F, alpha, beta, x, out))
+    return invoke(I[I.shape[0] - _SIZE + 6], (I, F, alpha, beta, x, out))
 
 
 @kernel
 def _energy(I, F, t, q, v, W):
-    return invoke_number(I[I.shape[0] - _TAIL + 7], (I, F, t, q, v, W))
+    return invoke_number(I[I.shape[0] - _SIZE + 7], (I, F, t, q, v, W))
 
 
 @kernel
 def _closing(I, F, t, q, v, W, dq, dv):
-    return invoke(I[I.shape[0] - _TAIL + 8], (I, F, t, q, v, W, dq, dv))
+    return invoke(I[I.shape[0] - _SIZE + 8], (I, F, t, q, v, W, dq, dv))
 
 
 @kernel
 def _correct(I, F, r, a, b, c, adding, W, B, out):
-    return invoke(I[I.shape[0] - _TAIL + 9], (I, F, r, a, b, c, adding, W, B, out))
+    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, r, a, b, c, adding, W, B, out))
 
 
 @kernel
 def _release(I, W):
-    return invoke(I[I.shape[0] - _TAIL + 10], (I, W))
+    return invoke(I[I.shape[0] - _SIZE + 10], (I, W))
 
 
 @kernel
-def _factorise_next(I, F, q, alpha, beta, W):
-    return invoke(I[I.shape[0] - _TAIL + 11], (I, F, q, alpha, beta, W))
+def _factorise_next(I, F, q, alpha, beta, local, W):
+    return invoke(I[I.shape[0] - _SIZE + 11], (I, F, q, alpha, beta, local, W))
 
 
 @kernel
 def _along(I, F, t, q, v, a, dq, dv, da, W, out):
-    if I[I.shape[0] - _TAIL + 12] == 0:
+    if I[I.shape[0] - _SIZE + 12] == 0:
         return WANTED
-    return invoke(I[I.shape[0] - _TAIL + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
+    return invoke(I[I.shape[0] - _SIZE + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
+
+
+@kernel
+def _local_tangents(I, F, q, v, alpha, beta, secant, out):
+    return invoke(I[I.shape[0] - _SIZE + 13], (I, F, q, v, alpha, beta, secant, out))
 
 
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next, _along),
+    *(_correct, _release, _factorise_next, _along, _local_tangents),
 )
 
 
@@ -154,7 +158,7 @@ def addresses(dynamics: Dynamics, used: frozenset[str], *beside: tuple[Any, Any]
 def with_derivatives(ints: NDArray[np.int64], system: System) -> NDArray[np.int64]:
     """I of `data_of` with the address of `along`, for a step that returned WANTED."""
     out = ints.copy()
-    out[len(ints) - _TAIL + Dynamics._fields.index(_LATER)] = _address(_LATER, system.dynamics.along)
+    out[len(ints) - _SIZE + Dynamics._fields.index(_LATER)] = _address(_LATER, system.dynamics.along)
     out.setflags(write=False)
     return out
 
@@ -190,7 +194,7 @@ def data_of(
 ) -> tuple[NDArray[np.int64], Array, Array]:
     """Return I with the addresses of the kernels `used`, F, and fresh scratch W, so many times what the system needs.
 
-    Behind the addresses stands the number of first-order states (explicit.sizes).  `beside` as in `addresses`.
+    `beside` as in `addresses`.
     """
     if system is None:
         return np.zeros(0, np.int64), np.zeros(0), np.zeros(0)
@@ -201,8 +205,9 @@ def data_of(
             f"the method needs kernels that the system does not have: {', '.join(missing)}.\n"
             "  Give them to its Dynamics, or take a method for fields."
         )
-    tail = addresses(system.dynamics, used, *beside) if system.compiled else np.zeros(0, np.int64)
-    ints, floats = np.concatenate([system.ints, tail, [len(system.states)]]), system.floats.copy()
+    ints, floats = system.ints.copy(), system.floats.copy()
+    if system.compiled:
+        ints = np.concatenate([ints, addresses(system.dynamics, used, *beside)])
     ints.setflags(write=False)
     floats.setflags(write=False)
     return ints, floats, np.full(workspaces * system.work, np.nan)

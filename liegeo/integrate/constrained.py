@@ -13,9 +13,10 @@ S = M + c_v D + c_q K and the residual r = M v̇ − f − Jᵀλ, a correction 
 η moves positions onto theirs, so that both levels hold at the end of the step.  Saddle points are solved by the system
 (`correct`): for trees in O(N) a row.
 
-S lacks what D and K lack: forces between frames, friction, the geometry, Jᵀλ.  Where corrections shrink too slowly
-with an S from where they are, the true derivative S + E takes its place, E x = (derivative along x, stiff.py (9)) − Sx.
-With C(r) the dx of (2) or (3), and C₀(r) that with zero right-hand sides for J dx,
+S has the tangents of friction too (l of newton.py), and lacks forces between frames, the geometry, Jᵀλ.  Where
+corrections shrink too slowly with an S from where they are, the true derivative S + E takes its place, with
+E x = (derivative along x, newton.py (9)) − S x.  With C(r) the dx of (2) or (3), and C₀(r) that with zero right-hand
+sides for J dx,
 
     dx = C(−r − E dx),   hence   (I + C₀E) dx = C(−r),                                                              (4)
 
@@ -30,7 +31,35 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo.integrate import stiff
-from liegeo.integrate.explicit import NO_CONVERGENCE, Operations, projected
+from liegeo.integrate.explicit import Operations, projected
+from liegeo.integrate.newton import (
+    BASE,
+    BEGIN,
+    DENSE_FACTORISATIONS,
+    DONE,
+    EPSILON,
+    EXTRA,
+    FACTORISATIONS,
+    ITERATIONS,
+    LOCAL,
+    MATRIX,
+    RECORD,
+    RESIDUAL,
+    ROUND_OFF,
+    TOO_SLOW,
+    X,
+    factorise_dense,
+    judge,
+    magnitude,
+    make_place,
+    motion,
+    scratch,
+    split,
+    substitute_dense,
+    tally,
+    weighed,
+)
+from liegeo.status import NO_CONVERGENCE
 
 Kernel = Callable[..., Any]
 
@@ -38,58 +67,44 @@ Kernel = Callable[..., Any]
 _ITERATIONS = 40
 # Corrections by the true derivative that grow by more than this lead away.
 _WORSE = 2.0
-# Corrections of Δ and h v after all those that are good enough.
+# Corrections of Δ and h v, as shares of the sizes of coordinates, that after all those are good enough.
 _NEARLY = 1e-6
 
 
-def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """What stiff._newton makes, for (2) or (3): solves for x from a first guess in its row, out is the new state."""
-    retract, dexp = group.retract, group.dexp_right_apply
-    residual, factorise = dynamics.residual, dynamics.factorise
-    correct, release = dynamics.correct, dynamics.release
-    along, momentum, resistance = dynamics.along, dynamics.momentum, dynamics.resistance
-
-    def place(layout, cv, cq, y, K, u, out):
-        """The state that belongs to x."""
-        nv = K.shape[1] // 2
-        nq = y.shape[0] - nv
-        x, base, _, _ = stiff.scratch_rows(nv)
-        for k in range(nv):
-            u[0, k] = K[base, k] + cq * K[x, k]
-            u[0, nv + k] = K[x, nv + k] + cv * K[x, k] - y[nq + k]
-        retract(layout, y, u[0], out)
-
-    if compiled:
-        place = kernel(place, name="integrate.place_closed", forceinline=False)
+def _remainder(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """Return what multiplies E of (4) by the vector in u[1, :nv], into the first half of row BEGIN; a status."""
+    dexp, along, momentum, resistance = group.dexp_right_apply, dynamics.along, dynamics.momentum, dynamics.resistance
 
     def remainder(layout, I, F, t, cv, cq, y, A, K, u, out):
-        """E times the vector in u[1, :nv], into the first half of a row; a status."""
-        nv = K.shape[1] // 2
-        nq = y.shape[0] - nv
-        x, _, _, extra = stiff.scratch_rows(nv)
-        q, v, row = out[:nq], out[nq:], K[x + 4]
+        nq, nv = split(K, y)
+        s = scratch(nv)
+        q, v, row, extra = out[:nq], out[nq:], K[s + BEGIN], K[s + EXTRA]
         for k in range(nv):
             u[1, nv + k] = cv * u[1, k]
-        dexp(layout, u[0], u[1], K[extra])
+        dexp(layout, u[0], u[1], extra)
         for k in range(nv):
-            K[extra, k] *= cq
-        status = along(I, F, t, q, v, K[x, :nv], K[extra, :nv], K[extra, nv:], u[1, :nv], A, row[:nv])
+            extra[k] *= cq
+        status = along(I, F, t, q, v, K[s + X, :nv], extra[:nv], extra[nv:], u[1, :nv], A, row[:nv])
         if status != 0:
             return status
         momentum(I, F, q, u[1, :nv], A, row[nv:])
-        resistance(I, F, cv, cq, u[1, :nv], K[extra, :nv])
+        resistance(I, F, cv, cq, u[1, :nv], extra[:nv])
         for k in range(nv):
-            row[k] -= row[nv + k] + K[extra, k]
+            row[k] -= row[nv + k] + extra[k] + K[s + LOCAL, k] * u[1, k]
         return 0
 
-    if compiled:
-        remainder = kernel(remainder, name="integrate.remainder", forceinline=False)
+    return kernel(remainder, name="integrate.remainder", forceinline=False) if compiled else remainder
+
+
+def _couple(remainder: Kernel, dynamics: Any, compiled: bool) -> Kernel:
+    """Return what forms I + C₀E of (4) at x and factorises it; a status."""
+    correct = dynamics.correct
 
     def couple(layout, I, F, t, cv, cq, y, A, B, K, u, out):
-        """I + C₀E of (4) at x, factorised; a status."""
-        nv = K.shape[1] // 2
-        x, _, _, extra = stiff.scratch_rows(nv)
-        M = K[stiff.MATRIX :].reshape((K.shape[0] - stiff.MATRIX) * K.shape[1])
+        _, nv = split(K, y)
+        s = scratch(nv)
+        tally(K, s + RECORD, DENSE_FACTORISATIONS)
+        M = K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1])
         for j in range(nv):
             for k in range(nv):
                 u[1, k] = 0.0
@@ -97,77 +112,111 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
             status = remainder(layout, I, F, t, cv, cq, y, A, K, u, out)
             if status != 0:
                 return status
-            correct(I, F, K[x + 4, :nv], 0.0, 0.0, 0.0, 0.0, A, B, K[extra, nv:])
+            correct(I, F, K[s + BEGIN, :nv], 0.0, 0.0, 0.0, 0.0, A, B, K[s + EXTRA, nv:])
             for i in range(nv):
-                M[nv * i + j] = K[extra, nv + i] + (1.0 if i == j else 0.0)
-        return 0 if stiff.factorise_dense(M, nv) else NO_CONVERGENCE
+                M[nv * i + j] = K[s + EXTRA, nv + i] + (1.0 if i == j else 0.0)
+        return 0 if factorise_dense(M, nv) else NO_CONVERGENCE
 
-    if compiled:
-        couple = kernel(couple, name="integrate.couple", forceinline=False)
+    return kernel(couple, name="integrate.couple", forceinline=False) if compiled else couple
 
-    def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, y, W, K, u, out):
-        nv = K.shape[1] // 2
-        nq, half = y.shape[0] - nv, W.shape[0] // 2
-        A, B = W[:half], W[half:]
-        x, base, r, _ = stiff.scratch_rows(nv)
-        M = K[stiff.MATRIX :].reshape((K.shape[0] - stiff.MATRIX) * K.shape[1])
+
+def _correction(stabilised: bool, remainder: Kernel, dynamics: Any, compiled: bool) -> Kernel:
+    """Return what corrects x, multipliers and, by (3), the base of Δ, from the residual in its row.
+
+    It returns a status and the size of the correction in Δ and h v, weighed as in newton.py (12).
+    """
+    correct = dynamics.correct
+
+    def correction(exact, layout, I, F, t, h, cv, cq, inverse, y, A, B, K, u, out):
+        _, nv = split(K, y)
+        s = scratch(nv)
+        tally(K, s + RECORD, ITERATIONS)
+        r, dx = K[s + RESIDUAL, :nv], K[s + RESIDUAL, nv:]
         # what J dx is made of φ, of φ̇, and of φ̇ where there is no φ
         a, b, c = (0.0, -1.0 / cv, -1.0 / cv) if stabilised else (-1.0 / cq, 0.0, -1.0 / cv)
+        for k in range(nv):
+            r[k] *= -1.0
+        if exact:
+            correct(I, F, r, a, b, c, 0.0, A, B, dx)
+            substitute_dense(K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1]), nv, dx, u[1, :nv])
+            status = remainder(layout, I, F, t, cv, cq, y, A, K, u, out)
+            if status != 0:
+                return status, 0.0
+            for k in range(nv):
+                r[k] -= K[s + BEGIN, k]
+        correct(I, F, r, a, b, c, 1.0, A, B, dx)
+        for k in range(nv):
+            u[1, k] = u[1, nv + k] = 0.0
+        if stabilised:
+            # −φ − c_q J dx, with J dx = −φ̇/c_v; what has no φ has no say in positions
+            correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, 0.0, A, B, u[1, :nv])
+        for k in range(nv):
+            K[s + X, k] += dx[k]
+            K[s + BASE, k] += u[1, k]
+            u[1, k] += cq * dx[k]
+        return 0, max(weighed(u[1, :nv], inverse), abs(h * cv) * weighed(dx, inverse))
+
+    return kernel(correction, name="integrate.correction", forceinline=False) if compiled else correction
+
+
+def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
+    """Return what newton.Newton.make does, for (2) or (3)."""
+    residual, factorise_next, local, release = (
+        *(dynamics.residual, dynamics.factorise_next),
+        *(dynamics.local_tangents, dynamics.release),
+    )
+    place, remainder = make_place(group, compiled), _remainder(group, dynamics, compiled)
+    couple, correction = (
+        _couple(remainder, dynamics, compiled),
+        _correction(stabilised, remainder, dynamics, compiled),
+    )
+    slow, patience = stiff.NEWTON.slow, stiff.NEWTON.patience
+
+    def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, absolute, inverse, y, W, K, u, out):
+        nq, nv = split(K, y)
+        s, half = scratch(nv), W.shape[0] // 2
+        A, B = W[:half], W[half:]
+        least = absolute + 10.0 * EPSILON * magnitude(layout, y, inverse)
         release(I, A)
         ready, before, since, exact, fresh = False, 0.0, 0, False, False
         for k in range(nv):
-            K[base, nv + k] = K[base, k]
+            K[s + BASE, nv + k] = K[s + BASE, k]
         for _ in range(_ITERATIONS):
-            place(layout, cv, cq, y, K, u, out)
-            status = residual(I, F, t, out[:nq], out[nq:], K[x, :nv], A, K[r, :nv])
+            place(layout, h, cv, cq, two_step, y, K, u, out)
+            status = residual(I, F, t, out[:nq], out[nq:], K[s + X, :nv], A, K[s + RESIDUAL, :nv])
             if status == 0 and not ready:
-                status = factorise(I, F, out[:nq], cv, cq, B)
+                tally(K, s + RECORD, FACTORISATIONS)
+                local(I, F, out[:nq], out[nq:], cv, cq, 0.0, K[s + LOCAL, :nv])
+                status = factorise_next(I, F, out[:nq], cv, cq, K[s + LOCAL, :nv], B)
                 if status == 0 and exact:
                     status = couple(layout, I, F, t, cv, cq, y, A, B, K, u, out)
                 ready, since = True, 0
             if status != 0:
                 return status
-            for k in range(nv):
-                K[r, k] *= -1.0
-            if exact:
-                correct(I, F, K[r, :nv], a, b, c, 0.0, A, B, K[r, nv:])
-                stiff.substitute_dense(M, nv, K[r, nv:], u[1, :nv])
-                status = remainder(layout, I, F, t, cv, cq, y, A, K, u, out)
-                if status != 0:
-                    return status
-                for k in range(nv):
-                    K[r, k] -= K[x + 4, k]
-            correct(I, F, K[r, :nv], a, b, c, 1.0, A, B, K[r, nv:])
-            for k in range(nv):
-                u[1, k] = u[1, nv + k] = 0.0
-            if stabilised:
-                # −φ − c_q J dx, with J dx = −φ̇/c_v; what has no φ has no say in positions
-                correct(I, F, u[1, nv:], -1.0, cq / cv, 0.0, 0.0, A, B, u[1, :nv])
-            size = 0.0
-            for k in range(nv):
-                K[x, k] += K[r, nv + k]
-                K[base, k] += u[1, k]
-                size = max(size, abs(cq * K[r, nv + k] + u[1, k]), abs(h * cv * K[r, nv + k]))
+            bound = tolerance * motion(h, y[nq:], u[0], inverse) + least
+            status, size = correction(exact, layout, I, F, t, h, cv, cq, inverse, y, A, B, K, u, out)
+            if status != 0:
+                return status
             if not size < 1e100:
                 return NO_CONVERGENCE
-            verdict, rate = stiff.judge(size, before, since, tolerance, 1.0)
+            verdict, rate = judge(size, before, since, bound, 1.0, 0.0, 0.0 if exact else ROUND_OFF, slow, patience)
             before, since = size, since + 1
-            if verdict == stiff.DONE:
-                place(layout, cv, cq, y, K, u, out)
+            if verdict == DONE:
+                place(layout, h, cv, cq, two_step, y, K, u, out)
                 return 0
-            if verdict == stiff.TOO_SLOW:
-                # the matrix from here; if one from nearby was no good the true one, from where Δ = 0 (stiff.py)
+            if verdict == TOO_SLOW:
+                # the matrix from here; if one from nearby was no good the true one, from where Δ = 0 (newton.py)
                 if exact and rate > _WORSE:
                     return NO_CONVERGENCE
                 if fresh and not exact:
                     release(I, A)
                     for k in range(nv):
-                        K[base, k] = K[base, nv + k]
-                        K[x, k] = -K[base, k] / cq
+                        K[s + BASE, k] = K[s + BASE, nv + k]
+                        K[s + X, k] = -K[s + BASE, k] / cq
                 ready, exact, fresh = False, exact or fresh, True
         # next to a singular position corrections are round-off times a large number, and the projection cleans up
         if before <= _NEARLY:
-            place(layout, cv, cq, y, K, u, out)
+            place(layout, h, cv, cq, two_step, y, K, u, out)
             return 0
         return NO_CONVERGENCE
 

@@ -25,15 +25,9 @@ import numpy as np
 from liegeo._jit import kernel
 from liegeo.lie import Group, Product, R
 from liegeo.lie.group import OPERATIONS
+from liegeo.status import INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
 
 Kernel = Callable[..., Any]
-
-# Statuses of a step besides those of a field, which are positive.
-NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
-# What `along` of a system returns if the system has none.
-ABSENT = -5
-# What it returns if it has not been compiled: few runs need it, and it takes half as long as all the rest.
-WANTED = -7
 
 # Corrections of one step towards the constraints: more only where they are singular, and then a smaller step helps.
 CLOSING_LIMIT = 12
@@ -52,17 +46,6 @@ def finite(x):
     for k in range(x.size):
         off += x.flat[k] - x.flat[k]
     return off == 0.0
-
-
-@kernel
-def sizes(I, y, dim):
-    """Return the lengths of q, v and x in a state y of a mechanical system, `dim` the dimension of the states' group.
-
-    The last number of I is that of x (calls.data_of).
-    """
-    nx = I[I.shape[0] - 1]
-    nv = (dim - nx) // 2
-    return y.shape[0] - nv - nx, nv, nx
 
 
 @kernel
@@ -274,7 +257,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
         control[0], control[1], control[2] = t, h, before
         return n, 1
 
-    return kernel(loop, name="integrate.adaptive") if compiled else loop
+    return kernel(loop, name="integrate.adaptive", nogil=True) if compiled else loop
 
 
 @kernel
@@ -307,7 +290,7 @@ def run(step: Kernel, compiled: bool) -> Kernel:
                 copy(y, E[k])
         return n, 0
 
-    return kernel(loop, name="integrate.run") if compiled else loop
+    return kernel(loop, name="integrate.run", nogil=True) if compiled else loop
 
 
 def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> Kernel:
@@ -321,9 +304,10 @@ def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> K
         status = step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
         if status != 0:
             return status
-        nq, nv, nx = sizes(I, y, K.shape[1])
-        # the last rows of the layout are those of speeds and states; of u, the second row may hold an error estimate
-        rows, dq, dv = layout[: layout.shape[0] - (1 if nx == 0 else 2)], u[0, :nv], u[0, nv:]
+        nv = K.shape[1] // 2
+        nq = y.shape[0] - nv
+        # the last row of the layout is that of the speeds; of u, the second row may hold an error estimate
+        rows, dq, dv = layout[: layout.shape[0] - 1], u[0, :nv], u[0, nv:]
         before = np.inf
         for _ in range(CLOSING_LIMIT):
             status = closing(I, F, t + h, out[:nq], out[nq:], W, dq, dv)
@@ -381,10 +365,11 @@ def adapt_field(function: Callable[..., Any], compiled: bool) -> Kernel:
 
 @functools.lru_cache(maxsize=64)
 def motion(acceleration: Kernel) -> Kernel:
-    """(v, v̇, ẋ) as a field on the states (q, v, x) of a mechanical system (problems.py)."""
+    """(v, v̇) as a field on the states (q, v) of a mechanical system (problems.py)."""
 
     def field(I, F, t, Y, W, out):
-        nq, nv, _ = sizes(I, Y, out.shape[0])
+        nv = out.shape[0] // 2
+        nq = Y.shape[0] - nv
         for k in range(nv):
             out[k] = Y[nq + k]
         return acceleration(I, F, t, Y[:nq], Y[nq:], W, out[nv:])

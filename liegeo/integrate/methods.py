@@ -8,23 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from liegeo._jit import KERNEL_RAISED
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import calls, conserving, constrained, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
-from liegeo.integrate.explicit import WANTED, Operations, operations
-from liegeo.integrate.problems import Breaks, Dynamics, Problem, System, Trajectory
+from liegeo.integrate.explicit import Operations, operations
+from liegeo.integrate.newton import NewtonRecord, memory, with_sizes
+from liegeo.integrate.problems import Breaks, Dynamics, Problem, Trajectory
 from liegeo.lie import Product
+from liegeo.status import WANTED, explain
 
 Array = NDArray[np.float64]
-
-# What a step may return besides what a field or a system returns (positive numbers).
-NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = explicit.NO_CONVERGENCE, explicit.INPUT_FAILED, explicit.NOT_FINITE
-
 
 #: A number of rows, or a function that gives it for a number of speeds.
 Rows = int | Callable[[int], int]
@@ -46,8 +43,9 @@ class Method:
     `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
     is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
     are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  A
-    mechanical method that `takes_states` treats first-order states too; methods for fields always do.  A method of
-    one's own needs no more.
+    mechanical method that `takes_states` treats first-order states too; methods for fields always do.  `record` is the
+    row of K from which a method that uses Newton's method keeps its record (newton.py).  Mechanical methods find the
+    system's sizes behind their coefficients, if they have any.  A method of one's own needs no more.
     """
 
     name: str
@@ -62,6 +60,7 @@ class Method:
     make_closed: Callable[[Operations, Any, bool], Any] | None = None
     make_coupled: Callable[[Operations, Any, bool], Any] | None = None
     takes_states: bool = False
+    record: Rows | None = None
 
     def __post_init__(self) -> None:
         unknown = self.properties - PROPERTIES
@@ -154,8 +153,9 @@ EnergyMomentum = Method(
 EnergyMomentum4 = composition(EnergyMomentum, symmetric.SUZUKI_4, "energy-momentum-4", 4)
 
 
-# What equations of a step are solved to, if nothing is said.
-_TOLERANCE = 1e-9
+# What equations of a step are solved to if nothing is said, as a share of what changes the motion within the step
+# (newton.py (12)).
+_TOLERANCE = 1e-5
 
 
 def generalised_alpha(rho: float = 0.8, tolerance: float = _TOLERANCE) -> Method:
@@ -184,10 +184,12 @@ def _named(family: str, rho: float, tolerance: float) -> str:
 
 _IMPLICIT: dict[str, Any] = {
     "rows": stiff.rows,
-    "memory": stiff.memory,
+    "memory": memory,
     "mechanical": True,
     "workspaces": 2,
     "properties": frozenset({"stiff"}),
+    "takes_states": True,
+    "record": stiff.record,
 }
 GeneralisedAlpha = generalised_alpha()
 MidpointAlpha = midpoint_alpha()
@@ -202,6 +204,7 @@ Rosenbrock3 = Method(
     workspaces=2,
     properties=frozenset({"stiff"}),
     make_coupled=stiff.coupled_rosenbrock_step,
+    takes_states=True,
 )
 
 ALL_INTEGRATORS: tuple[Method, ...] = (
@@ -250,7 +253,8 @@ class Stepper:
         group, system = problem.group, problem.system
         self._loop, used = compile_loop(problem, method)
         self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._coefficients = method.coefficients
+        self._record = None if method.record is None else count(method.record, group.dim)
+        self._coefficients = with_sizes(method, method.coefficients, system)
         # a loop that has run need not be asked for
         new = getattr(self._loop, "entries", None) == {}
         beside = [(self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape))] if new else []
@@ -273,6 +277,15 @@ class Stepper:
     def memory(self) -> Array:
         """What the method keeps from step to step; a view."""
         return self._scratch.K[: self._kept]
+
+    @property
+    def newton(self) -> NewtonRecord:
+        """What Newton's method has done since this was made, or since `newton` was deleted."""
+        return NewtonRecord.read(self._scratch.K, self._record)
+
+    @newton.deleter
+    def newton(self) -> None:
+        NewtonRecord.reset(self._scratch.K, self._record)
 
     @property
     def t(self) -> float:
@@ -303,36 +316,6 @@ class Stepper:
                 self._I = calls.with_derivatives(self._I, self.problem.system)
         self._scratch.check()
         return ends[:total], int(status)
-
-
-# A state so many times as large as the one that a run began with, and as 1, has blown up.
-_BLOWN_UP = 1e6
-
-
-def explain(system: System | None, status: int, y: Array | None = None, start: ArrayLike | None = None) -> str:
-    """Return what a status of a step means, with what the system says of y, where the last good step ended.
-
-    If y is far larger than `start` that is the reason, whatever the status: a system that has blown up is singular too.
-    """
-    if y is not None and start is not None and status != INPUT_FAILED:
-        size, largest = float(np.max(np.abs(y), initial=0.0)), float(np.max(np.abs(np.asarray(start)), initial=1.0))
-        if not size <= _BLOWN_UP * largest:
-            return (
-                f"the solution grows without bound (its largest number is {size:.3g}, at the start {largest:.3g})\n"
-                "  The step is too long for the method, or a force drives the system ever faster"
-            )
-    if y is not None and system is not None and status == NO_CONVERGENCE:
-        more = system.diagnose(y, y if start is None else np.asarray(start))
-        return "the equations of a step could not be solved" + (f": {more}" if more else "")
-    words = {
-        NO_CONVERGENCE: "the equations of a step could not be solved",
-        INPUT_FAILED: "the input function failed",
-        NOT_FINITE: "the solution is not finite",
-        KERNEL_RAISED: "a kernel of the system raised an exception",
-    }
-    if status in words:
-        return words[status]
-    return system.explain(status) if system is not None else "the field failed"
 
 
 def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:

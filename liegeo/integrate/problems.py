@@ -8,9 +8,15 @@ A mechanical system has configurations q on a group, speeds v in its algebra (q�
 and the state Y = (q, v) lives on the product of the group with ℝⁿ, where it is the field (v, v̇): every method for
 fields works.  Methods for mechanical systems use the kernels of `Dynamics` besides, and know no more of mechanics.
 
-A system may have first-order states x besides, ẋ = g(t, q, v, x), on which its forces depend: the state is then
-Y = (q, v, x).  Kernels get w = (v, x) where they get v otherwise, and return (v̇, ẋ) for v̇; residuals of states are
-ẋ − g.  `sizes` is where every method learns how a state is divided.
+First-order states x, ẋ = g(t, q, v, x), on which forces may depend, are speeds too: those of coordinates ξ on which
+nothing depends, in a factor STATES of the group,
+
+    ξ̇ = x,      ẋ = g(t, q, v, x),      with mass 1 and the residual ẋ − g.                                         (2)
+
+So all that follows, and every method, knows only (q, v) with as many speeds as the group has dimensions: explicit
+methods treat x in their stages, generalised-α by the first-order form that it has for speeds (with the same spectral
+radius at infinity, ρ), BDF and Rosenbrock methods in their matrix.  The price is a number ξ per state.  Methods that
+rest on the Lagrangian cannot, and refuse.
 """
 
 from __future__ import annotations
@@ -27,11 +33,12 @@ from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.integrate import explicit
 from liegeo.lie import Group, Product, R
+from liegeo.status import ABSENT
 
 Array = NDArray[np.float64]
 Kernel = Callable[..., Any]
 
-# The factors of a state that hold the speeds and the first-order states.
+# The factor of a state that holds the speeds, and that of a configuration that belongs to first-order states.
 SPEEDS, STATES = "speeds ", "states "
 
 
@@ -42,7 +49,7 @@ class Dynamics(NamedTuple):
     are Numba functions, or all plain ones (calls.py).
     """
 
-    acceleration: Kernel  # (I, F, t, q, v, W, out): v̇, and ẋ behind it if there are states
+    acceleration: Kernel  # (I, F, t, q, v, W, out): v̇
     residual: Kernel | None = None  # (I, F, t, q, v, a, W, out): M a + … − forces, zero for the true motion
     momentum: Kernel | None = None  # (I, F, q, v, W, out): M(q) v
     slope: Kernel | None = None  # (I, F, t, q, v, W, out): s of (1)
@@ -53,16 +60,41 @@ class Dynamics(NamedTuple):
     closing: Kernel | None = None  # (I, F, t, q, v, W, dq, dv): what q (along the group) and v lack to obey constraints
     correct: Kernel | None = None  # (I, F, r, a, b, c, adding, W, B, out): saddle points of constrained.py, S, J in B
     release: Kernel | None = None  # (I, W): multipliers become zero
-    factorise_next: Kernel | None = None  # as `factorise`, if `residual` came just before with this q and W
+    # (I, F, q, alpha, beta, local, W): M + αD + βK + diag(local), if `residual` came just before with this q and W
+    factorise_next: Kernel | None = None
     along: Kernel | None = None  # (I, F, t, q, v, a, dq, dv, da, W, out): derivative of `residual` along (dq, dv, da)
+    # (I, F, q, v, alpha, beta, secant, out): α ∂f/∂v + β ∂f/∂q of forces f that depend on one speed and its coordinate
+    # alone and are not in D and K; if `secant` is 1, not 0, f/v in place of ∂f/∂v
+    local_tangents: Kernel | None = None
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
     """Say that there is no `along`: methods take differences of `residual` then."""
-    return explicit.ABSENT
+    return ABSENT
 
 
 absent = kernel(_absent, name="integrate.absent", forceinline=False)
+
+
+def _no_tangents(I, F, q, v, alpha, beta, secant, out):  # type: ignore[no-untyped-def]
+    """Write zeros: no force is local to one speed."""
+    for k in range(out.shape[0]):
+        out[k] = 0.0
+    return 0
+
+
+no_tangents = kernel(_no_tangents, name="integrate.no_tangents", forceinline=False)
+
+
+@functools.lru_cache(maxsize=64)
+def _without_tangents(factorise: Kernel) -> Kernel:
+    """Return `factorise` as a `factorise_next`: what prepares W from nothing does so from anything."""
+
+    def factorise_next(I, F, q, alpha, beta, local, W):  # type: ignore[no-untyped-def]
+        return factorise(I, F, q, alpha, beta, W)
+
+    compiled = hasattr(factorise, "py_func")
+    return kernel(factorise_next, name="integrate.factorise_next", forceinline=False) if compiled else factorise_next
 
 
 @dataclass(frozen=True)
@@ -109,6 +141,8 @@ class System:
     is `coupled` has forces that may be stiff and of which D and K know nothing; it has `along`.  `diagnose` says
     what is special about a state from which no step could be made, beside the state at the start.  `states` names the
     owner of each first-order state; `ints` and `floats` are copied for every stepper, so large data belong elsewhere.
+    `sizes`, one for each speed and state, say what is large in the unit of its coordinate, such as 1 rad or the length
+    of a mechanism: what Newton's method leaves is measured by them (newton.py (12)).  They are ones, if not given.
     """
 
     group: Product
@@ -122,13 +156,17 @@ class System:
     diagnose: Callable[[Array, Array], str] = lambda y, start: ""
     breaks: Breaks = field(default_factory=Breaks)
     states: tuple[str, ...] = ()
+    sizes: Array | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):
             raise InputError(f"system: group is {self.group!r}, expected a Product.\n  Write Product({{'q': group}}).")
         if self.dynamics.factorise_next is None and self.dynamics.factorise is not None:
-            # what prepares W from nothing does so from anything
-            object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=self.dynamics.factorise))
+            next_one = _without_tangents(self.dynamics.factorise)
+            object.__setattr__(self, "dynamics", self.dynamics._replace(factorise_next=next_one))
+        if self.dynamics.local_tangents is None:
+            none = no_tangents if self.compiled else _no_tangents
+            object.__setattr__(self, "dynamics", self.dynamics._replace(local_tangents=none))
         if self.dynamics.along is None:
             object.__setattr__(self, "dynamics", self.dynamics._replace(along=absent if self.compiled else _absent))
 
@@ -138,20 +176,25 @@ class System:
 
     @property
     def field(self) -> Kernel:
-        """(v, v̇, ẋ) as a field on states."""
+        """(v, v̇) as a field on states."""
         from liegeo.integrate.calls import STUBS
 
         return explicit.motion(STUBS.acceleration if self.compiled else self.dynamics.acceleration)
 
     @property
     def state_group(self) -> Product:
-        """The group of (q, v, x)."""
-        return _state_group(self.group, len(self.states))
+        """The group of (q, v)."""
+        return _state_group(self.group)
 
 
 @functools.lru_cache(maxsize=64)
-def _state_group(group: Product, nx: int) -> Product:
-    return Product({**group.factors, SPEEDS: R(group.dim), **({STATES: R(nx)} if nx else {})})
+def _state_group(group: Product) -> Product:
+    return Product({**group.factors, SPEEDS: R(group.dim)})
+
+
+def with_states(group: Product, n: int) -> Product:
+    """Return the group of configurations with the coordinates ξ of n first-order states (2)."""
+    return Product({**group.factors, STATES: R(n)}) if n else group
 
 
 @dataclass(frozen=True)
@@ -181,8 +224,11 @@ class Problem:
 
     @classmethod
     def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
-        """Return the motion of a mechanical system from (q, v); first-order states stand behind the speeds."""
-        start = np.concatenate([np.asarray(q, dtype=np.float64), np.asarray(v, dtype=np.float64)])
+        """Return the motion of a mechanical system from (q, v); coordinates ξ (2) may be left out of q, and are zero."""
+        place, speeds = (np.asarray(x, dtype=np.float64) for x in (q, v))
+        if system.states and len(place) == system.group.element_shape[0] - len(system.states):
+            place = np.append(place, np.zeros(len(system.states)))
+        start = np.concatenate([place, speeds])
         return cls(system.state_group, system.field, start, t_end, system=system, **more)
 
     @property

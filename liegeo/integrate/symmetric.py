@@ -26,8 +26,9 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo.errors import InputError
-from liegeo.integrate.explicit import NO_CONVERGENCE, Operations, copy
+from liegeo.integrate.explicit import Operations, copy
 from liegeo.integrate.iteration import LIMIT, lost_speed, settled
+from liegeo.status import NO_CONVERGENCE
 
 Kernel = Callable[..., Any]
 

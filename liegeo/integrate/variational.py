@@ -21,10 +21,11 @@ from collections.abc import Callable
 from typing import Any
 
 from liegeo._jit import kernel
-from liegeo.integrate.explicit import NO_CONVERGENCE, Operations
+from liegeo.integrate.explicit import Operations
 from liegeo.integrate.iteration import LIMIT, REMEMBERED, accelerate, lost_speed, settled
 from liegeo.lie.group import collect
 from liegeo.lie.product import FACTORS, KIND, VECTOR
+from liegeo.status import NO_CONVERGENCE
 
 Kernel = Callable[..., Any]
 

@@ -8,28 +8,28 @@ import functools
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from liegeo import flex
-from liegeo.errors import FileProblem, InputError, ModelError, ModelFileError
+from liegeo.errors import Fault, Field, FileProblem, InputError, ModelError, ModelFileError, Owner, Path_
 from liegeo.io import document, overrides, problems, references, units
-from liegeo.io.fields import Form, read_number, show
+from liegeo.io.fields import PLACE_KEYS, Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
-from liegeo.io.forms import coordinates, kind_of, per_speed, read_all, read_coordinates
+from liegeo.io.forms import DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
 from liegeo.io.parameters import Parameters, substituted
 from liegeo.io.problems import WrongError, ended, suggest_some
 from liegeo.io.signals import Reading
-from liegeo.io.source import Path_, Source
+from liegeo.io.source import Source
 from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
-from liegeo.model.forces import ALL_FORCES, Actuator, BristleFriction, Force, Place, PointForce, Wheel
-from liegeo.model.joints import ALL_JOINTS, Free, Joint, Planar, Spherical
+from liegeo.model.forces import ALL_FORCES, Actuator, BristleFriction, Force, Place, Wheel, place_fields
+from liegeo.model.joints import ALL_JOINTS, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.results.names import names_of
@@ -40,6 +40,14 @@ _JOINTS = {kind_of(cls): cls for cls in ALL_JOINTS}
 _LOOPS: Mapping[str, type[Joint] | type[Constraint]] = {**_JOINTS, **{kind_of(cls): cls for cls in ALL_CONSTRAINTS}}
 _FORCES = {kind_of(cls): cls for cls in ALL_FORCES}
 _ENDINGS = (".torque", ".force", ".input")
+# By kind of an owner: the sections that may hold it.
+_SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "body": ("bodies",),
+    "joint": ("joints", "loops"),
+    "wheel": ("wheels",),
+    "force": ("forces",),
+    "constraint": ("loops",),
+}
 
 
 def build(source: Source, path: Path, override: Mapping[str, Any]) -> Mechanism:
@@ -92,6 +100,8 @@ class _Builder:
     problems: list[FileProblem] = field(default_factory=list)
     # files that readers of finite elements opened
     opened: list[Path] = field(default_factory=list)
+    # by name of a body or joint that a beam in pieces was cut into: the entry of the beam
+    pieces: dict[str, Path_] = field(default_factory=dict)
 
     # ---- what is wrong
 
@@ -109,10 +119,24 @@ class _Builder:
         except ModelFileError as error:
             self.problems += error.problems
         except ModelError as error:
-            self.problems.append(problems.of_message(self.source, str(error), path or None))
+            for fault in problems.faults_of(error):
+                self.report_fault(fault, path or self._entry(fault.owner))
         except InputError as error:
             self.report(path, str(error))
         return None
+
+    def report_fault(self, fault: Fault, path: Path_) -> None:
+        """Report a fault at its field, below the path of its owner."""
+        self.problems.append(problems.of_fault(self.source, self.data, fault, path))
+
+    def _entry(self, owner: Owner | None) -> Path_:
+        """Return the path of the entry that an owner is made from; none for the tree as a whole."""
+        if owner is None or owner.kind not in _SECTIONS:
+            return ()
+        if owner.name in self.pieces:
+            return self.pieces[owner.name]
+        entries = ((section, owner.name) for section in _SECTIONS[owner.kind])
+        return next((path for path in entries if path[1] in references.entries(self.data, path[0])), ())
 
     def check(self) -> None:
         """Raise what was found, and with it names that lead nowhere."""
@@ -126,7 +150,7 @@ class _Builder:
     # ---- the document
 
     def mechanism(self) -> Mechanism:
-        data = self.source.data
+        data = self.data = self.source.data
         if not isinstance(data, dict):
             self.report(
                 (),
@@ -142,6 +166,7 @@ class _Builder:
         if data.get("parameters") is not None:
             parameters.declare(data["parameters"])
         data, own = self._set(data, parameters)
+        self.data = data
         declared = parameters.resolve(own)
         without_nothing = {key: value for key, value in data.items() if value is not None or key == "liegeo"}
         resolved = substituted(without_nothing, parameters)
@@ -226,6 +251,7 @@ class _Builder:
             bodies += found
             if between:
                 inner[found[0].name] = between
+                self.pieces |= {part.name: ("bodies", name) for part in (*found, *between)}
         joints: list[Joint] = []
         for name, given in form.joints.items():
             joint = _JOINTS[given.kind](name=name, **given.given())
@@ -288,12 +314,15 @@ class _Builder:
             return None
         if given.kind == "motion" and "law" in options:
             joint = self._known_joint(given.joint, "joint")
-            options["law"] = _under("law", self._law, joint, given.coordinate, given.law)
+            law = options.pop("law")
+            # of a coordinate that there is not, whose law means nothing, the compiler says so
+            if (given.coordinate or 0) in range(len(joint.screws())):
+                options["law"] = _under("law", self._law, joint, given.coordinate, law)
         return _LOOPS[given.kind](name=name, **options)
 
     def _law(self, joint: Joint, coordinate: int | None, signal: Any) -> Any:
         wanted = coordinates(joint, joint.screws())
-        composed = isinstance(joint, Spherical | Free | Planar)
+        composed = joint.composed
         if coordinate is not None and not composed:
             wanted = wanted[coordinate : coordinate + 1]
         law = self._reading(wanted, law=True, joint=joint)(signal)
@@ -333,8 +362,8 @@ class _Builder:
                 loops=tuple(loops.values()),
             )
         except ModelError as error:
-            for message in re.split(r"\n(?!  )", str(error)):
-                self.problems.append(problems.of_message(self.source, message))
+            for fault in error.faults:
+                self.report_fault(fault, self._entry(fault.owner))
         return None
 
     def _check_places(self, bodies: Mapping[str, Any], joints: Any, wheels: Any, forces: Any, loops: Any) -> None:
@@ -347,37 +376,42 @@ class _Builder:
             if self.attempt(where, each.screws) is None:
                 self.failed.add(each.name)
             for owner, key in ((each.parent, "at"), (each.child, "child_at")):
-                self._on(bodies, owner, getattr(each, key), (*where, key), f"{each.who}: {key}")
+                self._on(bodies, owner, getattr(each, key), where, each.owner.field(key))
         for wheel in wheels.values():
-            self._on(bodies, wheel.body, wheel.at, ("wheels", wheel.name, "at"), f"wheel '{wheel.name}': at")
+            self._on(bodies, wheel.body, wheel.at, ("wheels", wheel.name), wheel.owner.field("at"))
         placed = [("forces", force) for force in forces.values()] + [("loops", loop) for loop in loops.values()]
         for section, each in placed:
-            for key, place in _places(each):
-                self._place(bodies, place, (section, each.name, key), f"{each.who}: {key}")
+            for key in place_fields(each):
+                self._place(bodies, getattr(each, key), (section, each.name), each.owner.field(key))
             if isinstance(each, FrameConstraint):
                 self.attempt((section, each.name), each.data)
 
-    def _place(self, bodies: Mapping[str, Any], place: Place, path: Path_, who: str) -> None:
-        owner, rest = split_name(place, bodies) if isinstance(place, str) else place
-        where: Any = (rest or None) if isinstance(rest, str) else rest
-        if owner != WORLD and owner not in bodies:
-            self.report(path, f"is on '{owner}', which is not a body.{suggest(owner, [*bodies, WORLD])}")
+    def _place(self, bodies: Mapping[str, Any], place: Place, path: Path_, field: Field) -> None:
+        body_key, named = (*path, *field.path), field
+        rest: Any
+        if isinstance(place, str):
+            owner, rest = split_name(place, bodies)
         else:
-            self._on(bodies, owner, where, path, who)
+            owner, rest = place
+            body_key, named = (*body_key, PLACE_KEYS[0]), replace(field, path=(*field.path, 1), words=field.name)
+        where = (rest or None) if isinstance(rest, str) else rest
+        if owner != WORLD and owner not in bodies:
+            self.report(body_key, f"is on '{owner}', which is not a body.{suggest(owner, [*bodies, WORLD])}")
+        else:
+            self._on(bodies, owner, where, path, named)
 
-    def _on(self, bodies: Mapping[str, Any], owner: str, where: Any, path: Path_, who: str) -> None:
+    def _on(self, bodies: Mapping[str, Any], owner: str, where: Any, path: Path_, field: Field) -> None:
         if owner in self.failed or (owner != WORLD and owner not in bodies):
             return
         body = bodies.get(owner)
         try:
-            place_on(body, where, who)
+            place_on(body, where, field)
         except ModelError as error:
             hint = ""
             if isinstance(where, str) and isinstance(body, FlexibleBody) and where not in body.nodes:
                 hint = "\n  Nodes that are used must be listed in the body's `nodes`."
-            self.problems.append(
-                FileProblem(self.source.name, *self.source.place(path), "", f"{ended(str(error))}{hint}")
-            )
+            for fault in error.faults:
+                self.report_fault(replace(fault, advice=fault.advice + hint), path)
 
     # ---- the rest
 
@@ -517,12 +551,6 @@ def _under(key: str, make: Callable[..., T], *arguments: Any) -> T:
         raise WrongError(str(error), key) from None
 
 
-def _places(each: Any) -> Iterator[tuple[str, Place]]:
-    for key in ("at", "a", "b"):
-        if isinstance(each, FrameConstraint | Force) and hasattr(each, key):
-            yield key, getattr(each, key)
-
-
 @dataclass(frozen=True)
 class Parts:
     """What of a model can be driven and started, by name; of bodies how many modes they have."""
@@ -566,9 +594,9 @@ class Parts:
     def _of_force(self, force: Force) -> list[units.Dimension]:
         if isinstance(force, Actuator):
             return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
-        if isinstance(force, PointForce):
-            return [units.TORQUE] * 3 + [units.FORCE] * 3
-        return [units.NUMBER] * force.n_inputs
+        if force.inputs is None:
+            return [units.NUMBER] * force.n_inputs
+        return [DIMENSIONS[part.kind] for part in force.inputs for _ in part.components]
 
     def states_of(self, force: Force) -> list[units.Dimension]:
         """Return what the first-order states of a force are measured in: a motor's as its input, bristles as q."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
-from liegeo.errors import FileProblem, InputError
+from liegeo.errors import FileProblem, InputError, Path_
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
@@ -33,7 +33,7 @@ from liegeo.io.fields import (
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS, MaterialForm
 from liegeo.io.forms import CONSTRAINT_FORMS, FORCE_FORMS, JOINT_FORMS, WHEEL_FORM
 from liegeo.io.signals import SIGNAL
-from liegeo.io.source import Path_, Source
+from liegeo.io.source import Source
 from liegeo.model.compiler import FIDELITIES, MODAL_INVERSES
 
 VERSION = 1

@@ -395,10 +395,14 @@ WHERE_SCHEMA: Schema = {"anyOf": [_NAME_SCHEMA, *POSE_SCHEMA["anyOf"]]}
 WHERE = made(_read_where, WHERE_SCHEMA)
 
 
+# The keys of a place that is a mapping, in the order in which Python has them in a pair.
+PLACE_KEYS = ("body", "at")
+
+
 def _read_place(value: Any) -> Any:
     """A place on any body: `body`, `body.frame`, or a body and a place on it."""
     if isinstance(value, dict):
-        if "body" not in value or set(value) - {"body", "at"}:
+        if "body" not in value or set(value) - set(PLACE_KEYS):
             raise InputError(f"is {show(value)}, expected body and at")
         body = read_name(value["body"])
         return (body, _read_where(value["at"])) if "at" in value else (body, None)

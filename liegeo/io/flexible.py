@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from liegeo import flex
-from liegeo.errors import InputError, ModelError
+from liegeo.errors import InputError
 from liegeo.flex import readers, sections, sid, solid
 from liegeo.flex.fe import DIRECTIONS
 from liegeo.io import units
@@ -41,8 +41,8 @@ from liegeo.io.fields import (
     vector,
     whole,
 )
-from liegeo.io.forms import BODY_FORM, FRAMES, SHAPES, form, number_array
-from liegeo.io.problems import WrongError, in_files_words
+from liegeo.io.forms import BODY_FORM, FRAMES, SHAPES, form, kind_of, number_array
+from liegeo.io.problems import WrongError, below
 from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
 from liegeo.model.checks import suggest
 from liegeo.model.joints import Fixed, Joint
@@ -211,7 +211,7 @@ FromFE = mapping(
     damping=Key(DAMPING, _DAMPING, None),
     stiffening=Key(_STIFFENING, "whether loads stiffen it (geometric terms), or how many of its softest modes", False),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
 )
 
 
@@ -318,7 +318,7 @@ SIDForm = mapping(
     mode_index=Key(whole(), "which index of m1 counts modes: 2, or 3 in files of FEMBeam", 2),
     tolerance=Key(number(units.NUMBER), "for what SID says twice", 1e-6),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
 )
 LumpedForm = mapping(
     "lumped",
@@ -328,7 +328,7 @@ LumpedForm = mapping(
     stiffness=Key(number_array(None, None), "of the modes"),
     damping=Key(number_array(None, None), "of the modes", None),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
 )
 _RECORD = {
     "C_t": ((3, None), "∫φ dm"),
@@ -352,7 +352,7 @@ RecordForm = mapping(
     J_2_second=Key(number_array(None, None, 3, 3), "the share of displacements of second order in J_2", None),
     nodes=Key(by_name(form(Node)), "places that deform, by name", {}),
     frames=Key(FRAMES.type, FRAMES.says, {}),
-    shapes=Key(SHAPES.type, "rigid things fixed to its frame, as they look", ()),
+    shapes=Key(SHAPES, "rigid things fixed to its frame, as they look", ()),
     skin=Key(form(Skin), "the surface that it shows", None),
 )
 BODY_FORMS: Mapping[str, type[Form]] = {
@@ -413,8 +413,12 @@ def make_section(name: str, given: Form) -> flex.Section:
 
 
 def make_shapes(given: Sequence[Form]) -> tuple[Shape, ...]:
-    classes = {cls.__name__.lower(): cls for cls in ALL_SHAPES}
-    return tuple(classes[shape.kind](**shape.given()) for shape in given)
+    classes = {kind_of(cls): cls for cls in ALL_SHAPES}
+    made = []
+    for k, shape in enumerate(given):
+        with below("shapes", k):
+            made.append(classes[shape.kind](**shape.given()))
+    return tuple(made)
 
 
 def make_bodies(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | FlexibleBody], list[Joint]]:
@@ -426,17 +430,24 @@ def make_bodies(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexi
     if given.kind == "record":
         return [_record(name, given)], []
     if given.kind == "sid":
-        found = sid.read_sid(shelf.open(given.file, "file"), mode_index=given.mode_index)
-        body = sid.to_flexible_body(found, name, tolerance=given.tolerance)
+        file = shelf.open(given.file, "file")
+        with below("file"):
+            found = sid.read_sid(file, mode_index=given.mode_index)
+            body = sid.to_flexible_body(found, name, tolerance=given.tolerance)
     else:
         pieces = [LumpedNode(**piece.given(), name=node) for node, piece in given.nodes.items()]
-        body = FlexibleBody.from_nodes(name, pieces, given.stiffness, given.damping)
+        with below(K="stiffness", D="damping", M_e="nodes", mass="nodes", inertia="nodes"):
+            body = FlexibleBody.from_nodes(name, pieces, given.stiffness, given.damping)
     frames = {**body.frames, **given.frames}
     return [dataclasses.replace(body, frames=frames, shapes=make_shapes(given.shapes))], []
 
 
 def _record(name: str, given: Form) -> FlexibleBody:
     n = len(given.M_e)
+    skin = None
+    if given.skin is not None:
+        with below("skin"):
+            skin = Skin(**given.skin.given())
     matrices = {key: _sized(getattr(given, key), shape, n) for key, (shape, _) in _RECORD.items()}
     nodes = {node: Node(x.pose, _sized(x.modes, (6, None), n), x.second) for node, x in given.nodes.items()}
     return FlexibleBody(
@@ -445,7 +456,7 @@ def _record(name: str, given: Form) -> FlexibleBody:
         **matrices,
         nodes=nodes,
         shapes=make_shapes(given.shapes),
-        skin=None if given.skin is None else Skin(**given.skin.given()),
+        skin=skin,
     )
 
 
@@ -464,8 +475,13 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
         if not chosen:
             raise WrongError(f"are {show(options.nodes)}, which match no node of '{name}'", "links", link, "nodes")
         join = fe.rigid_link if options.kind == "rigid" else fe.average
-        fe = join(link, chosen, options.position)
-    try:
+        with below("links", link):
+            fe = join(link, chosen, options.position)
+    n_choices = sum(getattr(given.modes, key) is not None for key in _CHOICES)
+    if n_choices != 1:
+        said = f"{', '.join(_CHOICES[:-1])} and {_CHOICES[-1]}"
+        raise WrongError(f"has {n_choices} of the keys {said}, expected exactly one", "modes")
+    with below("modes", n_modes="count"):
         reduction = flex.reduce(
             fe,
             _spread(given.modes.interfaces, fe),
@@ -474,8 +490,6 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
             fixed=_spread(given.modes.fixed, fe),
             **given.modes.given("method", "interfaces", "count", "fixed"),
         )
-    except ModelError as error:
-        raise WrongError(f"cannot be found: {in_files_words(str(error))}", "modes") from None
     names = [name] if pieces is None else [f"{name}_{k + 1}" for k in range(pieces)]
     end = str(given.elements) if given.kind == "beam" else ""
     nodes = [*given.nodes, *([end, "0"] if pieces is not None else [])]
@@ -497,42 +511,53 @@ def _spread(places: Any, fe: flex.FEModel) -> Any:
     return places
 
 
+# How a body says which normal modes it has: by one of these.
+_CHOICES = ("count", "max_frequency", "effective_mass")
+# The keys of what `flex.beam` and `Frame.beam` call otherwise.
+_BEAM_KEYS = {"n_elements": "elements", "kind": "theory", "a": "from", "b": "to"}
+
+
 def _beam_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     section, material = shelf.profile(given.section, "section"), shelf.material(given.material, "material")
     if given.pieces is not None and isinstance(section, tuple):
         raise WrongError("is a taper, which a beam in pieces cannot have; make each piece a body of its own", "section")
-    return flex.beam(
-        given.length / (given.pieces or 1),
-        section,
-        material,
-        given.elements,
-        kind=given.theory,
-        rotary=given.rotary,
-        up=given.up,
-        name=name,
-    )
+    with below(**_BEAM_KEYS):
+        return flex.beam(
+            given.length / (given.pieces or 1),
+            section,
+            material,
+            given.elements,
+            kind=given.theory,
+            rotary=given.rotary,
+            up=given.up,
+            name=name,
+        )
 
 
 def _frame_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     frame = flex.Frame(shelf.material(given.material, "material"), name)
     for point, position in given.points.items():
-        frame.node(point, position)
+        with below("points", point, position=()):
+            frame.node(point, position)
     for beam, each in given.beams.items():
         where = ("beams", beam)
         material = None if each.material is None else shelf.material(each.material, *where, "material")
-        frame.beam(
-            getattr(each, "from"),
-            each.to,
-            shelf.profile(each.section, *where, "section"),
-            each.elements,
-            kind=each.theory,
-            rotary=each.rotary,
-            up=each.up,
-            material=material,
-            name=beam,
-        )
+        section = shelf.profile(each.section, *where, "section")
+        with below(*where, **_BEAM_KEYS):
+            frame.beam(
+                getattr(each, "from"),
+                each.to,
+                section,
+                each.elements,
+                kind=each.theory,
+                rotary=each.rotary,
+                up=each.up,
+                material=material,
+                name=beam,
+            )
     for point, each in given.masses.items():
-        frame.mass(point, each.mass, each.inertia, each.com)
+        with below("masses", point):
+            frame.mass(point, each.mass, each.inertia, each.com)
     return frame.model()
 
 
@@ -551,7 +576,7 @@ def _file_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     for key, value in options.items():
         if key in FILE_OPTIONS and not (nastran and key in ("stiffness", "mass")):
             options[key] = shelf.open(str(value), "options", key)
-    with readers.within(shelf.folder) as opened:
+    with below("file"), readers.within(shelf.folder) as opened:
         found = readers.read(path, **{"name": name, **options})
     shelf.opened.extend(opened)
     return found
@@ -560,6 +585,10 @@ def _file_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
 def _elastic(material: flex.Material) -> dict[str, Any]:
     if material.nu is None:
         raise WrongError(f"is '{material.name}', which has no nu; solid elements need it", "material")
+    if not material.nu < 0.5:
+        raise WrongError(
+            f"is '{material.name}', whose nu is {material.nu:g}; solid elements need less than 0.5", "material"
+        )
     return {"E": material.E, "nu": material.nu, "rho": material.rho}
 
 
@@ -567,14 +596,23 @@ def _solid_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     material = shelf.material(given.material, "material")
     path = shelf.open(given.file, "file")
     shelf.opened.extend(beside for suffix in _MESH_PARTS if (beside := path.with_suffix(suffix)).is_file())
-    return solid.read(path, **_elastic(material), name=name)
+    with below("file"):
+        return solid.read(path, **_elastic(material), name=name)
+
+
+_BLOCK_KEYS: Mapping[str, Any] = {
+    **{name: ("size", k) for k, name in enumerate(("length", "width", "height"))},
+    **{name: ("elements", k) for k, name in enumerate(("nx", "ny", "nz"))},
+    "kind": "element",
+}
 
 
 def _block_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     material = shelf.material(given.material, "material")
     length, width, height = given.size
     elastic = _elastic(material)
-    return solid.block(length, width, height, *given.elements, kind=given.element, name=name, **elastic)
+    with below(**_BLOCK_KEYS):
+        return solid.block(length, width, height, *given.elements, kind=given.element, name=name, **elastic)
 
 
 _SOURCES: Mapping[str, Callable[[str, Form, Shelf], flex.FEModel]] = {

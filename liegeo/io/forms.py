@@ -1,20 +1,20 @@
 """The forms of bodies, joints, loops, forces, wheels and shapes: derived from the dataclasses of liegeo.model.
 
-SPECS says of every field of every class what it is and how it is described; classes inherit what their parents say.
-Adding a joint, a constraint, a force element or a shape: its own new fields here, nothing else.
+The classes say what their fields are (model/about.py); here these words become types.  Adding a joint, a constraint, a
+force element or a shape takes nothing here, unless a field is of a kind that none was before.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import ValidationInfo
 
-from liegeo.errors import InputError
+from liegeo.errors import InputError, ModelError, Owner
 from liegeo.io import units
 from liegeo.io.fields import (
     DIRECTION,
@@ -47,14 +47,9 @@ from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
 from liegeo.lie import SE3Q, SO3Q
 from liegeo.model import constraints, forces, joints, shapes
-from liegeo.model.body import Body, LumpedNode, Node
-
-
-class Depends(NamedTuple):
-    """A type that depends on the class whose field it is."""
-
-    of: Callable[[type], Any]
-
+from liegeo.model.about import About, about_fields
+from liegeo.model.body import Body
+from liegeo.model.checks import suggest
 
 # ---- what belongs to the speeds of a joint
 
@@ -70,6 +65,16 @@ _PER_SPEED: Mapping[str, tuple[Dimension, Dimension]] = {
 }
 
 
+# By kind of a column: its dimension.
+DIMENSIONS: Mapping[str, Dimension] = {
+    "angle": units.ANGLE,
+    "position": units.LENGTH,
+    "quaternion": units.NUMBER,
+    "moment": units.TORQUE,
+    "force": units.FORCE,
+}
+
+
 def turning(screws: Any) -> list[bool]:
     """By speed: whether it turns or slides."""
     return [bool(np.any(screw[:3])) for screw in np.atleast_2d(screws) if len(screw) == 6]
@@ -80,12 +85,10 @@ def per_speed(screws: Any, what: str) -> list[Dimension]:
 
 
 def coordinates(joint: joints.Joint | type[joints.Joint], screws: Any) -> list[Dimension]:
-    """By coordinate: what it is.  Quaternions are plain numbers."""
-    kind = joint if isinstance(joint, type) else type(joint)
-    rotation = [units.NUMBER] * 4
-    if issubclass(kind, joints.Spherical):
-        return rotation
-    return [*rotation, *[units.LENGTH] * 3] if issubclass(kind, joints.Free) else per_speed(screws, "position")
+    """Return what each coordinate is, by the columns that the class names; quaternions are plain numbers."""
+    if joint.coordinates is None:
+        return per_speed(screws, "position")
+    return [DIMENSIONS[part.kind] for part in joint.coordinates for _ in part.components]
 
 
 def read_each(value: Any, wanted: Sequence[Dimension], who: str) -> Any:
@@ -127,18 +130,15 @@ def _screws(cls: type[joints.Joint], info: ValidationInfo) -> Any:
     return cls(name="", parent="", child="").screws()
 
 
-def _speeds(what: str) -> Any:
-    """A type that depends on the class of the joint."""
+def _speeds(cls: type[joints.Joint], what: str) -> Any:
+    """Return the type of a property that each speed of a joint has."""
 
-    def of(cls: type[joints.Joint]) -> Any:
-        def read(value: Any, info: ValidationInfo) -> Any:
-            return read_each(value, per_speed(_screws(cls, info), what), "one a speed")
+    def read(value: Any, info: ValidationInfo) -> Any:
+        return read_each(value, per_speed(_screws(cls, info), what), "one per speed")
 
-        turns, slides = _PER_SPEED[what]
-        said = f"one number for all speeds, or one a speed, in {turns.unit} if it turns, {slides.unit} if it slides"
-        return made(read, {"type": ["number", "string", "array"], "items": QUANTITY_SCHEMA, "description": said})
-
-    return Depends(of)
+    turns, slides = _PER_SPEED[what]
+    said = f"one number for all speeds, or one per speed, in {turns.unit} if it turns, {slides.unit} if it slides"
+    return made(read, {"type": ["number", "string", "array"], "items": QUANTITY_SCHEMA, "description": said})
 
 
 def _rest(cls: type[joints.Joint]) -> Any:
@@ -179,171 +179,54 @@ def number_array(*shape: int | None) -> Any:
     return array(units.NUMBER, *shape)
 
 
-_POSITIVE_LENGTH = number(units.LENGTH)
-_PLAIN = number(units.NUMBER)
 _TRIANGLES = made(
     _read_triangles,
     {"type": "array", "items": {"type": "array", "items": {"type": "integer"}, "minItems": 3, "maxItems": 3}},
 )
-FRAMES = Key(by_name(POSE), "frames fixed to the body, by name: positions or poses")
+FRAMES = Key(by_name(POSE), about_fields(Body)["frames"].says)
 
-SPECS: Mapping[type, Mapping[str, Key]] = {
-    joints.Joint: {
-        "parent": Key(NAME, "the body that carries it, or world"),
-        "child": Key(NAME, "the body that it carries"),
-        "at": Key(WHERE, "where it sits on the parent: a frame or node, a position, or a pose"),
-        "child_at": Key(WHERE, "where it sits on the child"),
-        "stiffness": Key(_speeds("stiffness"), "of springs that pull it to `rest`"),
-        "damping": Key(_speeds("damping"), "viscous"),
-        "rest": Key(Depends(_rest), "where its springs are slack"),
-        "armature": Key(_speeds("armature"), "inertia of what turns with it, a rotor behind its gear"),
-        "friction": Key(_speeds("friction"), "Coulomb's, smoothed below friction_speed"),
-        "friction_speed": Key(
-            number(units.ANGULAR_SPEED, units.SPEED), "where friction has three quarters of its value"
-        ),
-    },
-    joints.Fixed: {},
-    joints.Revolute: {"axis": Key(DIRECTION, "of rotation")},
-    joints.Prismatic: {"axis": Key(DIRECTION, "of translation")},
-    joints.Helical: {
-        "axis": Key(DIRECTION, "of the thread"),
-        "pitch": Key(_POSITIVE_LENGTH, "how far it advances a radian"),
-    },
-    joints.Cylindrical: {"axis": Key(DIRECTION, "of rotation and translation")},
-    joints.Universal: {"axes": Key(array(units.NUMBER, 2, 3), "the first on the parent, the second on the child")},
-    joints.Spherical: {},
-    joints.Planar: {},
-    joints.Free: {},
-    joints.Screws: {"subspace": Key(array(units.NUMBER, None, 6), "one to six screws, rotation first")},
-    constraints.Constraint: {},
-    constraints.FrameConstraint: {
-        "a": Key(PLACE, "the first frame: body, body.frame, or a mapping with body and at"),
-        "b": Key(PLACE, "the second frame"),
-    },
-    constraints.Distance: {"length": Key(_POSITIVE_LENGTH, "how far the frames stay apart")},
-    constraints.PointOnLine: {"axis": Key(DIRECTION, "of the line, in the axes of a")},
-    constraints.PointOnPlane: {"normal": Key(DIRECTION, "of the plane, in the axes of a")},
-    constraints.Rolling: {
-        "radius": Key(_POSITIVE_LENGTH, "of the disc or ball"),
-        "shape": Key(choice(constraints.DISC, constraints.BALL), "what rolls"),
-        "axis": Key(DIRECTION, "of the disc, in the axes of b"),
-        "normal": Key(DIRECTION, "of the plane, in the axes of a"),
-    },
-    constraints.Coupling: {
-        "terms": Key(by_name(number()), "factors by joint, or joint.1 for another coordinate than the first"),
-        "offset": Key(number(), "what the sum of factors times coordinates stays at"),
-    },
-    constraints.Gear: {
-        "a": Key(NAME, "the joint that drives"),
-        "b": Key(NAME, "the joint that is driven"),
-        "ratio": Key(_PLAIN, "how many times as fast b turns as a; negative: the other way round"),
-    },
-    constraints.Rack: {
-        "pinion": Key(NAME, "the joint that turns"),
-        "rack": Key(NAME, "the joint that slides"),
-        "radius": Key(_POSITIVE_LENGTH, "of the pinion"),
-    },
-    constraints.Motion: {
-        "joint": Key(NAME, "the joint that is moved"),
-        "law": Key(SIGNAL, "its position in time"),
-        "coordinate": Key(whole(), "only this coordinate, from 0"),
-    },
-    forces.Force: {},
-    forces.PointForce: {
-        "at": Key(PLACE, "the frame that it acts on"),
-        "force": Key(vector(units.FORCE), "constant; its input is added"),
-        "torque": Key(vector(units.TORQUE), "constant; its input is added"),
-        "axes": Key(choice(forces.WORLD_AXES, forces.BODY_AXES), "in whose axes they are"),
-    },
-    forces.SpringDamper: {
-        "a": Key(PLACE, "one end"),
-        "b": Key(PLACE, "the other end"),
-        "stiffness": Key(number(units.STIFFNESS), "of the spring"),
-        "damping": Key(number(units.DAMPING), "of the damper"),
-        "length": Key(_POSITIVE_LENGTH, "when it is free"),
-    },
-    forces.Bushing: {
-        "a": Key(PLACE, "the frame whose axes are used"),
-        "b": Key(PLACE, "the other frame"),
-        "stiffness": Key(
-            _six(units.TURNING_STIFFNESS, units.STIFFNESS), "three against turning, three against displacement"
-        ),
-        "damping": Key(_six(units.TURNING_DAMPING, units.DAMPING), "the same six for rates"),
-    },
-    forces.Actuator: {
-        "joint": Key(NAME, "the joint that it drives"),
-        "speed": Key(whole(), "which of its speeds, from 0"),
-        "gear": Key(number(units.NUMBER, units.LENGTH), "what its input is multiplied by"),
-        "limit": Key(number(units.TORQUE, units.FORCE), "of its input, both ways"),
-        "inertia": Key(number(units.INERTIA, units.MASS), "of its rotor, before the gear"),
-        "lag": Key(number(units.TIME), "the time constant with which it follows its input; 0: at once"),
-    },
-    forces.BristleFriction: {
-        "joint": Key(NAME, "the joint in which it acts"),
-        "speed": Key(whole(), "which of its speeds, from 0"),
-        "coulomb": Key(number(units.TORQUE, units.FORCE), "the friction when it slides"),
-        "stiffness": Key(number(units.TURNING_STIFFNESS, units.STIFFNESS), "of the bristles, before they slide"),
-        "static": Key(number(units.TORQUE, units.FORCE), "the friction at which it breaks away; coulomb if not given"),
-        "stribeck": Key(number(units.ANGULAR_SPEED, units.SPEED), "the speed over which static falls to coulomb"),
-        "damping": Key(number(units.TURNING_DAMPING, units.DAMPING), "of the bristles"),
-        "viscous": Key(number(units.TURNING_DAMPING, units.DAMPING), "the friction per speed, added to the rest"),
-    },
-    forces.Wheel: {
-        "body": Key(NAME, "the body that it is built into"),
-        "inertia": Key(number(units.INERTIA), "about its axis"),
-        "axis": Key(DIRECTION, "in the axes where it sits"),
-        "at": Key(WHERE, "a frame or node of the body, a position, or a pose"),
-        "mass": Key(number(units.MASS), "added to the body's"),
-        "transverse": Key(number(units.INERTIA), "across its axis; half of inertia if not given; may be 0"),
-        "damping": Key(number(units.TURNING_DAMPING), "of its bearing"),
-        "friction": Key(number(units.TORQUE), "of its bearing, Coulomb's"),
-    },
-    shapes.Shape: {
-        "at": Key(POSE, "where on the body: a position or a pose"),
-        "color": Key(TEXT, "as CSS writes it: a name, or #rrggbb"),
-    },
-    shapes.Box: {"size": Key(vector(units.LENGTH), "lengths along x, y and z")},
-    shapes.Sphere: {"radius": Key(_POSITIVE_LENGTH, "of the ball")},
-    shapes.Cylinder: {
-        "radius": Key(_POSITIVE_LENGTH, "of the cylinder"),
-        "length": Key(_POSITIVE_LENGTH, "along z"),
-    },
-    shapes.Mesh: {
-        "vertices": Key(array(units.LENGTH, None, 3), "points"),
-        "triangles": Key(_TRIANGLES, "rows of three numbers of vertices, from 0"),
-    },
-    Body: {
-        "mass": Key(number(units.MASS), "of the body"),
-        "com": Key(vector(units.LENGTH), "centre of mass, in the body's frame"),
-        "inertia": Key(INERTIA, "about the centre of mass, in the body's axes"),
-        "frames": FRAMES,
-    },
-    LumpedNode: {
-        "modes": Key(number_array(6, None), "six rows, rotation first, a column a mode"),
-        "position": Key(vector(units.LENGTH), "in the body's frame"),
-        "mass": Key(number(units.MASS), "of the piece"),
-        "com": Key(vector(units.LENGTH), "from the node to the piece's centre of mass"),
-        "inertia": Key(INERTIA, "about that centre, in the body's axes"),
-    },
-    Node: {
-        "pose": Key(POSE, "undeformed"),
-        "modes": Key(number_array(6, None), "six rows, rotation first, a column a mode"),
-        "second": Key(number_array(6, None, None), "what the deformation moves in second order"),
-    },
-    shapes.Skin: {
-        "vertices": Key(array(units.LENGTH, None, 3), "points"),
-        "modes": Key(number_array(None, 3, None), "how modes move the vertices"),
-        "triangles": Key(_TRIANGLES, "rows of three numbers of vertices, from 0"),
-    },
+# By kind of a field (model/about.py) that is no physical dimension: its type.
+_KINDS: Mapping[str, Any] = {
+    "name": NAME,
+    "text": TEXT,
+    "place": PLACE,
+    "where": WHERE,
+    "pose": POSE,
+    "poses by name": FRAMES.type,
+    "direction": DIRECTION,
+    "inertia matrix": INERTIA,
+    "whole": whole(),
+    "any": number(),
+    "numbers by name": by_name(number()),
+    "triangles": _TRIANGLES,
+    "signal": SIGNAL,
 }
 
 
-def _specs(cls: type) -> dict[str, Key]:
-    """What a class and those that it inherits from say, its own first: they may decide how others are read."""
-    found: dict[str, Key] = {}
-    for base in cls.__mro__:
-        found |= {name: spec for name, spec in SPECS.get(base, {}).items() if name not in found}
-    return found
+def _type_of(cls: type, name: str, said: About) -> Any:
+    """Return the type of a key from what the field of a class says about itself."""
+    if said.kind == "per speed":
+        return _speeds(cls, name)
+    if said.kind == "coordinates":
+        return _rest(cls)
+    if said.kind == "choice":
+        return choice(*said.choices)
+    if said.kind in _KINDS:
+        return _KINDS[said.kind]
+    both = said.kind.split(" and ")
+    wanted: list[Any] = [
+        getattr(units, word.upper(), None) for word in (both if len(both) > 1 else said.kind.split(" or "))
+    ]
+    if not all(isinstance(dimension, Dimension) for dimension in wanted):
+        known = [*_KINDS, *(n.lower() for n, value in vars(units).items() if isinstance(value, Dimension))]
+        finding, near = f"is of kind '{said.kind}'", suggest(said.kind, known)
+        field = Owner("class", cls.__name__).field(name)
+        raise ModelError(field.fault(said.kind, "which is no kind of field", near, finding=finding))
+    if len(both) > 1:
+        return _six(*wanted)
+    if said.shape == (3,):
+        return vector(*wanted)
+    return array(*wanted, *said.shape) if said.shape else number(*wanted)
 
 
 def kind_of(cls: type) -> str:
@@ -351,18 +234,19 @@ def kind_of(cls: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
 
 
-def form(cls: type, kind: str | None = None, more: Mapping[str, Key] | None = None) -> type[Form]:
-    """The form of a dataclass: a key for each of its fields but `name`, which is the key of the mapping."""
-    specs = _specs(cls) | dict(more or {})
-    known = {field.name: field for field in dataclasses.fields(cls) if field.init and field.name != "name"}
+def form(cls: type, kind: str | None = None, more: Mapping[str, Any] | None = None) -> type[Form]:
+    """Return the form of a dataclass: a key for each of its fields but `name`, which is the key of the mapping.
+
+    `more` are types of fields that are forms themselves.
+    """
+    fields = {field.name: field for field in dataclasses.fields(cls)}
     keys: dict[str, Key] = {}
     if kind is not None:
         keys["kind"] = Key(Literal[kind], _first_line(cls))
-    for name in sorted(known, key=lambda name: list(specs).index(name)):
-        spec, field = specs[name], known[name]
-        typed = spec.type.of(cls) if isinstance(spec.type, Depends) else spec.type
-        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-        keys[name] = Key(typed, spec.says, ... if required else None)
+    for name, said in about_fields(cls).items():
+        required = fields[name].default is dataclasses.MISSING and fields[name].default_factory is dataclasses.MISSING
+        typed = (more or {}).get(name) or _type_of(cls, name, said)
+        keys[name] = Key(typed, said.says, ... if required else None)
     return mapping(cls.__name__, _first_line(cls), **keys)
 
 
@@ -377,7 +261,7 @@ def forms(classes: Iterable[type]) -> dict[str, type[Form]]:
 SHAPE_FORMS = forms(shapes.ALL_SHAPES)
 JOINT_FORMS = forms(joints.ALL_JOINTS)
 CONSTRAINT_FORMS = forms(c for c in constraints.ALL_CONSTRAINTS if c is not constraints.Custom)
-SHAPES = Key(list_of(one_of(*SHAPE_FORMS.values())), "what it looks like")
+SHAPES = list_of(one_of(*SHAPE_FORMS.values()))
 BODY_FORM = form(Body, "rigid", {"shapes": SHAPES})
 FORCE_FORMS = forms(forces.ALL_FORCES)
 WHEEL_FORM = form(forces.Wheel)

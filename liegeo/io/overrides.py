@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from liegeo.errors import InputError
+from liegeo.errors import InputError, Path_
 from liegeo.io.document import ExperimentForm
 from liegeo.io.fields import show
 from liegeo.io.parameters import Parameter
-from liegeo.io.source import Path_, parse, scalar
+from liegeo.io.source import parse, scalar
 
 _ALWAYS: tuple[Path_, ...] = (
     ("gravity",),

@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from liegeo.errors import InputError
+from liegeo.errors import InputError, Path_
 from liegeo.io import expressions, units
 from liegeo.io.fields import show
-from liegeo.io.source import Path_
 from liegeo.io.units import Dimension, Quantity
 from liegeo.model.checks import suggest
 

@@ -1,16 +1,17 @@
-"""From what pydantic, the classes of liegeo and the builder say to problems of a file, each at its place."""
+"""From errors of pydantic and faults of liegeo's classes to problems of a model file, each at its line and column."""
 
 from __future__ import annotations
 
-import re
+import contextlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from liegeo.errors import FileProblem, InputError
-from liegeo.io.fields import show
-from liegeo.io.source import Path_, Source
+from liegeo.errors import Fault, FileProblem, InputError, ModelError, Path_, shown
+from liegeo.io.fields import PLACE_KEYS, show
+from liegeo.io.source import Source, dotted
 from liegeo.model.checks import suggest
 
 
@@ -38,7 +39,10 @@ def of_validation(source: Source, data: Any, error: ValidationError) -> Iterator
     """In our words."""
     for detail in error.errors(include_url=False):
         path = _located(data, detail)
-        yield source.problem(path, ended(_said(data, path, detail, error)))
+        message = _said(data, path, detail, error)
+        if detail["type"] == "union_tag_invalid" and isinstance(_at(data, path), dict):
+            path = (*path, "kind")
+        yield source.problem(path, ended(message))
 
 
 def paths_of_validation(data: Any, error: ValidationError) -> list[tuple[Path_, str]]:
@@ -93,8 +97,8 @@ def _kinds(found: Any, context: Any) -> str:
     if "kind" not in found:
         return "has no kind, which says what it is"
     if found["kind"] == "custom":
-        return "is of kind 'custom', which is a function of Python: build this model in Python, or use another kind"
-    return f"is of kind {show(found['kind'])}, which there is not.{suggest(str(found['kind']), expected)}"
+        return "is 'custom', which is a function of Python: build this model in Python, or use another kind"
+    return f"is {show(found['kind'])}, which is not known.{suggest(str(found['kind']), expected)}"
 
 
 def _keys(error: ValidationError, data: Any, path: Path_) -> list[str]:
@@ -107,86 +111,53 @@ def _keys(error: ValidationError, data: Any, path: Path_) -> list[str]:
 # ---- what liegeo's own classes say
 
 
-def of_message(source: Source, message: str, path: Path_ | None = None) -> FileProblem:
-    """A ModelError's text, at the thing that it names; below it at the key or the value that it speaks of."""
-    found = path if path is not None else _owner(source, message)
-    rest = message
-    who = re.match(r"[^:']*'[^']*'(?: \([^)]*\))?(?:, [a-z]+ '[^']*')?: ", message)
-    if who is not None:
-        rest = message[who.end() :]
-    entry = _at(source.data, found)
-    if isinstance(entry, dict) and len(found) > 1 and "the name '" not in message:
-        word = re.match(r"(?:its |the )?([A-Za-z_]+)", rest)
-        quoted = re.search(r"'([^']*)'", rest)
-        if word is not None and word[1] in entry:
-            found = (*found, word[1])
-        elif quoted is not None:
-            found = (*found, *[key for key, value in entry.items() if _mentions(value, quoted[1])][:1])
-    return FileProblem(*_place(source, found), "", ended(in_files_words(message)))
+def faults_of(error: ModelError) -> tuple[Fault, ...]:
+    """Return the faults of an error; one that is only text becomes one fault of the whole."""
+    if error.faults:
+        return error.faults
+    said, line, advice = str(error).partition("\n")
+    return (Fault(None, (), None, said.removesuffix("."), advice=line + advice),)
 
 
-# What the classes of liegeo say to people who write Python, and what a file says.
-_WORDS = (
-    (
-        r"Let it float with Free\(name=\.\.\., parent='world', child='([^']*)'\)",
-        r"Let it float: {kind: free, parent: world, child: \1}",
-    ),
-    (r"\bn_modes\b", "count"),
-    (r"\bn_elements\b", "elements"),
-    (r"\bn_bodies\b", "pieces"),
-)
+@contextlib.contextmanager
+def below(*path: str | int, **keys: str | tuple[str | int, ...]) -> Iterator[None]:
+    """Within this, faults belong to the value at a path of the entry; `keys` are keys of fields with other names."""
+    try:
+        yield
+    except ModelError as error:
+        moved = []
+        for fault in faults_of(error):
+            first, *rest = fault.field or ("",)
+            key = keys.get(str(first), first)
+            field = (*(key if isinstance(key, tuple) else (key,)), *rest) if fault.field else ()
+            subject = str(key) if fault.subject == first and isinstance(key, str) else fault.subject
+            moved.append(replace(fault, field=(*path, *field), subject=subject))
+        raise ModelError(moved) from None
 
 
-def in_files_words(message: str) -> str:
-    for pattern, instead in _WORDS:
-        message = re.sub(pattern, instead, message)
-    return message
+def of_fault(source: Source, data: Any, fault: Fault, path: Path_) -> FileProblem:
+    """Return a fault as a problem of the file, at its field below this path, or as near to it as the file goes.
+
+    `data` is the document with the values that were used; the value is shown as it stands there, with its unit.
+    """
+    found, here = list(path), _at(data, path)
+    for key in fault.field:
+        # a place is a pair in Python, and a mapping in a file
+        name = PLACE_KEYS[key] if isinstance(here, dict) and isinstance(key, int) and key < len(PLACE_KEYS) else key
+        inside = range(len(here)) if isinstance(here, list) else here if isinstance(here, dict) else ()
+        if name not in inside:
+            break
+        found.append(name)
+        here = here[name]
+    whole = len(found) == len(path) + len(fault.field) > len(path)
+    value = _shown(here, fault) if whole and not isinstance(here, dict | list) else shown(fault.value)
+    message = fault.sentence(value, fault.advice_in_file or fault.advice)
+    line, column = source.place(tuple(found))
+    return FileProblem(source.name, line, column, dotted(tuple(found)), message, named=True)
 
 
-def _place(source: Source, path: Path_) -> tuple[str, int, int]:
-    line, column = source.place(path)
-    return source.name, line, column
-
-
-def _mentions(value: Any, name: str) -> bool:
-    return isinstance(value, str) and (value == name or value.endswith(f".{name}") or value.startswith(f"{name}."))
-
-
-_SECTIONS = {
-    "joint": ("joints", "loops"),
-    "body": ("bodies",),
-    "flexible body": ("bodies",),
-    "frame": ("bodies",),
-    "FE model": ("bodies",),
-    "substructure": ("bodies",),
-    "solid": ("bodies",),
-    "wheel": ("wheels",),
-    "section": ("sections",),
-    "material": ("materials",),
-}
-
-
-def _owner(source: Source, message: str) -> Path_:
-    """The thing that a message begins with: `joint 'hinge' …`, `SpringDamper 's': …`."""
-    begins = re.match(r"([A-Za-z ]+) '([^']*)'", message)
-    data = source.data if isinstance(source.data, dict) else {}
-    if begins is None:
-        return ()
-    twice = re.search(r"the name '([^']*)' is used", message)
-    name = twice[1] if twice else begins[2]
-    everywhere = ("bodies", "joints", "wheels", "forces", "loops")
-    sections = everywhere if twice or begins[1] == "tree" else _SECTIONS.get(begins[1], ("forces", "loops", "joints"))
-    there = [s for s in sections if isinstance(data.get(s), dict) and _named(data[s], name) is not None]
-    if not there:
-        spoken = {"fidelity": "fidelity", "modal_inverse": "modal_inverse", "ring": "joints", "no bodies": "bodies"}
-        return next(((key,) for word, key in spoken.items() if word in message and key in data), ())
-    return there[-1], str(_named(data[there[-1]], name))
-
-
-def _named(entries: dict[str, Any], name: str) -> str | None:
-    """A key, or the key of a beam in pieces that the name is one of."""
-    if name in entries:
-        return name
-    base = re.sub(r"_\d+$", "", name.split("-")[0])
-    entry = entries.get(base)
-    return base if isinstance(entry, dict) and "pieces" in entry else None
+def _shown(given: Any, fault: Fault) -> str:
+    """Return a value as the file has it; of an expression also what it comes to."""
+    if isinstance(given, str) and given.startswith("$("):
+        return f"{show(given)}, which is {shown(fault.value)}"
+    return show(given)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
+from liegeo.errors import Path_
 from liegeo.io.fields import show
-from liegeo.io.source import Path_
 from liegeo.model.checks import suggest
 from liegeo.model.compiler import WORLD
 

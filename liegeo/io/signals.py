@@ -17,7 +17,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Discriminator, Tag
-from scipy.interpolate import CubicSpline
 
 from liegeo.errors import InputError
 from liegeo.io import units
@@ -219,7 +218,11 @@ class Reading:
                 "is a law with linear samples, which have no accelerations; leave interpolation out, or say cubic"
             )
         columns = values[:, 0] if len(self.wanted) == 1 else values
-        return CubicSpline(times, columns) if interpolation == CUBIC else (times, columns)
+        if interpolation != CUBIC:
+            return times, columns
+        from scipy.interpolate import CubicSpline
+
+        return CubicSpline(times, columns)
 
 
 def _component(value: Any, k: int, n: int) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from liegeo.errors import FileProblem, ModelFileError
+from liegeo.errors import FileProblem, ModelFileError, Path_
 
 # Bytes of a file; values, all aliases written out; lists and mappings inside each other.
 LARGEST, MOST, DEEPEST = 32_000_000, 2_000_000, 40
@@ -22,8 +22,6 @@ _INT = re.compile(r"[-+]?(?:0|[1-9]\d*)")
 _FLOAT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ODD = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 _WORDS = {"true": True, "false": False, "null": None, "~": None, "": None}
-
-Path_ = tuple[str | int, ...]
 
 
 def scalar(text: str) -> Any:

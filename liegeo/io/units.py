@@ -1,7 +1,7 @@
 """Numbers with units: `20 mm`, `30 deg`, `70 GPa`, `2 N*m`.  A number without one is SI.
 
 Units come from pint's definitions.  Its own parser is not used: text from a file goes through the small grammar here,
-and pint is only asked about single names.  It is loaded when the first unit is met.
+and pint is only asked about single names.  Those in common use stand in unit_table.py; pint is loaded for the others.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import Any
 
 from liegeo.errors import InputError
+from liegeo.io.unit_table import UNITS
 
 # Powers of metre, kilogram, second, ampere, kelvin, mole, candela.  Angles are numbers: a radian is one.
 Powers = tuple[float, ...]
@@ -196,7 +197,15 @@ def _registry() -> Any:
 
 @functools.cache
 def _unit(name: str) -> tuple[float, Powers, str]:
-    """SI value, powers and kind of a single unit."""
+    """Return SI value, powers and kind of a single unit."""
+    if name in UNITS:
+        value, *powers, kind, _ = UNITS[name]
+        return value, (*map(float, powers), *NONE[len(powers) :]), kind
+    return ask_pint(name)
+
+
+def ask_pint(name: str) -> tuple[float, Powers, str]:
+    """Return SI value, powers and kind of a single unit as pint has it; InputError if it is none that is read."""
     registry = _registry()
     try:
         unit = registry.Unit(_ASKED.get(name, name))
@@ -217,7 +226,12 @@ def _unit(name: str) -> tuple[float, Powers, str]:
 
 @functools.cache
 def _radians(name: str) -> int:
-    """The power of the radian in a single unit: 1 of mrad, arcmin and rpm."""
+    """Return the power of the radian in a single unit: 1 of mrad, arcmin and rpm."""
+    return UNITS[name][-1] if name in UNITS else ask_pint_for_radians(name)
+
+
+def ask_pint_for_radians(name: str) -> int:
+    """Return the power of the radian in a single unit as pint has it."""
     base = _registry().Quantity(1.0, _ASKED.get(name, name)).to_base_units()
     return round(dict(base.unit_items()).get("radian", 0))
 

@@ -226,8 +226,11 @@ class _Checker:
         for link in root.findall("link"):
             inertial = link.find("inertial")
             for tag in ("mass", "inertia") if inertial is not None else ():
-                if inertial.find(tag) is None:
+                found = inertial.find(tag)
+                if found is None:
                     self._say(inertial, f"{self._who(inertial)}: <inertial> has no <{tag}>, expected one.")
+                else:
+                    self.lines[tag, link.get("name")] = found.sourceline
         for joint in root.findall("joint"):
             self._joint(joint)
         if not self.found:
@@ -606,8 +609,11 @@ class _Builder:
         except ModelError as error:
             merged = [link for link, _ in group if self.links[link].inertial is not None]
             along = f"\n  It is made of the links {', '.join(merged)}." if len(merged) > 1 else ""
-            where = f"{self.file.path.name}, line {self.file.lines['link', name]}"
-            self.problems.append(f"{where}: {error}{along}")
+            for fault in error.faults:
+                # of several links nobody knows which one is wrong
+                key = (str(fault.field[0]), merged[0]) if len(merged) == 1 else ("link", name)
+                line = self.file.lines.get(key, self.file.lines["link", name])
+                self.problems.append(f"{self.file.path.name}, line {line}: {fault}{along}")
             return None
 
     def _mass(self, group: _Group) -> tuple[float, Array, Array]:

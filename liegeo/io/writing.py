@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from liegeo._version import __version__
-from liegeo.errors import InputError, ModelError
+from liegeo.errors import Field, InputError, ModelError
 from liegeo.io import units
 from liegeo.io.build import folder_file
 from liegeo.io.document import VERSION
@@ -257,7 +257,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _pose(value: Any) -> Any:
     """A position where it is no more, otherwise the matrix."""
-    X = np.asarray(as_pose("save", value))
+    X = np.asarray(as_pose(Field(None, ("save",)), value))
     plain = np.eye(4)
     plain[:3, 3] = X[:3, 3]
     return _numbers(X[:3, 3]) if _same(X, plain) else _numbers(X)
@@ -296,7 +296,7 @@ def _signal(who: str, value: Any) -> Any:
 def _thing(thing: Any, kind: bool = True) -> dict[str, Any]:
     """A joint, constraint, force, wheel or shape: its kind, and what is not as usual."""
     if isinstance(thing, Custom):
-        raise ModelError(f"save: {thing.who} is a function of Python, which a file cannot hold.")
+        raise ModelError(f"save: {thing.owner} is a function of Python, which a file cannot hold.")
     if kind and type(thing) not in _WRITABLE:
         raise ModelError(
             f"save: {type(thing).__name__} '{getattr(thing, 'name', '')}' is a class of your own; files do not know it."
@@ -318,7 +318,7 @@ def _field(thing: Any, name: str, value: Any) -> Any:
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
         return value
     if name == "law":
-        return _signal(thing.who, value)
+        return _signal(str(thing.owner), value)
     if name in ("a", "b") or (name == "at" and type(thing) in ALL_FORCES):
         return _place(value)
     if name in ("at", "child_at"):

@@ -20,7 +20,8 @@ serves many right-hand sides, as [JR90, (6.6)]: `gather` applies D⁻¹ (I − �
 
 A locked speed is left out of (3) and has v̇ = 0 in (5).  The same recursion solves (M + αD + βK) x = r in O(N): D and K
 are block-diagonal in modes and speeds, so αD + βK joins D_f and d, while biases and gravity stay away.  (Of springs on
-a group, (4) of elements.py, K is the diagonal: the derivative of their force at rest, close to it elsewhere.)
+a group, (4) of elements.py, K is the diagonal: the derivative of their force at rest, close to it elsewhere.)  Tangents
+of forces that depend on one speed alone, such as friction (`elements.local_tangents`), join d likewise.
 
 In (3) the speeds of a joint are eliminated one after another, as if each had a massless body: the same numbers as with
 the block D_r, without a factorisation.  Gravity is an acceleration of the base.  Where reduced.py is chosen, (1), (2)
@@ -50,9 +51,8 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
+from liegeo.status import NOT_FINITE
 
-# The status of what is not a number, or not a finite one: inertia is not what is missing (explicit.NOT_FINITE).
-NOT_FINITE = -3
 # A pivot smaller than this share of what it came from is taken for zero.
 _ROUND_OFF = 1e-14
 
@@ -76,7 +76,7 @@ def forward_dynamics(I, F, q, v, u, W, out):
     # `out` holds the load until (5) replaces it by the accelerations.
     load(I, F, q, v, u, out)
     for i in range(I[at.N_BODIES] - 1, -1, -1):
-        status = articulate(I, F, i, 0.0, 0.0, True, W)
+        status = articulate(I, F, i, 0.0, 0.0, False, W, True, W)
         if status != 0:
             return status
         gather(I, F, i, out, True, True, W)
@@ -87,20 +87,30 @@ def forward_dynamics(I, F, q, v, u, W, out):
 @kernel(forceinline=False)
 def factorise(I, F, q, alpha, beta, W):
     """Prepare W for `substitute`; returns as forward_dynamics."""
-    for i in range(I[at.N_BODIES]):
-        body_pose(I, F, i, q, False, W)
-        body_inertia(I, F, i, q, False, W)
-    return factorise_next(I, F, q, alpha, beta, W)
-
-
-@kernel(forceinline=False)
-def factorise_next(I, F, q, alpha, beta, W):
-    """The same where inverse dynamics with this q has left poses and inertias in W."""
+    place_inertias(I, F, q, W)
     for i in range(I[at.N_BODIES] - 1, -1, -1):
-        status = articulate(I, F, i, alpha, beta, False, W)
+        status = articulate(I, F, i, alpha, beta, False, W, False, W)
         if status != 0:
             return status
     return 0
+
+
+@kernel(forceinline=False)
+def factorise_next(I, F, q, alpha, beta, local, W):
+    """Do the same for M + αD + βK + diag(local) where inverse dynamics with this q has left poses and inertias in W."""
+    for i in range(I[at.N_BODIES] - 1, -1, -1):
+        status = articulate(I, F, i, alpha, beta, True, local, False, W)
+        if status != 0:
+            return status
+    return 0
+
+
+@kernel(forceinline=False)
+def place_inertias(I, F, q, W):
+    """Find poses and inertias of all bodies, as inverse dynamics leaves them."""
+    for i in range(I[at.N_BODIES]):
+        body_pose(I, F, i, q, False, W)
+        body_inertia(I, F, i, q, False, W)
 
 
 @kernel(forceinline=False)
@@ -137,8 +147,11 @@ def solve(I, F, q, r, alpha, beta, W, out):
 
 
 @kernel
-def articulate(I, F, i, alpha, beta, reduced, W):
-    """(1), and (3) but for z, for body i; Γ to the parent.  Returns as forward_dynamics."""
+def articulate(I, F, i, alpha, beta, with_local, local, reduced, W):
+    """(1), and (3) but for z, for body i; Γ to the parent.  Returns as forward_dynamics.
+
+    `with_local`: pivots of joint speeds get the numbers of `local` too.
+    """
     b, f, w = at.rows(i)
     P, size = w + at.INE, w + at.SIZE
     # Pivots are compared with the inertia that they came from: what cancels between speeds of this joint, or of this
@@ -165,6 +178,8 @@ def articulate(I, F, i, alpha, beta, reduced, W):
         d = dot(s, u) + F[f + at.ARMATURE + k]
         if alpha != 0.0 or beta != 0.0:
             d += alpha * F[f + at.DAMPING + k] + beta * F[f + at.STIFFNESS + k]
+        if with_local:
+            d += local[index(I[b + at.JV]) + k]
         if not d.real > _ROUND_OFF * _scaled(s, turning, moving):
             return 2 * i + 1 if d.real - d.real == 0.0 else NOT_FINITE
         inverse = 1.0 / d

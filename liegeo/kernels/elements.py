@@ -98,6 +98,35 @@ def _smooth_sign(x):
 
 
 @kernel(forceinline=False)
+def local_tangents(I, F, q, v, alpha, beta, secant, out):
+    """Write α ∂f/∂v + β ∂f/∂q of the forces f of each joint that D and K do not hold: of friction.
+
+    Friction f(v) = T tanh(v/v_s) has the tangent (T/v_s)(1 − tanh²(v/v_s)) and, if `secant` is 1, f(v)/v in its place.
+    A force with a first-order state x of its own, f(v, x) with ẋ = g(v, x) and x₁ = … + α ẋ, belongs here too: it has
+
+        ∂f/∂v + ∂f/∂x · α ∂g/∂v / (1 − α ∂g/∂x).                                                               (5)
+    """
+    for k in range(I[at.N_V]):
+        out[k] = 0.0
+    for i in range(I[at.N_BODIES]):
+        b, f, _ = at.rows(i)
+        if I[b + at.PASSIVE] == 0:
+            continue
+        jv = index(I[b + at.JV])
+        for k in range(index(I[b + at.NV])):
+            friction = F[f + at.FRICTION + k]
+            if friction == 0.0 or I[b + at.LOCKED] >> k & 1:
+                continue
+            scaled = v[jv + k] / F[f + at.FRICTION_SPEED]
+            sign = _smooth_sign(scaled)
+            slope = 1.0 - sign * sign
+            if secant != 0.0 and scaled != 0.0:
+                slope = sign / scaled
+            out[jv + k] = alpha * friction / F[f + at.FRICTION_SPEED] * slope
+    return 0
+
+
+@kernel(forceinline=False)
 def _add_spring(I, F, b, f, q, sign, out):
     """Add to `out`, times `sign`, dexp_right(e)⁻ᵀ K e of (4): the coupling block of SE(3) serves SO(3) and SE(2)."""
     b, f = index(b), index(f)

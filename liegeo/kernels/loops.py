@@ -77,7 +77,7 @@ def closing(I, F, q, v, u, beta, W, dq, dv):
     constraints.evaluate(I, F, q, v, u, W)
     inertias(I, F, q, W)
     for i in range(I[at.N_BODIES] - 1, -1, -1):
-        status = articulated.articulate(I, F, i, 0.0, beta, False, W)
+        status = articulated.articulate(I, F, i, 0.0, beta, False, W, False, W)
         if status != 0:
             return status
     operational_inertia(I, F, W)
@@ -91,10 +91,26 @@ def factorise(I, F, q, alpha, beta, W):
     """articulated.factorise, and the rows of the constraints at q: prepares W for `correct`."""
     status = articulated.factorise(I, F, q, alpha, beta, W)
     if status == 0:
-        # what rows hold does not depend on speeds and inputs: any numbers serve
-        constraints.evaluate(I, F, q, W, W, W)
-        operational_inertia(I, F, W)
+        _hold_rows(I, F, q, W)
     return status
+
+
+@kernel(forceinline=False)
+def factorise_next(I, F, q, alpha, beta, local, W):
+    """Do the same with diag(local) added; nothing needs to stand in W."""
+    articulated.place_inertias(I, F, q, W)
+    status = articulated.factorise_next(I, F, q, alpha, beta, local, W)
+    if status == 0:
+        _hold_rows(I, F, q, W)
+    return status
+
+
+@kernel(forceinline=False)
+def _hold_rows(I, F, q, W):
+    """Find the rows of the constraints and their operational inertia, after a factorisation."""
+    # what rows hold does not depend on speeds and inputs: any numbers serve
+    constraints.evaluate(I, F, q, W, W, W)
+    operational_inertia(I, F, W)
 
 
 @kernel(forceinline=False)

@@ -1,9 +1,9 @@
 """A tree as a mechanical system in the sense of integrate/problems.py: its `Dynamics`, driven from inside.
 
 These kernels take the drive (S, D) of layout.py in the place of a model's I and F, which S leads to: constants, tables
-of piecewise polynomials, and the address of a function that may change u once it knows t, q and v.  Their speeds are
-w = (v, x), with the first-order states of elements behind the speeds of the tree, and accelerations are (v̇, ẋ).  W has
-behind the model's own scratch the parts below.
+of piecewise polynomials, and the address of a function that may change u once it knows t, q and v.  The first-order
+states x of elements are speeds to a system (problems.py (2)): behind q stand coordinates on which nothing depends,
+w = (v, x) are the speeds, and accelerations are (v̇, ẋ).  W has behind the model's own scratch the parts below.
 
 The slope of problems.py (1) follows from inverse dynamics, M a + b = 0 for the true motion: with d/dt (M v) = M a + Ṁ v
 
@@ -24,18 +24,17 @@ import numpy as np
 
 from liegeo._jit import call_address, index, kernel
 from liegeo._memory import floats_at, ints_at
-from liegeo.kernels import articulated, inverse, loops, observe
+from liegeo.kernels import articulated, elements, inverse, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
 from liegeo.kernels.states import clear_lags, state_rates
 from liegeo.lie.quaternion import matrix_entries
+from liegeo.status import INPUT_FAILED
 
 # The step of a complex-step derivative: so small that its square vanishes beside anything.
 _STEP = 1e-40
-
-INPUT_FAILED = -2
 
 
 def work_size(n_work: int, n_u: int, n_v: int, n_x: int, n_q: int, n_bodies: int) -> int:
@@ -136,6 +135,8 @@ def closing(S, D, t, q, w, W, dq, dv):
     if status != 0:
         return status
     I, F = model_of(S)
+    for k in range(I[at.N_X]):
+        dq[index(I[at.N_V]) + k] = dv[index(I[at.N_V]) + k] = 0.0
     return loops.closing(I, F, q, w, W[index(I[at.N_WORK]) :], 0.0, W, dq, dv)
 
 
@@ -200,7 +201,7 @@ def _along(inverse_dynamics, closed, name):
         if status != 0:
             return status
         I, F = model_of(S)
-        nq, nv, n_u, n_work = q.shape[0], index(I[at.N_V]), index(I[at.N_U]), index(I[at.N_WORK])
+        nq, nv, n_u, n_work = index(I[at.N_Q]), index(I[at.N_V]), index(I[at.N_U]), index(I[at.N_WORK])
         nx, x = index(I[at.N_X]), at.first_state(I)
         Z = W[_parts(I)[4] :].view(np.complex128)
         i = n_work + nq
@@ -289,10 +290,17 @@ def factorise(S, D, q, alpha, beta, W):
 
 
 @kernel(forceinline=False)
-def factorise_next(S, D, q, alpha, beta, W):
+def factorise_next(S, D, q, alpha, beta, local, W):
     """articulated.factorise_next."""
     I, F = model_of(S)
-    return articulated.factorise_next(I, F, q, alpha, beta, W)
+    return articulated.factorise_next(I, F, q, alpha, beta, local, W)
+
+
+@kernel(forceinline=False)
+def local_tangents(S, D, q, w, alpha, beta, secant, out):
+    """elements.local_tangents."""
+    I, F = model_of(S)
+    return elements.local_tangents(I, F, q, w, alpha, beta, secant, out)
 
 
 @kernel(forceinline=False)
@@ -308,6 +316,13 @@ def constrained_factorise(S, D, q, alpha, beta, W):
     """loops.factorise."""
     I, F = model_of(S)
     return loops.factorise(I, F, q, alpha, beta, W)
+
+
+@kernel(forceinline=False)
+def constrained_factorise_next(S, D, q, alpha, beta, local, W):
+    """loops.factorise_next."""
+    I, F = model_of(S)
+    return loops.factorise_next(I, F, q, alpha, beta, local, W)
 
 
 @kernel(forceinline=False)
@@ -426,14 +441,14 @@ def _powers(forward_dynamics, name):
     `held`: there are prescribed motions or locked speeds, so that (2) is needed.  Returns as `acceleration`.
     """
 
-    @kernel(forceinline=False, name=name)
+    @kernel(forceinline=False, name=name, nogil=True)
     def powers(S, D, T, Y, held, W, out):
         I, F = model_of(S)
         o, nv = index(I[at.N_WORK]), index(I[at.N_V])
         nq, inputs = index(I[at.N_Q]), at.first_state(I)
         a, b, _, _, _ = _parts(I)
         for k in range(T.shape[0]):
-            q, w = Y[k, :nq], Y[k, nq:]
+            q, w = Y[k, :nq], Y[k, nq + index(I[at.N_X]) :]
             status = drive(S, D, T[k], q, w, W)
             if status != 0:
                 return status

@@ -19,7 +19,7 @@ def make_loop(function: Callable[..., Any], checks: Sequence[Callable[..., Any]]
 
 
 def _loop_1(name: str, function: Any, check_a: Any) -> Any:
-    @kernel(name=name)
+    @kernel(name=name, nogil=True)
     def loop(a, out, tolerance):
         for i in range(out.shape[0]):
             if not check_a(a[i]) <= tolerance:
@@ -31,7 +31,7 @@ def _loop_1(name: str, function: Any, check_a: Any) -> Any:
 
 
 def _loop_2(name: str, function: Any, check_a: Any, check_b: Any) -> Any:
-    @kernel(name=name)
+    @kernel(name=name, nogil=True)
     def loop(a, b, out, tolerance):
         step_a = 0 if a.shape[0] == 1 else 1
         step_b = 0 if b.shape[0] == 1 else 1
@@ -46,7 +46,7 @@ def _loop_2(name: str, function: Any, check_a: Any, check_b: Any) -> Any:
 
 
 def _loop_3(name: str, function: Any, check_a: Any, check_b: Any, check_c: Any) -> Any:
-    @kernel(name=name)
+    @kernel(name=name, nogil=True)
     def loop(a, b, c, out, tolerance):
         step_a = 0 if a.shape[0] == 1 else 1
         step_b = 0 if b.shape[0] == 1 else 1

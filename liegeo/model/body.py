@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.lie import SO3
 from liegeo.model import notebook
-from liegeo.model.checks import Sealed, as_array, as_number, as_numbers, as_pose, as_symmetric, suggest
+from liegeo.model.about import about
+from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_numbers, as_pose, as_symmetric, suggest
 from liegeo.model.shapes import Shape, Skin
 
 Array = NDArray[np.float64]
@@ -24,26 +25,28 @@ Array = NDArray[np.float64]
 _SYMMETRY = 1e-6
 
 
-def _check_inertia(who: str, mass: float, inertia: Array) -> None:
-    """Of what is rigid: mass and inertia about the centre of mass."""
-    if not np.isfinite(mass) or mass < 0.0:
-        raise ModelError(f"{who}: mass is {mass:g}, must be ≥ 0.")
+def _check_inertia(owner: Owner, mass: float, inertia: Array) -> None:
+    """Raise a ModelError if no rigid body has this mass and this inertia about its centre of mass."""
+    as_bounded(owner.field("mass"), mass)
     # Rounding of the inertia itself, and of a shift over metres that cancelled to give it.
     slack = 1e-9 * float(np.abs(np.diag(inertia)).sum()) + 1e-15 * mass
-    _check_moments(who, inertia, slack, "Give the inertia about the centre of mass, in the body's axes.")
+    advice = "Give the inertia about the centre of mass, in the body's axes."
+    _check_moments(owner.field("inertia"), inertia, slack, advice)
 
 
-def _check_moments(who: str, inertia: Array, slack: float, advice: str) -> None:
-    """No principal moment about the centre of mass below zero, none larger than the sum of the others."""
+def _check_moments(field: Field, inertia: Array, slack: float, advice: str) -> None:
+    """Raise if a principal moment about the centre of mass is below zero, or larger than the sum of the others."""
     a, b, c = np.linalg.eigvalsh(inertia)
     if a < -slack:
-        raise ModelError(f"{who}: inertia has the principal moment {a:.6g}, must be ≥ 0.\n  {advice}")
+        raise ModelError(field.fault(inertia, "must be ≥ 0", advice, finding=f"has the principal moment {a:.6g}"))
     if c > a + b + slack:
-        raise ModelError(
-            f"{who}: principal moments {a:.6g}, {b:.6g}, {c:.6g} break the triangle inequality: "
-            "no distribution of mass has them.\n"
-            f"  The largest must not exceed the sum of the others ({a + b:.6g}). Check units and signs."
+        fault = field.fault(
+            inertia,
+            advice=f"The largest must not exceed the sum of the others ({a + b:.6g}). Check units and signs.",
+            finding="break the triangle inequality: no distribution of mass has them",
+            subject=f"principal moments {a:.6g}, {b:.6g}, {c:.6g}",
         )
+        raise ModelError(fault)
 
 
 def _is_symmetric(array: Array, axes: tuple[int, ...]) -> bool:
@@ -52,13 +55,21 @@ def _is_symmetric(array: Array, axes: tuple[int, ...]) -> bool:
     return bool(off <= _SYMMETRY * np.abs(array).max(initial=0.0))
 
 
-def _shapes(who: str, given: Any) -> tuple[Shape, ...]:
+def _shapes(field: Field, given: Any) -> tuple[Shape, ...]:
     if not isinstance(given, list | tuple):
-        raise ModelError(f"{who}: shapes is {given!r}, expected a list of Box, Sphere, Cylinder or Mesh.")
-    for shape in given:
+        raise ModelError(field.fault(given, "expected a list of Box, Sphere, Cylinder or Mesh"))
+    for k, shape in enumerate(given):
         if not isinstance(shape, Shape):
-            raise ModelError(f"{who}: shapes has {shape!r}, expected Box, Sphere, Cylinder or Mesh.")
+            fault = field.entry(k).fault(
+                shape, "expected Box, Sphere, Cylinder or Mesh", finding=f"has {shape!r}", subject="shapes"
+            )
+            raise ModelError(fault)
     return tuple(given)
+
+
+def _frames(owner: Owner, given: Mapping[str, ArrayLike]) -> Mapping[str, Array]:
+    poses = {name: as_pose(owner.field("frames", name, words=f"frame '{name}'"), X) for name, X in given.items()}
+    return MappingProxyType(poses)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,24 +83,34 @@ class Body(Sealed):
     """
 
     name: str
-    mass: float = 0.0
-    com: ArrayLike = (0.0, 0.0, 0.0)
-    inertia: ArrayLike = (0.0, 0.0, 0.0)
-    frames: Mapping[str, ArrayLike] = field(default_factory=dict)
-    shapes: Sequence[Shape] = ()
+    mass: float = field(default=0.0, metadata=about("mass", "of the body"))
+    com: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("length", "centre of mass, in the body's frame", shape=(3,))
+    )
+    inertia: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("inertia matrix", "about the centre of mass, in the body's axes")
+    )
+    frames: Mapping[str, ArrayLike] = field(
+        default_factory=dict, metadata=about("poses by name", "frames fixed to the body, by name: positions or poses")
+    )
+    shapes: Sequence[Shape] = field(default=(), metadata=about("shapes", "what it looks like"))
 
     def __post_init__(self) -> None:
-        who = f"body '{self.name}'"
-        object.__setattr__(self, "shapes", _shapes(who, self.shapes))
-        object.__setattr__(self, "com", as_array(f"{who}: com", self.com, (3,)))
-        object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
-        frames = {n: as_pose(f"{who}: frame '{n}'", X) for n, X in self.frames.items()}
-        object.__setattr__(self, "frames", MappingProxyType(frames))
-        object.__setattr__(self, "mass", as_number(f"{who}: mass", self.mass))
-        self._check_inertia(who)
+        own = self.owner.field
+        object.__setattr__(self, "shapes", _shapes(own("shapes"), self.shapes))
+        object.__setattr__(self, "com", as_array(own("com"), self.com, (3,)))
+        object.__setattr__(self, "inertia", as_symmetric(own("inertia"), self.inertia))
+        object.__setattr__(self, "frames", _frames(self.owner, self.frames))
+        object.__setattr__(self, "mass", as_number(own("mass"), self.mass))
+        self._check_inertia()
 
-    def _check_inertia(self, who: str) -> None:
-        _check_inertia(who, self.mass, np.asarray(self.inertia))
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("body", self.name)
+
+    def _check_inertia(self) -> None:
+        _check_inertia(self.owner, self.mass, np.asarray(self.inertia))
 
     @property
     def n_modes(self) -> int:
@@ -114,9 +135,12 @@ class Node(Sealed):
     the node is wanted.
     """
 
-    pose: ArrayLike
-    modes: ArrayLike
-    second: ArrayLike | None = None
+    pose: ArrayLike = field(metadata=about("pose", "undeformed"))
+    modes: ArrayLike = field(metadata=about("number", "six rows, rotation first, one column per mode", shape=(6, None)))
+    second: ArrayLike | None = field(
+        default=None,
+        metadata=about("number", "what the deformation moves in second order", shape=(6, None, None)),
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +150,15 @@ class LumpedNode:
     `com` is from the node to the piece's centre of mass, `inertia` about that centre, both in the body's axes.
     """
 
-    modes: ArrayLike
-    position: ArrayLike = (0.0, 0.0, 0.0)
-    mass: float = 0.0
-    com: ArrayLike = (0.0, 0.0, 0.0)
-    inertia: ArrayLike = (0.0, 0.0, 0.0)
+    modes: ArrayLike = field(metadata=about("number", "six rows, rotation first, one column per mode", shape=(6, None)))
+    position: ArrayLike = field(default=(0.0, 0.0, 0.0), metadata=about("length", "in the body's frame", shape=(3,)))
+    mass: float = field(default=0.0, metadata=about("mass", "of the piece"))
+    com: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("length", "from the node to the piece's centre of mass", shape=(3,))
+    )
+    inertia: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("inertia matrix", "about that centre, in the body's axes")
+    )
     name: str | None = None
 
 
@@ -166,13 +194,16 @@ class FlexibleBody(Sealed):
     skin: Skin | None = None
 
     def __post_init__(self) -> None:
-        who = f"flexible body '{self.name}'"
-        object.__setattr__(self, "shapes", _shapes(who, self.shapes))
+        owner, field = self.owner, self.owner.field
+        object.__setattr__(self, "shapes", _shapes(field("shapes"), self.shapes))
         if np.ndim(self.M_e) != 2:
-            raise ModelError(f"{who}: M_e has shape {np.shape(self.M_e)}, expected (n, n) for n modes.")
+            found = f"has shape {np.shape(self.M_e)}"
+            raise ModelError(field("M_e").fault(self.M_e, "expected (n, n) for n modes", finding=found))
         n = np.shape(self.M_e)[0]
         if self.skin is not None and np.shape(self.skin.modes)[2] != n:
-            raise ModelError(f"{who}: its skin has {np.shape(self.skin.modes)[2]} modes, expected {n} as in M_e.")
+            found = f"has {np.shape(self.skin.modes)[2]} modes"
+            skin = field("skin", "modes", words="its skin")
+            raise ModelError(skin.fault(self.skin.modes, f"expected {n} as in M_e", finding=found))
         shapes: dict[str, tuple[int, ...]] = {
             "C_t1": (3, n, n),
             "J_2_second": (n, n, 3, 3),
@@ -190,26 +221,23 @@ class FlexibleBody(Sealed):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.zeros(shapes[name]))
         for name, shape in shapes.items():
-            object.__setattr__(self, name, as_array(f"{who}: {name}", getattr(self, name), shape))
-        object.__setattr__(self, "inertia", as_symmetric(f"{who}: inertia", self.inertia))
-        object.__setattr__(self, "mass", as_number(f"{who}: mass", self.mass))
-        nodes = {}
-        for name, node in self.nodes.items():
-            modes = as_array(f"{who}, node '{name}': modes", node.modes, (6, n))
-            second = node.second
-            if second is not None:
-                second = as_array(f"{who}, node '{name}': second", second, (6, n, n))
-                if not _is_symmetric(second, (0, 2, 1)):
-                    raise ModelError(f"{who}, node '{name}': second is not symmetric in its two mode indices.")
-            nodes[name] = Node(as_pose(f"{who}, node '{name}': pose", node.pose), modes, second)
+            object.__setattr__(self, name, as_array(field(name), getattr(self, name), shape))
+        object.__setattr__(self, "inertia", as_symmetric(field("inertia"), self.inertia))
+        object.__setattr__(self, "mass", as_number(field("mass"), self.mass))
+        nodes = {name: _node(owner.part(f"node '{name}'", "nodes", name), node, n) for name, node in self.nodes.items()}
         object.__setattr__(self, "nodes", MappingProxyType(nodes))
-        frames = {k: as_pose(f"{who}: frame '{k}'", X) for k, X in self.frames.items()}
-        object.__setattr__(self, "frames", MappingProxyType(frames))
-        if both := [name for name in nodes if name in frames]:
-            raise ModelError(
-                f"{who}: '{both[0]}' names a node and a frame, expected one of them.\n  Call the frame something else."
+        object.__setattr__(self, "frames", _frames(owner, self.frames))
+        if both := [name for name in nodes if name in self.frames]:
+            fault = field("frames", both[0], words=f"'{both[0]}'").fault(
+                both[0], "expected one of them", "Call the frame something else.", finding="names a node and a frame"
             )
-        self._check(who)
+            raise ModelError(fault)
+        self._check(field)
+
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("body", self.name, "flexible body")
 
     def __repr__(self) -> str:
         return f"<{notebook.describe_flexible(self)}>"
@@ -217,12 +245,11 @@ class FlexibleBody(Sealed):
     def _repr_html_(self) -> str:
         return notebook.flexible_html(self)
 
-    def _check(self, who: str) -> None:
-        if not np.isfinite(self.mass) or self.mass <= 0.0:
-            raise ModelError(f"{who}: mass is {self.mass:g}, must be > 0.")
+    def _check(self, field: Callable[..., Field]) -> None:
+        as_bounded(field("mass"), self.mass, strictly=True)
         c, J = SO3.hat(np.asarray(self.moment) / self.mass), np.asarray(self.inertia)
         _check_moments(
-            f"{who}, about its centre of mass",
+            self.owner.part("about its centre of mass").field("inertia"),
             J + self.mass * c @ c,
             _SYMMETRY * float(np.abs(np.diag(J)).sum()),
             "Give the inertia about the frame's origin, and as moment mass times the centre of mass.",
@@ -231,25 +258,28 @@ class FlexibleBody(Sealed):
             return
         M_e = np.asarray(self.M_e)
         if not _is_symmetric(M_e, (1, 0)) or np.linalg.eigvalsh(M_e)[0] <= 0.0:
-            raise ModelError(
-                f"{who}: the modal mass M_e is not symmetric positive definite "
-                f"(smallest eigenvalue {np.linalg.eigvalsh(0.5 * (M_e + M_e.T))[0]:.3g}).\n"
-                "  Modes that move no mass, or that depend on each other, must be left out."
+            smallest = np.linalg.eigvalsh(0.5 * (M_e + M_e.T))[0]
+            fault = field("M_e", words="the modal mass M_e").fault(
+                M_e,
+                advice="Modes that move no mass, or that depend on each other, must be left out.",
+                finding=f"is not symmetric positive definite (smallest eigenvalue {smallest:.3g})",
             )
+            raise ModelError(fault)
         for name in ("K", "D"):
             matrix = np.asarray(getattr(self, name))
             if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(matrix).max()))):
-                raise ModelError(f"{who}: {name} is not symmetric.")
+                raise ModelError(field(name).fault(matrix, finding="is not symmetric"))
         if not _is_symmetric(np.asarray(self.C_t1), (0, 2, 1)):
-            raise ModelError(f"{who}: C_t1 is not symmetric in its two mode indices, as ∂²c/∂η_l∂η_k is.")
+            raise ModelError(field("C_t1").fault(self.C_t1, "as ∂²c/∂η_l∂η_k is", finding=_NOT_IN_MODES))
         for name in ("J_2", "J_2_second"):
             if not _is_symmetric(np.asarray(getattr(self, name)), (1, 0, 2, 3)):
-                raise ModelError(f"{who}: {name} is not symmetric in its two mode indices.")
+                raise ModelError(field(name).fault(getattr(self, name), finding=_NOT_IN_MODES))
         for name in ("J_1", "J_2", "J_2_second"):
             array = np.asarray(getattr(self, name))
             last = array.ndim - 1
             if not _is_symmetric(array, (*range(last - 1), last, last - 1)):
-                raise ModelError(f"{who}: {name} is not symmetric in its last two indices, as an inertia is.")
+                found = "is not symmetric in its last two indices"
+                raise ModelError(field(name).fault(array, "as an inertia is", finding=found))
 
     @property
     def n_modes(self) -> int:
@@ -282,18 +312,20 @@ class FlexibleBody(Sealed):
 
         Φ being Φ_r and sym the mean over both orders of the modes and of the axes.  [JR90, appendix B], derived anew.
         """
-        who = f"flexible body '{name}'"
+        owner = Owner("body", name, "flexible body")
         if not nodes:
-            raise ModelError(f"{who}: has no nodes, expected at least one.")
+            raise ModelError(Fault(owner, ("nodes",), nodes, "has no nodes", "expected at least one"))
         for each, times in Counter(node.name for node in nodes if node.name is not None).items():
             if times > 1:
-                raise ModelError(f"{who}: {times} nodes are called '{each}', expected one.")
+                raise ModelError(
+                    Fault(owner, ("nodes", each), each, f"{times} nodes are called '{each}'", "expected one")
+                )
+        parts = [owner.part(f"node '{node.name or i}'", "nodes", node.name or i) for i, node in enumerate(nodes)]
         given = as_numbers(nodes[0].modes)
         if given is None or given.ndim != 2:
-            what = f"is {nodes[0].modes!r}" if given is None else f"has shape {given.shape}"
-            raise ModelError(
-                f"{who}, node '{nodes[0].name or 0}': modes {what}, expected six rows and a column for each mode."
-            )
+            found = "" if given is None else f"has shape {given.shape}"
+            expected = "expected six rows and a column for each mode"
+            raise ModelError(parts[0].field("modes").fault(nodes[0].modes, expected, finding=found))
         n = given.shape[1]
         record: dict[str, Any] = {
             "moment": np.zeros(3),
@@ -308,14 +340,13 @@ class FlexibleBody(Sealed):
             "J_2_second": np.zeros((n, n, 3, 3)),
         }
         mass = 0.0
-        for i, node in enumerate(nodes):
-            label = f"{who}, node '{node.name or i}'"
-            modes = as_array(f"{label}: modes", node.modes, (6, n))
-            com = as_array(f"{label}: com", node.com, (3,))
-            J = as_symmetric(f"{label}: inertia", node.inertia)
-            m = as_number(f"{label}: mass", node.mass)
-            _check_inertia(label, m, J)
-            r0 = as_array(f"{label}: position", node.position, (3,)) + com
+        for part, node in zip(parts, nodes, strict=True):
+            modes = as_array(part.field("modes"), node.modes, (6, n))
+            com = as_array(part.field("com"), node.com, (3,))
+            J = as_symmetric(part.field("inertia"), node.inertia)
+            m = as_number(part.field("mass"), node.mass)
+            _check_inertia(part, m, J)
+            r0 = as_array(part.field("position"), node.position, (3,)) + com
             Phi_r = modes[:3]
             phi = modes[3:] - SO3.hat(com) @ Phi_r
             r_hat, phi_hat = SO3.hat(r0), SO3.hat(phi.T)
@@ -349,6 +380,19 @@ class FlexibleBody(Sealed):
         return cls(name=name, mass=mass, K=stiffness, D=D, nodes=named, frames=frames or {}, **record)
 
 
+_NOT_IN_MODES = "is not symmetric in its two mode indices"
+
+
+def _node(owner: Owner, node: Node, n: int) -> Node:
+    """Return a node with its numbers checked, for n modes."""
+    modes, second = as_array(owner.field("modes"), node.modes, (6, n)), node.second
+    if second is not None:
+        second = as_array(owner.field("second"), second, (6, n, n))
+        if not _is_symmetric(second, (0, 2, 1)):
+            raise ModelError(owner.field("second").fault(second, finding=_NOT_IN_MODES))
+    return Node(as_pose(owner.field("pose"), node.pose), modes, second)
+
+
 def _of_points(turn: Array, J: Array) -> Array:
     """Return the share in J_2 of the points s of a piece with inertia J, displaced linearly by Φ_k×s (hats: n×3×3)."""
     moments = 0.5 * np.trace(J) * np.eye(3) - J
@@ -362,10 +406,10 @@ def _symmetrised(J_2: Array) -> Array:
     return np.asarray(0.25 * (J_2 + J_2.transpose(0, 1, 3, 2)))
 
 
-def place_on(body: Body | FlexibleBody | None, where: str | ArrayLike | None, who: str) -> Any:
-    """What a place on a body means, None being the world: a Node that deforms, or a constant pose."""
+def place_on(body: Body | FlexibleBody | None, where: str | ArrayLike | None, field: Field) -> Any:
+    """Return what a place on a body means, None being the world: a Node that deforms, or a constant pose."""
     if not isinstance(where, str):
-        return as_pose(who, where)
+        return as_pose(field, where)
     frames = dict(body.frames) if body is not None else {}
     nodes = dict(body.nodes) if isinstance(body, FlexibleBody) else {}
     if where in frames:
@@ -375,4 +419,5 @@ def place_on(body: Body | FlexibleBody | None, where: str | ArrayLike | None, wh
         deforms = np.any(np.asarray(node.modes)) or node.second is not None
         return node if deforms else np.asarray(node.pose)
     owner = f"body '{body.name}'" if body is not None else "the world"
-    raise ModelError(f"{who} is '{where}', which is no frame or node of {owner}.{suggest(where, [*frames, *nodes])}")
+    known = suggest(where, [*frames, *nodes])
+    raise ModelError(field.fault(where, f"which is no frame or node of {owner}", known, finding=f"is '{where}'"))

@@ -1,4 +1,4 @@
-"""What a person gives, as arrays: checked once, with a message that names who gave it."""
+"""Values that a person gives, as arrays: checked once; a fault names the owner and the field."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import InputError, ModelError, printable
+from liegeo.errors import Field, InputError, ModelError, printable
 from liegeo.lie import SE3
 
 Array = NDArray[np.float64]
@@ -66,25 +66,37 @@ def as_numbers(value: Any) -> Array | None:
         return None
 
 
-def check_size(who: str, array: ArrayLike, error: type[ModelError | InputError] = ModelError) -> None:
+def check_size(field: Field, array: ArrayLike, error: type[ModelError | InputError] = ModelError) -> None:
     """Raise an error if a finite number is so large that products of a few such numbers would overflow."""
     values = np.asarray(array)
     # written so that numbers which are not finite, which have messages of their own, pass
     large = (np.abs(values) > LARGEST) & np.isfinite(values)
     if large.any():
-        raise error(
-            f"{who} is {values[large].flat[0]:g}, expected a number between -{LARGEST:g} and {LARGEST:g}.\n"
-            "  Check its exponent and its unit."
-        )
+        entry = field.entry(*first_index(large)) if field.path else field
+        expected = f"expected a number between -{LARGEST:g} and {LARGEST:g}"
+        raise error(entry.fault(values[large].flat[0], expected, "Check its exponent and its unit."))
 
 
-def as_number(who: str, value: Any) -> float:
+def first_index(where: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the index of the first entry that is true."""
+    return tuple(int(k) for k in np.argwhere(where)[0])
+
+
+def as_number(field: Field, value: Any) -> float:
     """Return one number, infinite or not a number included, or raise a ModelError."""
     array = as_numbers(value)
     if array is None or array.shape != ():
-        raise ModelError(f"{who} is {value!r}, expected a number.")
-    check_size(who, array)
+        raise ModelError(field.fault(value, "expected a number"))
+    check_size(field, array)
     return float(array)
+
+
+def as_bounded(field: Field, value: Any, bound: float = 0.0, *, strictly: bool = False) -> float:
+    """Return a finite number that is not below a bound (`strictly`: above it), or raise a ModelError."""
+    number = as_number(field, value)
+    if not np.isfinite(number) or number < bound or (strictly and number == bound):
+        raise ModelError(field.fault(value, f"must be {'>' if strictly else '≥'} {bound:g}"))
+    return number
 
 
 def as_whole(value: Any) -> int | None:
@@ -92,29 +104,34 @@ def as_whole(value: Any) -> int | None:
     return int(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else None
 
 
-def as_array(who: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """A read-only float64 copy of the given shape, or a ModelError that says what is wrong with it."""
+def as_array(field: Field, value: ArrayLike, shape: tuple[int, ...]) -> Array:
+    """Return a read-only float64 copy of the given shape, or raise a ModelError that says what is wrong with it."""
     array = as_numbers(value)
     if array is None:
-        raise ModelError(f"{who} is {value!r}, expected numbers of shape {shape}.")
+        raise ModelError(field.fault(value, f"expected numbers of shape {shape}"))
     if array.shape != shape:
-        raise ModelError(f"{who} has shape {array.shape}, expected {shape}.")
+        raise ModelError(field.fault(value, f"expected {shape}", finding=f"has shape {array.shape}"))
     if not np.isfinite(array).all():
-        raise ModelError(f"{who} holds {array[~np.isfinite(array)][0]}, expected finite numbers.")
-    check_size(who, array)
+        odd = first_index(~np.isfinite(array))
+        fault = field.entry(*odd).fault(
+            array[odd], "expected finite numbers", finding=f"holds {array[odd]}", subject=field.name
+        )
+        raise ModelError(fault)
+    check_size(field, array)
     array.setflags(write=False)
     return array
 
 
-def as_pose(who: str, value: ArrayLike | None) -> Array:
-    """A pose from nothing (identity), a position, or a 4×4 matrix."""
+def as_pose(field: Field, value: ArrayLike | None) -> Array:
+    """Return a pose from nothing (identity), a position, or a 4×4 matrix."""
     if value is None:
         return SE3.identity()
     array = as_numbers(value)
     if array is None or array.shape not in ((3,), (4, 4)):
-        what = f"is {value!r}" if array is None else f"has shape {array.shape}"
-        raise ModelError(f"{who} {what}, expected a position of three numbers, or a pose as a 4×4 matrix.")
-    array = as_array(who, array, array.shape)
+        found = "" if array is None else f"has shape {array.shape}"
+        expected = "expected a position of three numbers, or a pose as a 4×4 matrix"
+        raise ModelError(field.fault(value, expected, finding=found))
+    array = as_array(field, array, array.shape)
     if array.shape == (3,):
         X = SE3.identity()
         X[:3, 3] = array
@@ -122,25 +139,25 @@ def as_pose(who: str, value: ArrayLike | None) -> Array:
     try:
         return SE3.matrix(array)
     except ValueError as error:
-        raise ModelError(f"{who} is not a pose: {error}") from None
+        raise ModelError(field.fault(value, finding=f"is not a pose: {str(error).removesuffix('.')}")) from None
 
 
-def as_symmetric(who: str, value: ArrayLike) -> Array:
-    """A symmetric 3×3 matrix from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz."""
+def as_symmetric(field: Field, value: ArrayLike) -> Array:
+    """Return a symmetric 3×3 matrix from itself, from its diagonal, or from xx, yy, zz, xy, xz, yz."""
     array = as_numbers(value)
     if array is None or array.shape not in ((3,), (6,), (3, 3)):
-        what = f"is {value!r}" if array is None else f"has shape {array.shape}"
-        raise ModelError(f"{who} {what}, expected a 3×3 matrix, its diagonal, or xx, yy, zz, xy, xz, yz.")
+        found = "" if array is None else f"has shape {array.shape}"
+        expected = "expected a 3×3 matrix, its diagonal, or xx, yy, zz, xy, xz, yz"
+        raise ModelError(field.fault(value, expected, finding=found))
     if array.shape == (3,):
         array = np.diag(array)
     elif array.shape == (6,):
         xx, yy, zz, xy, xz, yz = array
         array = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    array = as_array(who, array, (3, 3))
+    array = as_array(field, array, (3, 3))
     if not np.allclose(array, array.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(array).max()))):
-        raise ModelError(
-            f"{who} is not symmetric: it differs from its transpose by {np.abs(array - array.T).max():.3g}."
-        )
+        off = np.abs(array - array.T).max()
+        raise ModelError(field.fault(value, finding=f"is not symmetric: it differs from its transpose by {off:.3g}"))
     return array
 
 

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import Fault, Field, ModelError
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
 from liegeo.kernels.reduced import scratch_size, shared_size
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
-from liegeo.model.checks import as_number, as_numbers, check_size, split_name, suggest
+from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, split_name, suggest
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.custom import connect
-from liegeo.model.forces import Actuator, JointForce
+from liegeo.model.forces import Actuator, Force, JointForce, place_fields
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model, Row, group_of
 
 if TYPE_CHECKING:
     from liegeo.model.tree import Tree
 
+T = TypeVar("T")
+
 WORLD = "world"
 FIDELITIES = FULL, RUTHLESS = ("full", "ruthless")
 MODAL_INVERSES = AUTO, EXPLICIT, IDENTITY = ("auto", "explicit", "identity")
 # From this many modes on the identity is the faster way [JR90, section 8.2], if the children are not too many for it.
 IDENTITY_FROM = 8
-# Joints whose coordinates are composed, not added.
-_COMPOSED = (at.SPHERICAL, at.PLANAR, at.FREE)
 _DIRECTIONS = ("rotation x", "rotation y", "rotation z", "translation x", "translation y", "translation z")
 
 
@@ -48,6 +49,7 @@ class Compiler:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
+        self.errors: list[ModelError] = []
         joints = tree.all_joints
         self.joints = [joints[i] for i in tree._order]
         by_name = {body.name: body for body in tree.all_bodies}
@@ -62,16 +64,18 @@ class Compiler:
         self.work = len(self.bodies) * at.WORK_SIZE
         # What `at` and `child_at` of every joint mean: a Node that deforms, or a constant pose.
         self.inner = [
-            place_on(self.bodies[i], joint.child_at, f"{joint.who}: child_at") for i, joint in enumerate(self.joints)
+            self._on(self.bodies[i], joint.child_at, joint.owner.field("child_at"))
+            for i, joint in enumerate(self.joints)
         ]
-        self.outer = [place_on(by_name.get(joint.parent), joint.at, f"{joint.who}: at") for joint in self.joints]
+        self.outer = [self._on(by_name.get(joint.parent), joint.at, joint.owner.field("at")) for joint in self.joints]
         self.slots = self._choose_slots()
 
     def model(self) -> Model:
         n = len(self.bodies)
         header = [0] * at.HEADER
         armature = self._actuator_armature()
-        self._put(*(x for i in range(n) for x in self._body_floats(i, armature)))
+        self._put(*(x for i in range(n) for x in self._attempt(_NO_FLOATS, self._body_floats, i, armature)))
+        self._check()
         nq = nv = 0
         rows = []
         for i in range(n):
@@ -83,6 +87,7 @@ class Compiler:
         self._put_rest(rows)
         inputs = self._forces(header, rows, nv)
         constrained = self._constraints(header, rows, nv, inputs)
+        self._check()
         self._put_frames(header)
         states = self._states(header, rows, nv, inputs)
         header[at.N_WORK] = self.work
@@ -91,6 +96,28 @@ class Compiler:
         model = Model(self.tree, ints, floats, group_of(self.tree), inputs, tuple(constrained), states)
         connect(model)
         return model
+
+    # ---- what is wrong
+
+    def _attempt(self, instead: T, make: Callable[..., T], *arguments: Any) -> T:
+        """Return what is made, or something in its place; errors are kept, so that all are raised together."""
+        try:
+            return make(*arguments)
+        except ModelError as error:
+            self.errors.append(error)
+            return instead
+
+    def _check(self) -> None:
+        """Raise what was found, as one error; the cause is the first, which says where in the code it was found."""
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise ModelError(fault for error in self.errors for fault in error.faults) from self.errors[0]
+
+    def _on(self, body: Any, where: Any, field: Field) -> Any:
+        return self._attempt(SE3.identity(), place_on, body, where, field)
+
+    # ---- numbers
 
     def _put(self, *values: float) -> int:
         start = len(self.floats)
@@ -141,15 +168,13 @@ class Compiler:
             if not isinstance(force, JointForce):
                 continue
             if force.joint not in joints:
-                raise ModelError(
-                    f"{force.who}: '{force.joint}' is not a joint of the tree.{suggest(force.joint, list(joints))}"
-                )
-            n = len(joints[force.joint].screws())
+                self.errors.append(ModelError(_no_joint(force.owner.field("joint"), force.joint, list(joints))))
+                continue
+            n = len(self._attempt(_NO_SCREWS, joints[force.joint].screws))
             if not 0 <= force.speed < n:
-                raise ModelError(
-                    f"{force.who}: joint '{force.joint}' has no speed {force.speed}, "
-                    + (f"expected 0 to {n - 1}." if n else "it has none at all.")
-                )
+                field = force.owner.field("speed")
+                self.errors.append(ModelError(_no_number(field, force.joint, "speed", force.speed, n)))
+                continue
             if isinstance(force, Actuator):
                 key = force.joint, force.speed
                 added[key] = added.get(key, 0.0) + force.gear**2 * force.inertia
@@ -164,9 +189,7 @@ class Compiler:
         stiffness, damping, friction, own = (
             _per_speed(joint, name) for name in ("stiffness", "damping", "friction", "armature")
         )
-        smoothing = as_number(f"{joint.who}: friction_speed", joint.friction_speed)
-        if not np.isfinite(smoothing) or smoothing <= 0.0:
-            raise ModelError(f"{joint.who}: friction_speed is {joint.friction_speed!r}, must be > 0.")
+        smoothing = as_bounded(joint.owner.field("friction_speed"), joint.friction_speed, strictly=True)
         with_rotors = [own[k] + armature.get((joint.name, k), 0.0) for k in range(6)]
         row = [*_flat_pose(X_NJ), body.mass, *np.asarray(body.moment), *_six(body.inertia_at_origin), *with_rotors]
         return [*row, *_flat_pose(X_DB), *stiffness, *damping, *friction, smoothing, *_rest(joint)]
@@ -192,7 +215,7 @@ class Compiler:
         aligned = [k for k in range(3) if np.array_equal(screws, np.eye(6)[k : k + 1])]
         row[at.AXIS] = aligned[0] if aligned and joint.kind == at.REVOLUTE and row[at.OFFSET] == at.NONE else -1
         row[at.PASSIVE] = int(any(np.any(x) for x in (joint.stiffness, joint.damping, joint.friction)))
-        if np.any(joint.stiffness) and joint.kind in _COMPOSED:
+        if np.any(joint.stiffness) and joint.composed:
             row[at.PASSIVE] = at.ON_GROUP
         row[at.PARENT_NODE], row[at.CARRIER], row[at.REDUCED] = -1, 0, -1
         row[at.SECOND_T] = row[at.SECOND_R] = -1
@@ -252,12 +275,13 @@ class Compiler:
             mu = M_rf - M_rr @ Pi_d
             D_f = np.asarray(body.M_e) - M_rf.T @ Pi_d - Pi_d.T @ mu
             if np.linalg.eigvalsh(D_f)[0] <= 0.0:
-                raise ModelError(
-                    f"flexible body '{body.name}': the mass of its modes is not positive when its joint is held "
-                    f"(smallest eigenvalue {np.linalg.eigvalsh(D_f)[0]:.3g}).\n"
-                    "  A combination of its modes moves it as a rigid body, or repeats another one. "
-                    "Leave one of them out."
+                fault = body.owner.fault(
+                    "the mass of its modes is not positive when its joint is held "
+                    f"(smallest eigenvalue {np.linalg.eigvalsh(D_f)[0]:.3g})",
+                    advice="A combination of its modes moves it as a rigid body, or repeats another one. "
+                    "Leave one of them out.",
                 )
+                raise ModelError(fault)
             Lambda = np.linalg.inv(D_f)
             nodes = [self.outer[k] for k in children]
             B = np.concatenate([np.zeros((6, 0)), *(SE3.AdT(SE3.inverse(node.pose)) for node in nodes)], axis=1)
@@ -301,7 +325,7 @@ class Compiler:
                 speed = rows[numbers[force.joint]][at.JV] + force.speed
                 actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
             elif not isinstance(force, JointForce):
-                places = [self._frame(place, force.who) for place in force.places()]
+                places = self._attempt([0], self._frames_of, force)
                 elements += [force.kind(), places[0], places[-1], self._put(*force.data()), nv + n_inputs]
             n_inputs += force.n_inputs
         header[at.N_ELEMENTS] = len(elements) // at.ELEMENT_SIZE
@@ -360,15 +384,15 @@ class Compiler:
             row = [0] * at.CONSTRAINT_SIZE
             row[at.C_ROW] = len(named)
             if isinstance(loop, Joint):
-                names = self._cut(loop, row)
+                names = self._attempt(_NO_ROWS, self._cut, loop, row)
             elif isinstance(loop, FrameConstraint):
-                row[at.C_KIND], row[at.C_F] = loop.kind, self._put(*loop.data())
-                row[at.C_A], row[at.C_B] = (self._frame(place, loop.who) for place in (loop.a, loop.b))
+                row[at.C_KIND], row[at.C_F] = loop.kind, self._put(*self._attempt(_NO_FLOATS, loop.data))
+                row[at.C_A], row[at.C_B] = self._attempt([0, 0], self._frames_of, loop)
                 names = loop.rows
             elif isinstance(loop, Coupling):
-                names = self._coupling(loop, row, rows)
+                names = self._attempt(_NO_ROWS, self._coupling, loop, row, rows)
             elif isinstance(loop, Motion):
-                names = self._motion(loop, row, rows, nv, inputs)
+                names = self._attempt(_NO_ROWS, self._motion, loop, row, rows, nv, inputs)
             else:
                 names = loop.rows
                 row[at.C_KIND], row[at.C_F] = at.USER, user
@@ -378,10 +402,12 @@ class Compiler:
             table.append(row)
         flexible = any(body.n_modes for body in self.bodies)
         if flexible and self.tree.fidelity == RUTHLESS and any(row[at.C_KIND] < at.COUPLING for row in table):
-            raise ModelError(
-                f"tree '{self.tree.name}': a ruthless model does not know where its nodes are, so that loops cannot "
-                f"close.\n  Choose fidelity '{FULL}'."
+            fault = self.tree.owner.field("fidelity", words="a ruthless model").fault(
+                RUTHLESS,
+                advice=f"Choose fidelity '{FULL}'.",
+                finding="does not know where its nodes are, so that loops cannot close",
             )
+            self.errors.append(ModelError(fault))
         start = self._put_ints(*(k for row in table for k in row))
         header[at.CONSTRAINTS], header[at.N_CONSTRAINTS], header[at.N_ROWS] = start, len(table), len(named)
         for i, row in enumerate(table):
@@ -395,17 +421,25 @@ class Compiler:
         """A joint that closes a loop: its screws, and what is perpendicular to them unless they turn."""
         for name in ("stiffness", "damping", "friction", "armature"):
             if np.any(getattr(joint, name)):
-                raise ModelError(
-                    f"{joint.who}: closes a loop and has {name}, which only joints of the tree have.\n"
-                    "  Cut the loop at another joint, or use a Bushing."
+                fault = Fault(
+                    joint.owner,
+                    (name,),
+                    getattr(joint, name),
+                    f"closes a loop and has {name}",
+                    "which only joints of the tree have",
+                    "Cut the loop at another joint, or use a Bushing.",
                 )
+                raise ModelError(fault)
         screws = joint.screws()
         n = len(screws)
         if n == 6:
-            raise ModelError(f"{joint.who}: leaves everything free, so it closes no loop.  Leave it out.")
+            raise ModelError(joint.owner.fault("leaves everything free", "so it closes no loop", "Leave it out."))
         row[at.C_KIND], row[at.C_MORE], row[at.C_U] = at.CUT, joint.kind, n
-        places = ((joint.parent, joint.at), (joint.child, joint.child_at))
-        row[at.C_A], row[at.C_B] = (self._frame_on(owner, where, joint.who) for owner, where in places)
+        places = (("parent", "at"), ("child", "child_at"))
+        row[at.C_A], row[at.C_B] = (
+            self._frame_on(getattr(joint, body), getattr(joint, where), *map(joint.owner.field, (body, where)))
+            for body, where in places
+        )
         held = np.zeros((6 - n, 6))
         if n:
             complement(screws.ravel(), 0, n, held.reshape(-1), 0, np.zeros(36), 0)
@@ -417,18 +451,15 @@ class Compiler:
             _DIRECTIONS[int(where[0])] if len(where) == 1 else f"direction {k}" for k, where in enumerate(pure)
         )
 
-    def _joint_row(self, who: str, name: str, coordinate: int) -> int:
-        """Index of a joint, and whether it has such a coordinate that is added, not composed."""
+    def _joint_row(self, name: str, coordinate: int, field: Field, number_field: Field) -> int:
+        """Return the index of a joint that has this coordinate; the fields are those that name both."""
         names = [joint.name for joint in self.joints]
         if name not in names:
-            raise ModelError(f"{who}: '{name}' is not a joint of the tree.{suggest(name, names)}")
+            raise ModelError(_no_joint(field, name, names))
         i = names.index(name)
         n = len(self.joints[i].screws())
         if not 0 <= coordinate < n:
-            raise ModelError(
-                f"{who}: joint '{name}' has no coordinate {coordinate}, "
-                + (f"expected 0 to {n - 1}." if n else "it has none at all.")
-            )
+            raise ModelError(_no_number(number_field, name, "coordinate", coordinate, n))
         return i
 
     def _coupling(self, loop: Coupling, row: list[int], rows: list[list[int]]) -> tuple[str, ...]:
@@ -436,14 +467,16 @@ class Compiler:
         joints = {joint.name for joint in self.joints}
         for name, factor in loop.factors().items():
             joint, number = split_name(name, joints)
+            field = loop.joint_field(name)
             if joint in joints and number and not number.isdecimal():
-                raise ModelError(
-                    f"{loop.who}: '{name}' is no coordinate of a joint, expected 'joint', or 'joint.1' for its second."
-                )
+                expected = "expected 'joint', or 'joint.1' for its second"
+                fault = field.fault(name, expected, finding="is no coordinate of a joint", subject=f"'{name}'")
+                raise ModelError(fault)
             k = int(number) if number.isdecimal() else 0
-            i = self._joint_row(loop.who, joint, k)
-            if self.joints[i].kind in _COMPOSED:
-                raise ModelError(f"{loop.who}: the coordinates of joint '{joint}' cannot be added, so not be coupled.")
+            i = self._joint_row(joint, k, field, field)
+            if self.joints[i].composed:
+                subject, found = f"the coordinates of joint '{joint}'", "cannot be added"
+                raise ModelError(field.fault(name, "so not be coupled", finding=found, subject=subject))
             terms += [rows[i][at.JQ] + k, rows[i][at.JV] + k]
             factors.append(float(factor))
         row[at.C_KIND], row[at.C_F] = at.COUPLING, self._put(loop.offset, *factors)
@@ -454,15 +487,19 @@ class Compiler:
         self, loop: Motion, row: list[int], rows: list[list[int]], nv: int, inputs: dict[str, slice]
     ) -> tuple[str, ...]:
         first = loop.coordinate or 0
-        i = self._joint_row(loop.who, loop.joint, first)
+        field = loop.owner.field("coordinate")
+        i = self._joint_row(loop.joint, first, loop.owner.field("joint"), field)
         joint = self.joints[i]
         group = joint.group()
         assert group is not None
-        if loop.coordinate is not None and joint.kind in _COMPOSED:
-            raise ModelError(
-                f"{loop.who}: the coordinates of joint '{joint.name}' are one element of a group.\n"
-                "  Leave `coordinate` out, and prescribe all of them."
+        if loop.coordinate is not None and joint.composed:
+            fault = field.fault(
+                loop.coordinate,
+                advice="Leave `coordinate` out, and prescribe all of them.",
+                finding="are one element of a group",
+                subject=f"the coordinates of joint '{joint.name}'",
             )
+            raise ModelError(fault)
         n = 1 if loop.coordinate is not None else group.dim
         given = 1 if loop.coordinate is not None else group.element_shape[0]
         start = sum(s.stop - s.start for s in inputs.values())
@@ -471,24 +508,30 @@ class Compiler:
         row[at.C_MORE], row[at.C_U] = first, nv + start
         return loop.rows if n == 1 else tuple(f"motion {k}" for k in range(n))
 
-    def _frame(self, place: Any, who: str) -> int:
-        """The number of a frame that a force element or constraint uses."""
+    def _frames_of(self, part: Force | FrameConstraint) -> list[int]:
+        """Return the numbers of the frames that a force element or constraint uses."""
+        return [self._frame(getattr(part, name), part.owner.field(name)) for name in place_fields(part)]
+
+    def _frame(self, place: Any, field: Field) -> int:
         if isinstance(place, str):
             owner, rest = split_name(place, self.index)
-            return self._frame_on(owner, rest or None, who)
+            return self._frame_on(owner, rest or None, field, field)
         if not isinstance(place, Sequence) or len(place) != 2 or not isinstance(place[0], str):
             raise ModelError(
-                f'{who}: place is {place!r}, expected "body", "body.frame", or a body and a position or pose in it.'
+                field.fault(place, 'expected "body", "body.frame", or a body and a position or pose in it')
             )
-        return self._frame_on(place[0], place[1], who)
+        body, where = (replace(field, path=(*field.path, k), words=field.name) for k in range(2))
+        return self._frame_on(place[0], place[1], body, where)
 
-    def _frame_on(self, owner: str, where: str | ArrayLike | None, who: str) -> int:
+    def _frame_on(self, owner: str, where: str | ArrayLike | None, field: Field, where_field: Field) -> int:
+        """Return the number of a new frame on a body; the fields are those that name the body and the place on it."""
         if owner != WORLD and owner not in self.index:
-            known = [body.name for body in self.tree.bodies]
-            raise ModelError(f"{who}: '{owner}' is not a body of the tree.{suggest(owner, [*known, WORLD])}")
+            known = suggest(owner, [*(body.name for body in self.tree.bodies), WORLD])
+            finding = "is not a body of the tree"
+            raise ModelError(field.fault(owner, "", known, finding=finding, subject=f"'{owner}'"))
         i = -1 if owner == WORLD else self.index[owner]
         body = None if i < 0 else self.bodies[i]
-        found = place_on(body, where, f"{who}: place")
+        found = place_on(body, where, where_field)
         n = body.n_modes if body is not None else 0
         node = self._put_node(found) if isinstance(found, Node) else -1
         pose = found.pose if isinstance(found, Node) else found
@@ -496,44 +539,64 @@ class Compiler:
         return len(self.frames) // at.FRAME_SIZE - 1
 
 
+# What stands in for something that has faults.
+_NO_SCREWS = np.zeros((0, 6))
+_NO_FLOATS: list[float] = []
+_NO_ROWS: tuple[str, ...] = ()
+
+
+def _no_joint(field: Field, name: str, names: Sequence[str]) -> Fault:
+    finding = "is not a joint of the tree"
+    return field.fault(name, "", suggest(name, names), finding=finding, subject=f"'{name}'")
+
+
+def _no_number(field: Field, joint: str, what: str, k: int, n: int) -> Fault:
+    """Return the fault of a joint without speed or coordinate number k, where it has n of them."""
+    expected = f"expected 0 to {n - 1}" if n else "it has none at all"
+    return field.fault(k, expected, finding=f"has no {what} {k}", subject=f"joint '{joint}'")
+
+
 def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
     """A property of the joint's speeds, in six places."""
     n, values = len(joint.screws()), np.zeros(6)
-    given = as_numbers(getattr(joint, name))
+    value, field = getattr(joint, name), joint.owner.field(name)
+    given = as_numbers(value)
     if given is None:
-        raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, expected one number or {n}.")
+        raise ModelError(field.fault(value, f"expected one number or {n}"))
     if n == 0 and np.any(given):
-        raise ModelError(
-            f"{joint.who}: {name} is {getattr(joint, name)!r}, but the joint does not move.\n"
-            "  Leave it out, or use a joint that moves, or a Bushing."
-        )
+        advice = "Leave it out, or use a joint that moves, or a Bushing."
+        raise ModelError(field.fault(value, "but the joint does not move", advice))
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
-        raise ModelError(f"{joint.who}: {name} has shape {given.shape}, expected one number or {n}.")
+        found = f"has shape {given.shape}"
+        raise ModelError(field.fault(value, f"expected one number or {n}", finding=found))
+    wrong = ~np.isfinite(given) | (given < 0.0)
+    if wrong.any():
+        where = first_index(wrong)
+        raise ModelError(field.entry(*where).fault(given[where], "must be ≥ 0"))
+    check_size(field, given)
     values[:n] = given
-    if not np.isfinite(values).all() or (values < 0.0).any():
-        raise ModelError(f"{joint.who}: {name} is {getattr(joint, name)!r}, must be ≥ 0.")
-    check_size(f"{joint.who}: {name}", values)
     return values
 
 
 def _rest(joint: Joint) -> NDArray[np.float64]:
     """Where the joint's springs are slack, in seven places: a position as in q, or 0 for the zero position."""
-    group, composed = joint.group(), joint.kind in _COMPOSED
-    given, values = as_numbers(joint.rest), np.zeros(7)
+    group, composed = joint.group(), joint.composed
+    given, values, field = as_numbers(joint.rest), np.zeros(7), joint.owner.field("rest")
     n = group.element_shape[0] if group is not None else 0
-    one = "0" if composed else "one number"
+    expected = f"expected {'0' if composed else 'one number'}, or {n} coordinates as in q"
     if given is None:
-        raise ModelError(f"{joint.who}: rest is {joint.rest!r}, expected {one}, or {n} coordinates as in q.")
+        raise ModelError(field.fault(joint.rest, expected))
     if given.shape != (n,) and (given.ndim > 0 or (composed and given != 0.0)):
-        raise ModelError(f"{joint.who}: rest has shape {given.shape}, expected {one}, or {n} coordinates as in q.")
+        raise ModelError(field.fault(joint.rest, expected, finding=f"has shape {given.shape}"))
     if not np.isfinite(given).all():
-        raise ModelError(f"{joint.who}: rest is {joint.rest!r}, expected finite numbers.")
-    check_size(f"{joint.who}: rest", given)
+        raise ModelError(field.fault(joint.rest, "expected finite numbers"))
+    check_size(field, given)
     values[:n] = group.identity() if group is not None and composed and given.ndim == 0 else given
     if joint.kind in (at.SPHERICAL, at.FREE):
         length = float(np.linalg.norm(values[:4]))
         if abs(length - 1.0) > 1e-6:
-            raise ModelError(f"{joint.who}: rest has a quaternion of norm {length:.6g}, expected 1.")
+            found = f"has a quaternion of norm {length:.6g}"
+            raise ModelError(field.fault(joint.rest, "expected 1", finding=found))
         values[:4] /= length
     return values
 

@@ -4,6 +4,7 @@ A joint in that list is a cut joint: it closes a loop between two bodies of the 
 it leaves free stays free.  The others are below.  Places are as for force elements (forces.py).
 
 Adding one: a dataclass here and in ALL_CONSTRAINTS, its kind in kernels/layout.py, its rows in kernels/constraints.py.
+Model files and their schema know it from what the class says about its fields (about.py).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.kernels import layout
-from liegeo.model.checks import Sealed, as_array, as_number, as_whole
+from liegeo.model.about import about
+from liegeo.model.checks import Sealed, as_bounded, as_number, as_whole
 from liegeo.model.forces import Place
 from liegeo.model.joints import unit
 
@@ -33,23 +35,23 @@ class Constraint(Sealed):
     name: str
 
     @property
-    def who(self) -> str:
-        return f"{type(self).__name__} '{self.name}'"
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("constraint", self.name, type(self).__name__)
 
     @property
     def rows(self) -> tuple[str, ...]:
         """Names of its rows: what each keeps from moving."""
-        raise ModelError(
-            f"{self.who}: is abstract; use one of {', '.join(c.__name__ for c in ALL_CONSTRAINTS)}, or a joint."
-        )
+        names = ", ".join(c.__name__ for c in ALL_CONSTRAINTS)
+        raise ModelError(self.owner.fault(f"is abstract; use one of {names}, or a joint"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FrameConstraint(Constraint):
     """Between frames `a` and `b`."""
 
-    a: Place
-    b: Place
+    a: Place = field(metadata=about("place", "the first frame: body, body.frame, or a mapping with body and at"))
+    b: Place = field(metadata=about("place", "the second frame"))
     kind: ClassVar[int]
 
     def data(self) -> list[float]:
@@ -61,16 +63,15 @@ class FrameConstraint(Constraint):
 class Distance(FrameConstraint):
     """The origins of `a` and `b` stay `length` apart: a massless rod with balls at its ends."""
 
-    length: float
+    length: float = field(metadata=about("length", "how far the frames stay apart"))
     kind: ClassVar[int] = layout.DISTANCE
 
     def __post_init__(self) -> None:
-        length = as_number(f"{self.who}: length", self.length)
+        own = self.owner.field("length")
+        length = as_number(own, self.length)
         if not np.isfinite(length) or length <= 0.0:
-            raise ModelError(
-                f"{self.who}: length is {self.length!r}, must be > 0.\n"
-                "  Frames that coincide are held by a Spherical joint in `loops`."
-            )
+            advice = "Frames that coincide are held by a Spherical joint in `loops`."
+            raise ModelError(own.fault(self.length, "must be > 0", advice))
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -84,7 +85,7 @@ class Distance(FrameConstraint):
 class PointOnLine(FrameConstraint):
     """The origin of `b` stays on the line through that of `a` along `axis`, in the axes of `a`."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the line, in the axes of a"))
     kind: ClassVar[int] = layout.POINT
 
     @property
@@ -92,14 +93,14 @@ class PointOnLine(FrameConstraint):
         return ("across 1", "across 2")
 
     def data(self) -> list[float]:
-        return [float(x) for t in _across(unit(f"{self.who}: axis", self.axis)) for x in t]
+        return [float(x) for t in _across(unit(self.owner.field("axis"), self.axis)) for x in t]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PointOnPlane(FrameConstraint):
     """The origin of `b` stays in the plane through that of `a` with this `normal`, in the axes of `a`."""
 
-    normal: ArrayLike = (0.0, 0.0, 1.0)
+    normal: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the plane, in the axes of a"))
     kind: ClassVar[int] = layout.POINT
 
     @property
@@ -107,7 +108,7 @@ class PointOnPlane(FrameConstraint):
         return ("normal",)
 
     def data(self) -> list[float]:
-        return [float(x) for x in unit(f"{self.who}: normal", self.normal)]
+        return [float(x) for x in unit(self.owner.field("normal"), self.normal)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,26 +119,24 @@ class Rolling(FrameConstraint):
     stays in contact: look at the force along the normal to see whether it would lift off.
     """
 
-    radius: float
-    shape: str = DISC
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    normal: ArrayLike = (0.0, 0.0, 1.0)
+    radius: float = field(metadata=about("length", "of the disc or ball"))
+    shape: str = field(default=DISC, metadata=about("choice", "what rolls", choices=(DISC, BALL)))
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the disc, in the axes of b"))
+    normal: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of the plane, in the axes of a"))
     kind: ClassVar[int] = layout.ROLLING
 
     def __post_init__(self) -> None:
-        radius = as_number(f"{self.who}: radius", self.radius)
-        if not np.isfinite(radius) or radius <= 0.0:
-            raise ModelError(f"{self.who}: radius is {self.radius!r}, must be > 0.")
+        as_bounded(self.owner.field("radius"), self.radius, strictly=True)
         if self.shape not in (DISC, BALL):
-            raise ModelError(f"{self.who}: shape is {self.shape!r}, expected '{DISC}' or '{BALL}'.")
+            raise ModelError(self.owner.field("shape").fault(self.shape, f"expected '{DISC}' or '{BALL}'"))
 
     @property
     def rows(self) -> tuple[str, ...]:
         return ("normal", "slip 1", "slip 2")
 
     def data(self) -> list[float]:
-        normal = unit(f"{self.who}: normal", self.normal)
-        axis = unit(f"{self.who}: axis", self.axis)
+        normal = unit(self.owner.field("normal"), self.normal)
+        axis = unit(self.owner.field("axis"), self.axis)
         return [self.radius, float(self.shape == DISC), *axis, *normal, *np.ravel(_across(normal))]
 
 
@@ -145,21 +144,36 @@ class Rolling(FrameConstraint):
 class Coupling(Constraint):
     """Σ factor · coordinate = offset, over coordinates of joints: "joint", or "joint.1" for another than the first."""
 
-    terms: Mapping[str, float]
-    offset: float = 0.0
+    terms: Mapping[str, float] = field(
+        metadata=about("numbers by name", "factors by joint, or joint.1 for another coordinate than the first")
+    )
+    offset: float = field(default=0.0, metadata=about("any", "what the sum of factors times coordinates stays at"))
 
     def __post_init__(self) -> None:
-        if not np.isfinite(as_number(f"{self.who}: offset", self.offset)):
-            raise ModelError(f"{self.who}: offset is {self.offset!r}, expected a finite number.")
+        offset = self.owner.field("offset")
+        if not np.isfinite(as_number(offset, self.offset)):
+            raise ModelError(offset.fault(self.offset, "expected a finite number"))
         if not self.factors():
-            raise ModelError(f"{self.who}: has no terms, expected joints with their factors.")
+            expected = "expected joints with their factors"
+            raise ModelError(Fault(self.owner, ("terms",), self.terms, "has no terms", expected))
         for joint, factor in self.factors().items():
-            number = as_number(f"{self.who}: the factor of '{joint}'", factor)
+            part = self.factor_field(joint)
+            number = as_number(part, factor)
             if not np.isfinite(number) or number == 0.0:
-                raise ModelError(f"{self.who}: the factor of '{joint}' is {factor!r}, expected one that is not zero.")
+                given = factor if part.path[0] == "terms" else getattr(self, str(part.path[0]))
+                raise ModelError(part.fault(given, "expected a number that is not zero"))
 
     def factors(self) -> Mapping[str, float]:
+        """Return the factors of the coordinates, by the names of these."""
         return self.terms
+
+    def joint_field(self, name: str) -> Field:
+        """Return the field that names this coordinate."""
+        return self.owner.field("terms", name, words="terms")
+
+    def factor_field(self, name: str) -> Field:
+        """Return the field that has the factor of this coordinate."""
+        return self.owner.field("terms", name, words=f"the factor of '{name}'")
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -170,26 +184,38 @@ class Coupling(Constraint):
 class Gear(Coupling):
     """Joint `b` turns `ratio` times as fast as joint `a` (negative: the other way round), `offset` ahead of it."""
 
-    a: str
-    b: str
-    ratio: float
+    a: str = field(metadata=about("name", "the joint that drives"))
+    b: str = field(metadata=about("name", "the joint that is driven"))
+    ratio: float = field(metadata=about("number", "how many times as fast b turns as a; negative: the other way round"))
     terms: Mapping[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def factors(self) -> Mapping[str, float]:
-        return {self.b: 1.0, self.a: -as_number(f"{self.who}: ratio", self.ratio)}
+        return {self.b: 1.0, self.a: -as_number(self.owner.field("ratio"), self.ratio)}
+
+    def joint_field(self, name: str) -> Field:
+        return self.owner.field("a" if name == self.a else "b")
+
+    def factor_field(self, name: str) -> Field:
+        return self.owner.field("ratio")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rack(Coupling):
-    """The sliding joint `rack` moves `radius` metres a radian of the turning joint `pinion`."""
+    """The sliding joint `rack` moves `radius` metres per radian of the turning joint `pinion`."""
 
-    pinion: str
-    rack: str
-    radius: float
+    pinion: str = field(metadata=about("name", "the joint that turns"))
+    rack: str = field(metadata=about("name", "the joint that slides"))
+    radius: float = field(metadata=about("length", "of the pinion"))
     terms: Mapping[str, float] = field(default_factory=dict, init=False, repr=False)
 
     def factors(self) -> Mapping[str, float]:
-        return {self.rack: 1.0, self.pinion: -as_number(f"{self.who}: radius", self.radius)}
+        return {self.rack: 1.0, self.pinion: -as_number(self.owner.field("radius"), self.radius)}
+
+    def joint_field(self, name: str) -> Field:
+        return self.owner.field("pinion" if name == self.pinion else "rack")
+
+    def factor_field(self, name: str) -> Field:
+        return self.owner.field("radius")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -201,15 +227,14 @@ class Motion(Constraint):
     (liegeo/motion.py), or a function of time that returns all three.
     """
 
-    joint: str
-    law: Any = None
-    coordinate: int | None = None
+    joint: str = field(metadata=about("name", "the joint that is moved"))
+    law: Any = field(default=None, metadata=about("signal", "its position in time"))
+    coordinate: int | None = field(default=None, metadata=about("whole", "only this coordinate, from 0"))
 
     def __post_init__(self) -> None:
         if self.coordinate is not None and as_whole(self.coordinate) is None:
-            raise ModelError(
-                f"{self.who}: coordinate is {self.coordinate!r}, expected a whole number, 0 for the first, or None."
-            )
+            expected = "expected a whole number, 0 for the first, or None"
+            raise ModelError(self.owner.field("coordinate").fault(self.coordinate, expected))
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -229,9 +254,9 @@ class Custom(Constraint):
 
     def __post_init__(self) -> None:
         if isinstance(self.n, bool) or not isinstance(self.n, int) or self.n < 1:
-            raise ModelError(f"{self.who}: n is {self.n!r}, expected a whole number ≥ 1.")
+            raise ModelError(self.owner.field("n").fault(self.n, "expected a whole number ≥ 1"))
         if not callable(self.function):
-            raise ModelError(f"{self.who}: function is {self.function!r}, expected a function of (model, state).")
+            raise ModelError(self.owner.field("function").fault(self.function, "expected a function of (model, state)"))
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -254,6 +279,6 @@ ALL_CONSTRAINTS: tuple[type[Constraint], ...] = (
 def _across(axis: Array) -> tuple[Array, Array]:
     """Two directions that make a right-handed system with a unit vector."""
     start = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    first = as_array("across", np.cross(axis, start), (3,))
+    first = np.cross(axis, start)
     first = first / np.linalg.norm(first)
     return first, np.cross(axis, first)

@@ -65,7 +65,7 @@ class CustomRows:
         value = np.asarray(constraint.function(self._model, State(q, np.zeros(self._model.nv))))
         if value.size != constraint.n:
             raise InputError(
-                f"{constraint.who}: its function returned {value.size} residuals, expected {constraint.n}."
+                f"{constraint.owner}: its function returned {value.size} residuals, expected {constraint.n}."
             )
         return value.reshape(constraint.n)
 

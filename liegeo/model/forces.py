@@ -3,33 +3,35 @@
 A place is "body" (its frame), "body.name" (a frame or node on it), or a pair of a body and a position or pose in it;
 the body may be "world".  An element with inputs adds them, under its name, to what drives the model.
 
-Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layout.py, its force in kernels/elements.py.
+Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layout.py, its force in kernels/elements.py;
+if it `exerts` something that is to be seen, that in kernels/observe.py and liegeo/observer.py.
+Model files, their schema and results know it from what the class says about its fields and inputs (about.py).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError
+from liegeo.errors import ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
+from liegeo.model.about import OF_JOINT, XYZ, Part, about
 from liegeo.model.body import Body
-from liegeo.model.checks import Sealed, as_array, as_number, as_whole
-from liegeo.model.joints import Joint, unit
+from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole
+from liegeo.model.joints import Joint, Revolute, unit
 
 Place = str | tuple[str, ArrayLike]
 
 WORLD_AXES, BODY_AXES = "world", "body"
 
 
-def _not_negative(who: str, value: float) -> None:
-    number = as_number(who, value)
-    if not np.isfinite(number) or number < 0.0:
-        raise ModelError(f"{who} is {value!r}, must be ≥ 0.")
+def place_fields(part: Any) -> tuple[str, ...]:
+    """Return the names of the fields of a force element or constraint that are places."""
+    return tuple(each.name for each in fields(part) if each.type == "Place")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,6 +40,10 @@ class Force(Sealed):
 
     name: str
     n_inputs: ClassVar[int] = 0
+    # Columns of its inputs in results; None: they are numbered.
+    inputs: ClassVar[tuple[Part, ...] | None] = None
+    # Columns of what it exerts, in the order in which kernels/observe.py finds them.
+    exerts: ClassVar[tuple[Part, ...]] = ()
 
     @property
     def n_states(self) -> int:
@@ -45,16 +51,23 @@ class Force(Sealed):
         return 0
 
     @property
-    def who(self) -> str:
-        return f"{type(self).__name__} '{self.name}'"
+    def state_size(self) -> float:
+        """Return what is a usual size of its first-order states, by which errors are measured."""
+        return 1.0
+
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("force", self.name, type(self).__name__)
 
     def kind(self) -> int:
         """How the kernels know it."""
-        raise ModelError(f"{self.who}: is abstract; use one of {', '.join(f.__name__ for f in ALL_FORCES)}.")
+        names = ", ".join(f.__name__ for f in ALL_FORCES)
+        raise ModelError(self.owner.fault(f"is abstract; use one of {names}"))
 
     def places(self) -> tuple[Place, ...]:
-        """The frames that it acts on."""
-        return ()
+        """Return the frames that it acts on."""
+        return tuple(getattr(self, name) for name in place_fields(self))
 
     def data(self) -> list[float]:
         """Its numbers, as the kernels read them."""
@@ -68,23 +81,32 @@ class PointForce(Force):
     Its input, six numbers (torque, force), is added to what is given here.
     """
 
-    at: Place
-    force: ArrayLike = (0.0, 0.0, 0.0)
-    torque: ArrayLike = (0.0, 0.0, 0.0)
-    axes: str = WORLD_AXES
+    at: Place = field(metadata=about("place", "the frame that it acts on"))
+    force: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("force", "constant; its input is added", shape=(3,))
+    )
+    torque: ArrayLike = field(
+        default=(0.0, 0.0, 0.0), metadata=about("torque", "constant; its input is added", shape=(3,))
+    )
+    axes: str = field(
+        default=WORLD_AXES, metadata=about("choice", "in whose axes they are", choices=(WORLD_AXES, BODY_AXES))
+    )
     n_inputs: ClassVar[int] = 6
+    inputs: ClassVar[tuple[Part, ...] | None] = (
+        Part("input.torque", "moment", XYZ),
+        Part("input.force", "force", XYZ),
+    )
+    # Constant and input together, in `axes`.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("torque", "moment", XYZ), Part("force", "force", XYZ))
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "force", as_array(f"{self.who}: force", self.force, (3,)))
-        object.__setattr__(self, "torque", as_array(f"{self.who}: torque", self.torque, (3,)))
+        for name in ("force", "torque"):
+            object.__setattr__(self, name, as_array(self.owner.field(name), getattr(self, name), (3,)))
         if self.axes not in (WORLD_AXES, BODY_AXES):
-            raise ModelError(f"{self.who}: axes is {self.axes!r}, expected '{WORLD_AXES}' or '{BODY_AXES}'.")
+            raise ModelError(self.owner.field("axes").fault(self.axes, f"expected '{WORLD_AXES}' or '{BODY_AXES}'"))
 
     def kind(self) -> int:
         return layout.LOAD_WORLD if self.axes == WORLD_AXES else layout.LOAD_BODY
-
-    def places(self) -> tuple[Place, ...]:
-        return (self.at,)
 
     def data(self) -> list[float]:
         return [*np.asarray(self.torque), *np.asarray(self.force)]
@@ -94,21 +116,19 @@ class PointForce(Force):
 class SpringDamper(Force):
     """A spring and a damper in parallel along the line from frame `a` to frame `b`, `length` long when it is free."""
 
-    a: Place
-    b: Place
-    stiffness: float = 0.0
-    damping: float = 0.0
-    length: float = 0.0
+    a: Place = field(metadata=about("place", "one end"))
+    b: Place = field(metadata=about("place", "the other end"))
+    stiffness: float = field(default=0.0, metadata=about("stiffness", "of the spring"))
+    damping: float = field(default=0.0, metadata=about("damping", "of the damper"))
+    length: float = field(default=0.0, metadata=about("length", "when it is free"))
+    exerts: ClassVar[tuple[Part, ...]] = (Part("tension", "force"), Part("length", "length"), Part("rate", "velocity"))
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "length"):
-            _not_negative(f"{self.who}: {name}", getattr(self, name))
+            as_bounded(self.owner.field(name), getattr(self, name))
 
     def kind(self) -> int:
         return layout.SPRING
-
-    def places(self) -> tuple[Place, ...]:
-        return (self.a, self.b)
 
     def data(self) -> list[float]:
         return [self.stiffness, self.damping, self.length]
@@ -121,22 +141,29 @@ class Bushing(Force):
     Stiffness and damping are six numbers, rotation first, along the axes of `a`; exact for large rotations below π.
     """
 
-    a: Place
-    b: Place
-    stiffness: ArrayLike = (0.0,) * 6
-    damping: ArrayLike = (0.0,) * 6
+    a: Place = field(metadata=about("place", "the frame whose axes are used"))
+    b: Place = field(metadata=about("place", "the other frame"))
+    stiffness: ArrayLike = field(
+        default=(0.0,) * 6,
+        metadata=about(
+            "turning_stiffness and stiffness", "three against turning, three against displacement", shape=(6,)
+        ),
+    )
+    damping: ArrayLike = field(
+        default=(0.0,) * 6, metadata=about("turning_damping and damping", "the same six for rates", shape=(6,))
+    )
+    # On `b`, at its origin and in the axes of `a`.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("moment", "moment", XYZ), Part("force", "force", XYZ))
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
-            values = as_array(f"{self.who}: {name}", getattr(self, name), (6,))
+            values = as_array(self.owner.field(name), getattr(self, name), (6,))
             object.__setattr__(self, name, values)
-            _not_negative(f"{self.who}: {name}", float(values.min()))
+            for k, value in enumerate(values):
+                as_bounded(self.owner.field(name, k), value)
 
     def kind(self) -> int:
         return layout.BUSHING
-
-    def places(self) -> tuple[Place, ...]:
-        return (self.a, self.b)
 
     def data(self) -> list[float]:
         return [*np.asarray(self.stiffness), *np.asarray(self.damping)]
@@ -146,12 +173,12 @@ class Bushing(Force):
 class JointForce(Force):
     """What elements have that act on speed number `speed` of a joint."""
 
-    joint: str
-    speed: int = 0
+    joint: str = field(metadata=about("name", "the joint that it acts on"))
+    speed: int = field(default=0, metadata=about("whole", "which of its speeds, from 0"))
 
     def __post_init__(self) -> None:
         if as_whole(self.speed) is None:
-            raise ModelError(f"{self.who}: speed is {self.speed!r}, expected a whole number, 0 for the first.")
+            raise ModelError(self.owner.field("speed").fault(self.speed, "expected a whole number, 0 for the first"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -162,25 +189,34 @@ class Actuator(JointForce):
     constant T, the motor follows its input as T ẋ = input − x, and x takes the place of the input: a first-order state.
     """
 
-    gear: float = 1.0
-    limit: float = np.inf
-    inertia: float = 0.0
-    lag: float = 0.0
+    gear: float = field(default=1.0, metadata=about("number or length", "what its input is multiplied by"))
+    limit: float = field(default=np.inf, metadata=about("torque or force", "of its input, both ways"))
+    inertia: float = field(default=0.0, metadata=about("inertia or mass", "of its rotor, before the gear"))
+    lag: float = field(
+        default=0.0, metadata=about("time", "the time constant with which it follows its input; 0: at once")
+    )
     n_inputs: ClassVar[int] = 1
+    # Behind limit and gear.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("torque", OF_JOINT), Part("power", "power"))
 
     @property
     def n_states(self) -> int:
         return 1 if self.lag else 0
 
+    @property
+    def state_size(self) -> float:
+        return self.limit if np.isfinite(self.limit) else 1.0
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        _not_negative(f"{self.who}: inertia", self.inertia)
-        _not_negative(f"{self.who}: lag", self.lag)
-        gear, limit = (as_number(f"{self.who}: {name}", getattr(self, name)) for name in ("gear", "limit"))
+        own = self.owner.field
+        as_bounded(own("inertia"), self.inertia)
+        as_bounded(own("lag"), self.lag)
+        gear, limit = (as_number(own(name), getattr(self, name)) for name in ("gear", "limit"))
         if not np.isfinite(gear) or gear == 0.0:
-            raise ModelError(f"{self.who}: gear is {self.gear!r}, expected a number that is not zero.")
+            raise ModelError(own("gear").fault(self.gear, "expected a number that is not zero"))
         if not limit > 0.0:
-            raise ModelError(f"{self.who}: limit is {self.limit!r}, must be > 0.")
+            raise ModelError(own("limit").fault(self.limit, "must be > 0"))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -192,28 +228,41 @@ class BristleFriction(JointForce):
     and `viscous` times the speed is added.  The deflection of the bristles is a first-order state.
     """
 
-    coulomb: float
-    stiffness: float
-    static: float | None = None
-    stribeck: float = 0.01
-    damping: float = 0.0
-    viscous: float = 0.0
+    coulomb: float = field(metadata=about("torque or force", "the friction when it slides"))
+    stiffness: float = field(
+        metadata=about("turning_stiffness or stiffness", "of the bristles, which bend before they slide")
+    )
+    static: float | None = field(
+        default=None, metadata=about("torque or force", "the friction at which it breaks away; coulomb if not given")
+    )
+    stribeck: float = field(
+        default=0.01, metadata=about("angular_speed or speed", "the speed over which static falls to coulomb")
+    )
+    damping: float = field(default=0.0, metadata=about("turning_damping or damping", "of the bristles"))
+    viscous: float = field(
+        default=0.0, metadata=about("turning_damping or damping", "the friction per speed, added to the rest")
+    )
+    # What it opposes to the motion: positive against a positive speed.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("friction", OF_JOINT),)
 
     @property
     def n_states(self) -> int:
         return 1
 
+    @property
+    def state_size(self) -> float:
+        return self.coulomb / self.stiffness
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        own = self.owner.field
         for name in ("coulomb", "stiffness", "stribeck"):
-            if not 0.0 < as_number(f"{self.who}: {name}", getattr(self, name)) < np.inf:
-                raise ModelError(f"{self.who}: {name} is {getattr(self, name)!r}, must be > 0.")
+            as_bounded(own(name), getattr(self, name), strictly=True)
         for name in ("damping", "viscous"):
-            _not_negative(f"{self.who}: {name}", getattr(self, name))
-        if self.static is not None and not self.coulomb <= as_number(f"{self.who}: static", self.static) < np.inf:
-            raise ModelError(
-                f"{self.who}: static is {self.static!r}, must be at least coulomb, which is {self.coulomb:g}."
-            )
+            as_bounded(own(name), getattr(self, name))
+        if self.static is not None and as_bounded(own("static"), self.static) < self.coulomb:
+            expected = f"must be at least coulomb, which is {self.coulomb:g}"
+            raise ModelError(own("static").fault(self.static, expected))
 
     def data(self) -> list[float]:
         static = self.coulomb if self.static is None else self.static
@@ -227,11 +276,17 @@ ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuat
 class WheelJoint(Joint):
     """What a Wheel becomes: a rotation that its body's symmetry hides."""
 
-    axis: ArrayLike = (0.0, 0.0, 1.0)
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "of rotation"))
     kind: ClassVar[int] = layout.WHEEL
+    coordinates: ClassVar[tuple[Part, ...] | None] = Revolute.coordinates
+    speeds: ClassVar[tuple[Part, ...] | None] = Revolute.speeds
+
+    @property
+    def owner(self) -> Owner:
+        return Owner("wheel", self.name)
 
     def screws(self) -> NDArray[np.float64]:
-        return np.concatenate([unit(f"wheel '{self.name}': axis", self.axis), np.zeros(3)])[np.newaxis]
+        return np.concatenate([unit(self.owner.field("axis"), self.axis), np.zeros(3)])[np.newaxis]
 
     def group(self) -> Group | None:
         return R(1)
@@ -245,7 +300,7 @@ class Rotor(Body):
     ½ b |w|² + ½ (J − b)(a·w)² + J Ω a·w + ½ J Ω²; b (1 − aaᵀ) may stand here or in the inertia of the carrier.
     """
 
-    def _check_inertia(self, who: str) -> None:
+    def _check_inertia(self) -> None:
         """Wheel has checked its numbers."""
 
 
@@ -262,27 +317,33 @@ class Wheel(Sealed):
     """
 
     name: str
-    body: str
-    inertia: float
-    axis: ArrayLike = (0.0, 0.0, 1.0)
-    at: str | ArrayLike | None = None
-    mass: float = 0.0
-    transverse: float | None = None
-    damping: float = 0.0
-    friction: float = 0.0
+    body: str = field(metadata=about("name", "the body that it is built into"))
+    inertia: float = field(metadata=about("inertia", "about its axis"))
+    axis: ArrayLike = field(default=(0.0, 0.0, 1.0), metadata=about("direction", "in the axes where it sits"))
+    at: str | ArrayLike | None = field(
+        default=None, metadata=about("where", "a frame or node of the body, a position, or a pose")
+    )
+    mass: float = field(default=0.0, metadata=about("mass", "added to the body's"))
+    transverse: float | None = field(
+        default=None, metadata=about("inertia", "across its axis; half of inertia if not given; may be 0")
+    )
+    damping: float = field(default=0.0, metadata=about("turning_damping", "of its bearing"))
+    friction: float = field(default=0.0, metadata=about("torque", "of its bearing, Coulomb's"))
 
     def __post_init__(self) -> None:
-        who = f"wheel '{self.name}'"
-        inertia = as_number(f"{who}: inertia", self.inertia)
-        if not np.isfinite(inertia) or inertia <= 0.0:
-            raise ModelError(f"{who}: inertia is {self.inertia!r}, must be > 0.")
-        _not_negative(f"{who}: mass", self.mass)
+        as_bounded(self.owner.field("inertia"), self.inertia, strictly=True)
+        as_bounded(self.owner.field("mass"), self.mass)
         if self.transverse is not None:
-            _not_negative(f"{who}: transverse", self.transverse)
+            as_bounded(self.owner.field("transverse"), self.transverse)
+
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("wheel", self.name)
 
     def rotor(self) -> Body:
         """Return the rotor as a body of its own."""
-        axis = unit(f"wheel '{self.name}': axis", self.axis)
+        axis = unit(self.owner.field("axis"), self.axis)
         across = 0.5 * self.inertia if self.transverse is None else self.transverse
         inertia = across * np.eye(3) + (self.inertia - across) * np.outer(axis, axis)
         return Rotor(f"{self.name}/rotor", mass=self.mass, inertia=inertia)

@@ -7,18 +7,20 @@ three, or None (the joint stays at zero).  Before and after its samples a law is
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import BSpline, CubicSpline, PPoly
 
 from liegeo.errors import InputError
 from liegeo.model.constraints import Motion
 
 if TYPE_CHECKING:
+    from scipy.interpolate import PPoly
+
     from liegeo.model.model import Model
 
 Array = NDArray[Any]
@@ -37,11 +39,12 @@ class Law:
         """Return value, rate and acceleration at the time t, one after another."""
         if isinstance(self.content, np.ndarray):
             return self.content
-        if not isinstance(self.content, PPoly):
+        spline = as_spline(self.content)
+        if spline is None:
             return self.content(t)
-        first, last = self.content.x[0], self.content.x[-1]
-        rates = [self.content(t, order) if first <= t < last else np.zeros(self.n) for order in (1, 2)]
-        return np.concatenate([np.ravel(part) for part in (self.content(min(max(t, first), last)), *rates)])
+        first, last = spline.x[0], spline.x[-1]
+        rates = [spline(t, order) if first <= t < last else np.zeros(self.n) for order in (1, 2)]
+        return np.concatenate([np.ravel(part) for part in (spline(min(max(t, first), last)), *rates)])
 
 
 def laws_of(model: Model) -> tuple[Law, ...]:
@@ -59,19 +62,20 @@ def read_law(model: Model, loop: Motion, given: Any) -> Law:
     if given is None:
         given = 0.0 if total == 3 else np.zeros(n) if total == 3 * n else group.identity() if group else 0.0
     if is_sampled(given):
+        from scipy.interpolate import CubicSpline
+
         given = CubicSpline(*read_samples(who, given, n))
-    if isinstance(given, BSpline):
-        given = PPoly.from_spline(given)
-    if isinstance(given, PPoly):
+    spline = as_spline(given)
+    if spline is not None:
         if total != 3 * n:
             raise InputError(
                 f"{who} is a spline, but the coordinates of joint '{loop.joint}' are an element of a group.\n"
                 "  Give a function of t that returns position, speeds and accelerations."
             )
-        columns = int(np.prod(given.c.shape[2:]))
+        columns = int(np.prod(spline.c.shape[2:]))
         if columns != n:
             raise InputError(f"{who} is a spline with {columns} components, expected {n}.")
-        return Law(loop.name, place, n, given)
+        return Law(loop.name, place, n, spline)
     if callable(given):
         function = given
         return Law(loop.name, place, n, lambda t: _three(who, function(t), total, n))
@@ -80,6 +84,20 @@ def read_law(model: Model, loop: Motion, given: Any) -> Law:
     content[value] = model._values("inputs", loop.name, given, value)
     content.setflags(write=False)
     return Law(loop.name, place, n, content)
+
+
+def as_spline(given: Any) -> PPoly | None:
+    """Return a spline or piecewise polynomial of SciPy as a PPoly, and None for anything else.
+
+    Where nobody has imported scipy.interpolate, which takes longer than a short simulation, nothing is one.
+    """
+    if "scipy.interpolate" not in sys.modules:
+        return None
+    from scipy.interpolate import BSpline, PPoly
+
+    if isinstance(given, BSpline):
+        return PPoly.from_spline(given)
+    return given if isinstance(given, PPoly) else None
 
 
 def is_sampled(given: Any) -> bool:

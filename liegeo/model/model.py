@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import InputError
+from liegeo.errors import Fault, Field, InputError, Owner
 from liegeo.kernels import layout as at
 from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, split_name, suggest
 from liegeo.model.laws import Law, laws_of
+from liegeo.status import NOT_FINITE, WORDS, block
 
 if TYPE_CHECKING:
     from liegeo.model.custom import CustomRows
@@ -42,8 +43,11 @@ class State:
 
     @property
     def y(self) -> Array:
-        """All numbers but the time, as steps have them; `Model.unpack` is the way back."""
-        return np.concatenate([self.q, self.v, self.x])
+        """All numbers but the time, as steps have them; `Model.unpack` is the way back.
+
+        Behind q stands a zero for each of the states x (integrate/problems.py (2)).
+        """
+        return np.concatenate([self.q, np.zeros(len(self.x)), self.v, self.x])
 
     def _repr_html_(self) -> str:
         return notebook.state_html(self)
@@ -115,7 +119,7 @@ class Model:
     @property
     def state_owners(self) -> tuple[str, ...]:
         """The elements that have first-order states, for messages."""
-        return tuple(force.who for force in self.tree.forces if force.name in self.states)
+        return tuple(str(force.owner) for force in self.tree.forces if force.name in self.states)
 
     def __repr__(self) -> str:
         modes = sum(body.n_modes for body in self.tree.bodies)
@@ -203,37 +207,37 @@ class Model:
                 out[int(self.ints[row + at.JV]) + k] = self.ints[row + at.LOCKED] >> k & 1
         return out
 
-    def singular(self, i: int, modes: bool) -> str:
-        """What to say when the recursion meets a block that is not positive, at the modes or the joint of body i.
-
-        If i is negative (a status of −3) the block is not even finite.
-        """
-        if i < 0:
-            return (
-                f"{self!r}: the inertia in this state is not a finite number.\n"
-                "  Coordinates or modes are too large: the motion has blown up, or the state is wrong."
+    def failure(self, status: int) -> Fault:
+        """Return what a status of the kernels of the tree means, other than 0 (liegeo/status.py)."""
+        if status == NOT_FINITE:
+            return Owner(repr(self)).fault(
+                "the inertia in this state is not a finite number",
+                advice="Coordinates or modes are too large: the motion has blown up, or the state is wrong.",
             )
+        if status < 0:
+            return Owner(repr(self)).fault(WORDS[status])
+        i, modes = block(status)
         name = self.bodies[i]
         stiffened = [b.name for b in self.tree.bodies if isinstance(b, FlexibleBody) and np.any(np.asarray(b.C_t1))]
         more = (
-            f"\n  With terms of second order (stiffening, masses beside their nodes), as of '{stiffened[0]}', bending"
-            "\n  can do that too: give stiffening to fewer modes, as in stiffening=4, or make the body of several"
-            "\n  pieces (liegeo.flex.substructure)."
+            f"\nWith terms of second order (stiffening, masses beside their nodes), as of '{stiffened[0]}', bending"
+            "\ncan do that too: give stiffening to fewer modes, as in stiffening=4, or make the body of several"
+            "\npieces (liegeo.flex.substructure)."
             if stiffened
             else ""
         )
         if modes:
-            return (
-                f"flexible body '{name}': the mass of its modes is not positive when its joint is held.\n"
-                "  A combination of its modes moves it as a rigid body, or repeats another one. Leave one of them out."
-                + more
+            return self.body(i).owner.fault(
+                "the mass of its modes is not positive when its joint is held",
+                advice="A combination of its modes moves it as a rigid body, or repeats another one. "
+                f"Leave one of them out.{more}",
             )
         joint = next(j for j in self.tree.all_joints if j.name == self.joints[i])
-        return (
-            f"{joint.who}: the inertia that it moves is not positive.\n"
-            f"  If the bodies outboard have none in its direction, give '{name}' mass and moments of inertia,\n"
-            "  give the joint an armature, or make it Fixed. If axes of the joint line up in this position, make it\n"
-            "  Spherical. If modes repeat the joint's motion, leave one of them out." + more
+        return joint.owner.fault(
+            "the inertia that it moves is not positive",
+            advice=f"If the bodies outboard have none in its direction, give '{name}' mass and moments of inertia,\n"
+            "give the joint an armature, or make it Fixed. If axes of the joint line up in this position, make it\n"
+            f"Spherical. If modes repeat the joint's motion, leave one of them out.{more}",
         )
 
     def workspace(self, dtype: Any = np.float64) -> Array:
@@ -255,13 +259,19 @@ class Model:
         time = as_numbers(t)
         if time is None or time.shape != () or not np.isfinite(time):
             raise InputError(f"t is {t!r}, expected a finite number of seconds.")
-        check_size("t", time, InputError)
+        check_size(Field(None, ("t",)), time, InputError)
         return State(self._configuration(q), self.speeds("v", v), float(time), self._states(x))
 
     def unpack(self, y: Array, t: float = 0.0) -> State:
-        """Return the state whose numbers are y = (q, v, x), in arrays of its own."""
-        nq, nv = self.nq, self.nv
-        return State(np.array(y[:nq]), np.array(y[nq : nq + nv]), float(t), np.array(y[nq + nv :]))
+        """Return the state whose numbers are y (State.y), in arrays of its own."""
+        q, v, x = self.parts(y)
+        return State(q.copy(), v.copy(), float(t), x.copy())
+
+    def parts(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return views of q, v and x in the numbers y of a state, or of many states, a row each."""
+        nq, nv, nx = self.nq, self.nv, self.nx
+        start = nq + nx
+        return y[..., :nq], y[..., start : start + nv], y[..., start + nv :]
 
     def check(self, state: Any, who: str = "dynamics") -> None:
         """That this is a state of this model, in finite numbers."""
@@ -283,7 +293,7 @@ class Model:
                 raise InputError(f"{who}: the state's {name} is {array!r}, expected numbers.")
             # one comparison for all, as this is called with every state: false for nan as well
             if not np.vdot(array, array).real <= LARGEST**2:
-                check_size(f"{who}: the state's {name}", array, InputError)
+                check_size(Owner(who).field(words=f"the state's {name}"), array, InputError)
                 place = int(np.argmin(np.isfinite(array)))
                 if not np.isfinite(array[place]):
                     raise InputError(f"{who}: the state's {name}[{place}] is {array[place]}, expected finite numbers.")
@@ -373,7 +383,7 @@ class Model:
             raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
         if not np.isfinite(array).all():
             raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
-        check_size(f"{what}['{name}']", array, InputError)
+        check_size(Field(None, (what, name)), array, InputError)
         return array
 
     def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
@@ -389,7 +399,7 @@ class Model:
             raise InputError(f"{what} has shape {array.shape}, expected ({n},), or a mapping of names to values.")
         if not np.isfinite(array).all():
             raise InputError(f"{what}[{int(np.argmin(np.isfinite(array)))}] is not finite.")
-        check_size(what, array, InputError)
+        check_size(Field(None, (what,)), array, InputError)
         return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 

@@ -154,7 +154,7 @@ def joint_html(joint: Joint) -> str:
             rows.append((f"{field.name} (position)", numbers(array[:3, 3])))
         else:
             rows.append((field.name, value if array is None else numbers(np.ravel(array))))
-    return table(f"{type(joint).__name__}, {joint.who}", ("", ""), rows)
+    return table(f"{type(joint).__name__}, {joint.owner}", ("", ""), rows)
 
 
 def _same(value: Any, default: Any) -> bool:

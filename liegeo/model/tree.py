@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from liegeo.errors import ModelError
+from liegeo.errors import Fault, ModelError, Owner
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody
 from liegeo.model.checks import Sealed, as_array, few_suggestions, suggest
@@ -54,12 +54,12 @@ class Tree(Sealed):
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        strange = [problem for what in _KINDS for problem in self._strange(what)]
-        object.__setattr__(self, "gravity", as_array("gravity", self.gravity, (3,)))
+        strange = [fault for what in _KINDS for fault in self._strange(what)]
+        object.__setattr__(self, "gravity", as_array(self.owner.field("gravity"), self.gravity, (3,)))
         with few_suggestions():
-            problems = strange or self._problems()
-        if problems:
-            raise ModelError("\n".join(problems))
+            faults = strange or self._faults()
+        if faults:
+            raise ModelError(faults)
         object.__setattr__(self, "_order", self._sorted())
 
     def __repr__(self) -> str:
@@ -78,87 +78,114 @@ class Tree(Sealed):
         """The joints, and those of the wheels."""
         return (*self.joints, *(wheel.joint() for wheel in self.wheels))
 
-    def _strange(self, what: str) -> list[str]:
-        """Makes a tuple of a list of parts; what in it is something else."""
+    @property
+    def owner(self) -> Owner:
+        """Return what its faults belong to."""
+        return Owner("tree", self.name)
+
+    def _strange(self, what: str) -> list[Fault]:
+        """Make a tuple of a list of parts; return a fault for each that does not belong there."""
         (kinds, wanted), given = _KINDS[what], getattr(self, what)
-        who = f"tree '{self.name}': {what}"
+        field = self.owner.field(what)
         try:
             parts: tuple[Any, ...] = tuple(given)
         except TypeError:
-            return [f"{who} is {given!r}, expected a list of {wanted}."]
+            return [field.fault(given, f"expected a list of {wanted}")]
         object.__setattr__(self, what, parts)
-        found = [f"{who} has {part!r}, expected {wanted}." for part in parts if not isinstance(part, kinds)]
+        found = [
+            field.fault(part, f"expected {wanted}", finding=f"has {part!r}")
+            for part in parts
+            if not isinstance(part, kinds)
+        ]
         return found or [
-            f"{who} has one with the name {part.name!r}, expected text."
+            field.fault(part.name, "expected text", finding=f"has one with the name {part.name!r}")
             for part in parts
             if not isinstance(part.name, str)
         ]
 
-    def _problems(self) -> list[str]:
-        """Everything that is wrong with how bodies and joints fit together."""
-        found: list[str] = []
-        names = [body.name for body in self.bodies]
-        if not names:
-            found.append(f"tree '{self.name}': has no bodies, expected at least one.")
-        if self.fidelity not in FIDELITIES:
-            found.append(f"tree '{self.name}': fidelity is {self.fidelity!r}, expected one of {', '.join(FIDELITIES)}.")
-        if self.modal_inverse not in MODAL_INVERSES:
-            found.append(
-                f"tree '{self.name}': modal_inverse is {self.modal_inverse!r}, "
-                f"expected one of {', '.join(MODAL_INVERSES)}."
-            )
-        if self.modal_inverse == IDENTITY and self.fidelity != RUTHLESS:
-            found.append(
-                f"tree '{self.name}': modal_inverse '{IDENTITY}' needs what does not change with the deformation: "
-                f"choose fidelity '{RUTHLESS}', or modal_inverse '{AUTO}'."
-            )
-        others: list[Joint | Wheel | Force | Constraint] = [*self.joints, *self.wheels, *self.forces, *self.loops]
-        everything = [*names, *(other.name for other in others)]
-        found += [
-            f"tree '{self.name}': the name '{name}' is used {times} times, expected once.\n"
-            "  Bodies, joints, wheels, forces and loops share one set of names."
-            for name, times in sorted(Counter(everything).items())
-            if times > 1
-        ]
-        used, carriers = set(everything), set(names)
-        found += [
-            f"tree '{self.name}': something is called '{wheel.child}', as is the rotor of wheel '{wheel.name}'.\n"
-            "  Call one of them something else."
-            for wheel in (wheel.joint() for wheel in self.wheels)
-            if wheel.child in used
-        ]
-        if WORLD in everything:
-            found.append(f"tree '{self.name}': something is called '{WORLD}', which names the fixed frame.")
-        found += [
-            f"wheel '{wheel.name}': its body '{wheel.body}' is not a body of the tree.{suggest(wheel.body, names)}"
-            for wheel in self.wheels
-            if wheel.body not in carriers
-        ]
-        leading: dict[str, list[str]] = defaultdict(list)
-        for joint in self.joints:
-            leading[joint.child].append(joint.name)
-            for role, name, more in (("parent", joint.parent, [WORLD]), ("child", joint.child, [])):
-                if name not in carriers and name not in more:
-                    known = suggest(name, [*names, *more])
-                    found.append(f"{joint.who}: its {role} '{name}' is not a body of the tree.{known}")
-        for name in names:
-            into = leading[name]
-            if len(into) > 1:
-                found.append(
-                    f"body '{name}': {len(into)} joints lead into it ({', '.join(into)}), expected one.\n"
-                    "  A second one closes a loop: list it in `loops`, not in `joints`."
-                )
-            elif not into:
-                found.append(
-                    f"body '{name}': no joint leads into it, expected one.\n"
-                    f"  Let it float with Free(name=..., parent='{WORLD}', child='{name}')."
-                )
+    def _faults(self) -> list[Fault]:
+        """Return everything that is wrong with how bodies and joints fit together."""
+        found = [*self._option_faults(), *self._name_faults(), *self._reference_faults()]
         ring = [] if found else self._cycles()
         # Of a ring one joint always stands too early.
         return found + (ring or self._disorder())
 
-    def _disorder(self) -> list[str]:
-        """Joints that stand before the one that carries their parent."""
+    def _option_faults(self) -> Iterator[Fault]:
+        if not self.bodies:
+            yield Fault(self.owner, ("bodies",), self.bodies, "has no bodies", "expected at least one")
+        for name, allowed in (("fidelity", FIDELITIES), ("modal_inverse", MODAL_INVERSES)):
+            if getattr(self, name) not in allowed:
+                yield self.owner.field(name).fault(getattr(self, name), f"expected one of {', '.join(allowed)}")
+        if self.modal_inverse == IDENTITY and self.fidelity != RUTHLESS:
+            yield self.owner.field("modal_inverse", words=f"modal_inverse '{IDENTITY}'").fault(
+                IDENTITY,
+                finding="needs what does not change with the deformation: "
+                f"choose fidelity '{RUTHLESS}', or modal_inverse '{AUTO}'",
+            )
+
+    def _name_faults(self) -> Iterator[Fault]:
+        """Yield names that are used twice, or taken."""
+        # by name, where it is used last
+        places = {part.name: (what, part.name) for what in _KINDS for part in getattr(self, what)}
+        names = Counter(part.name for what in _KINDS for part in getattr(self, what))
+        for name, times in sorted(names.items()):
+            if times > 1:
+                yield self.owner.field(*places[name], words=f"the name '{name}'").fault(
+                    name,
+                    "expected once",
+                    "Bodies, joints, wheels, forces and loops share one set of names.",
+                    finding=f"is used {times} times",
+                )
+        for wheel in self.wheels:
+            rotor = wheel.joint().child
+            if rotor in names:
+                yield self.owner.field(*places[rotor], words="something").fault(
+                    rotor,
+                    f"as is the rotor of wheel '{wheel.name}'",
+                    "Call one of them something else.",
+                    finding=f"is called '{rotor}'",
+                )
+        if WORLD in names:
+            yield self.owner.field(*places[WORLD], words="something").fault(
+                WORLD, "which names the fixed frame", finding=f"is called '{WORLD}'"
+            )
+
+    def _reference_faults(self) -> Iterator[Fault]:
+        """Yield names of bodies that are not there, and bodies without a joint, or with several."""
+        names = [body.name for body in self.bodies]
+        carriers = set(names)
+
+        def unknown(part: Joint | Wheel, role: str, known: list[str]) -> Fault:
+            name = getattr(part, role)
+            subject, near = f"its {role} '{name}'", suggest(name, known)
+            return part.owner.field(role).fault(name, "", near, finding="is not a body of the tree", subject=subject)
+
+        yield from (unknown(wheel, "body", names) for wheel in self.wheels if wheel.body not in carriers)
+        leading: dict[str, list[str]] = defaultdict(list)
+        for joint in self.joints:
+            leading[joint.child].append(joint.name)
+            if joint.parent not in carriers and joint.parent != WORLD:
+                yield unknown(joint, "parent", [*names, WORLD])
+            if joint.child not in carriers:
+                yield unknown(joint, "child", names)
+        for body in self.bodies:
+            into, owner = leading[body.name], Owner("body", body.name)
+            if len(into) > 1:
+                yield owner.fault(
+                    f"{len(into)} joints lead into it ({', '.join(into)})",
+                    "expected one",
+                    "A second one closes a loop: list it in `loops`, not in `joints`.",
+                )
+            elif not into:
+                yield owner.fault(
+                    "no joint leads into it",
+                    "expected one",
+                    f"Let it float with Free(name=..., parent='{WORLD}', child='{body.name}').",
+                    f"Let it float: {{kind: free, parent: {WORLD}, child: {body.name}}}.",
+                )
+
+    def _disorder(self) -> list[Fault]:
+        """Return the joints that stand before the one that carries their parent."""
         if self.any_order:
             return []
         later = {joint.child: joint.name for joint in self.joints}
@@ -166,13 +193,15 @@ class Tree(Sealed):
         for joint in self.joints:
             later.pop(joint.child, None)
             if joint.parent in later:
-                found.append(
-                    f"{joint.who} stands before joint '{later[joint.parent]}', which carries '{joint.parent}'.\n"
-                    "  List joints from the base outward, or give any_order=True."
+                fault = joint.owner.fault(
+                    f"stands before joint '{later[joint.parent]}'",
+                    f"which carries '{joint.parent}'",
+                    "List joints from the base outward, or give any_order=True.",
                 )
+                found.append(fault)
         return found
 
-    def _cycles(self) -> list[str]:
+    def _cycles(self) -> list[Fault]:
         parent = {joint.child: joint.parent for joint in self.joints}
         # what is known to hang on the world: every body is walked over once
         carried = {WORLD}
@@ -186,10 +215,12 @@ class Tree(Sealed):
             if name not in carried:
                 walked = list(chain)
                 ring = " → ".join([*reversed(walked[walked.index(name) :]), walked[-1]])
-                return [
-                    f"tree '{self.name}': these bodies carry each other in a ring: {ring}.\n"
-                    f"  One of them must be carried by '{WORLD}'; a closed chain is a tree with a loop."
-                ]
+                fault = self.owner.field("joints", words="these bodies").fault(
+                    walked,
+                    advice=f"One of them must be carried by '{WORLD}'; a closed chain is a tree with a loop.",
+                    finding=f"carry each other in a ring: {ring}",
+                )
+                return [fault]
             carried |= chain.keys()
         return []
 

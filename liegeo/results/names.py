@@ -6,8 +6,8 @@ are only counted.  Its owner is a joint, a body, a frame or node on one ("boom.t
 joint is `.speed`, rates of several are `.angular_velocity` and `.velocity`.
 
 What belongs to a joint is in its own axes, as q and v hold it; what belongs to a body, frame or node is in the world's.
-Adding a joint or a force element: one line in JOINTS or INPUTS; without it, its columns are counted.  What a force
-element exerts has a line in FORCES, and an implementation in liegeo/observer.py.
+The columns of a joint, and those of a force element's inputs and of what it exerts, are said by its class
+(model/about.py); coordinates and inputs of which it says nothing are numbered.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import numpy as np
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
 from liegeo.model import constraints, forces, joints
+from liegeo.model.about import MOVE, OF_JOINT, PLACE, ROTATION, TURN, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model
 from liegeo.observer import Source
@@ -82,92 +83,36 @@ class Column(NamedTuple):
         return UNITS[self.kind]
 
 
-class Part(NamedTuple):
-    """Columns that stand together: a quantity, its kind, and its components (one without a name: a scalar)."""
-
-    name: str
-    kind: str
-    components: tuple[str, ...] = ("",)
-
-
-def _counted(name: str, kind: str, n: int) -> Part:
-    return Part(name, kind, tuple(f"[{k}]" for k in range(n)))
-
-
-_XY, _XYZ, _WXYZ = (".x", ".y"), (".x", ".y", ".z"), (".w", ".x", ".y", ".z")
-_ANGLE, _POSITION = Part("angle", "angle"), Part("position", "position")
-_TURNING = ((_ANGLE,), (Part("speed", "angular velocity"),))
-_TURN = Part("angular_velocity", "angular velocity", _XYZ)
-_MOVE = Part("velocity", "velocity", _XYZ)
-_ROTATION = Part("quaternion", "quaternion", _WXYZ)
-_PLACE = Part("position", "position", _XYZ)
-
-#: By joint: its coordinates, then its speeds.
-JOINTS: Mapping[type[joints.Joint], tuple[tuple[Part, ...], tuple[Part, ...]]] = MappingProxyType(
-    {
-        joints.Fixed: ((), ()),
-        joints.Revolute: _TURNING,
-        joints.Helical: _TURNING,
-        forces.WheelJoint: _TURNING,
-        joints.Prismatic: ((_POSITION,), (Part("speed", "velocity"),)),
-        joints.Cylindrical: (
-            (_ANGLE, _POSITION),
-            (Part("angular_velocity", "angular velocity"), Part("velocity", "velocity")),
-        ),
-        joints.Universal: ((_counted("angle", "angle", 2),), (_counted("speed", "angular velocity", 2),)),
-        joints.Spherical: ((_ROTATION,), (_TURN,)),
-        joints.Planar: (
-            (_ANGLE, Part("position", "position", _XY)),
-            (Part("angular_velocity", "angular velocity"), Part("velocity", "velocity", _XY)),
-        ),
-        joints.Free: ((_ROTATION, _PLACE), (_TURN, _MOVE)),
-    }
-)
-
-#: By force element: its inputs.  An actuator's is a force on what it drives, so its kind comes from there.
-INPUTS: Mapping[type[forces.Force], tuple[Part, ...]] = MappingProxyType(
-    {forces.PointForce: (Part("input.torque", "moment", _XYZ), Part("input.force", "force", _XYZ))}
-)
-
 # What can be computed of every body, frame and node; of every joint; of the whole model.
 FRAMES = (
-    _PLACE,
-    _ROTATION,
-    _MOVE,
-    _TURN,
-    Part("acceleration", "acceleration", _XYZ),
-    Part("angular_acceleration", "angular acceleration", _XYZ),
-    Part("twist.angular", "angular velocity", _XYZ),
-    Part("twist.linear", "velocity", _XYZ),
+    PLACE,
+    ROTATION,
+    MOVE,
+    TURN,
+    Part("acceleration", "acceleration", XYZ),
+    Part("angular_acceleration", "angular acceleration", XYZ),
+    Part("twist.angular", "angular velocity", XYZ),
+    Part("twist.linear", "velocity", XYZ),
 )
 # Of nodes that deform, in the axes of their body: displacement, and rotation vector, from where they are undeformed.
-BENDING = (Part("deflection", "deflection", _XYZ), Part("tilt", "angle", _XYZ))
-#: By force element: what it exerts.  Elements on joints have theirs in `_exerted`, because kinds come from the joint.
-FORCES: Mapping[type[forces.Force], tuple[Part, ...]] = MappingProxyType(
-    {
-        forces.SpringDamper: (Part("tension", "force"), Part("length", "length"), Part("rate", "velocity")),
-        forces.Bushing: (Part("moment", "moment", _XYZ), Part("force", "force", _XYZ)),
-        forces.PointForce: (Part("torque", "moment", _XYZ), Part("force", "force", _XYZ)),
-    }
-)
-REACTION = (Part("reaction.moment", "moment", _XYZ), Part("reaction.force", "force", _XYZ))
+BENDING = (Part("deflection", "deflection", XYZ), Part("tilt", "angle", XYZ))
+REACTION = (Part("reaction.moment", "moment", XYZ), Part("reaction.force", "force", XYZ))
 BALANCE = (
     Part("energy", "energy"),
     Part("energy.kinetic", "energy"),
     Part("energy.gravitational", "energy"),
     Part("energy.elastic", "energy"),
-    Part("momentum.angular", "angular momentum", _XYZ),
-    Part("momentum.linear", "momentum", _XYZ),
-    Part("center", "position", _XYZ),
+    Part("momentum.angular", "angular momentum", XYZ),
+    Part("momentum.linear", "momentum", XYZ),
+    Part("center", "position", XYZ),
 )
 
 
 # By quantity, whoever owns it, and component: all units that it may have.
 _UNITS_OF: dict[tuple[str, str], set[str]] = {}
 for _part in (
-    *(part for halves in JOINTS.values() for half in halves for part in half),
-    *(part for parts in (*INPUTS.values(), *FORCES.values()) for part in parts),
-    *(Part("torque", "moment"), Part("power", "power")),
+    *(part for joint in joints.ALL_JOINTS for part in (*(joint.coordinates or ()), *(joint.speeds or ()))),
+    *(part for force in forces.ALL_FORCES for part in (*(force.inputs or ()), *force.exerts) if part.kind != OF_JOINT),
     *(*FRAMES, *BENDING, *REACTION, *BALANCE),
 ):
     for _component in _part.components:
@@ -326,7 +271,7 @@ class Names:
             for name in self._flexible():
                 for letter, what, kind in (("q", "eta", "modal coordinate"), ("v", "etad", "modal speed")):
                     place = getattr(group, letter)[name]
-                    out.add(name, _counted(what, kind, place.stop - place.start), (letter,), place.start)
+                    out.add(name, counted(what, kind, place.stop - place.start), (letter,), place.start)
         for force in self.model.tree.forces:
             if force.n_inputs:
                 k = self.model.nv + self.model.inputs[force.name].start
@@ -340,7 +285,7 @@ class Names:
                     k = out.add(force.name, part, ("x",), k)
         for name, places in self.model.inputs.items():
             if any(loop.name == name for loop in self.model.tree.loops):
-                part = _counted("input", "input", places.stop - places.start)
+                part = counted("input", "input", places.stop - places.start)
                 out.add(
                     name, part, ("u",), self.model.nv + places.start, self._motion_kinds(name, len(part.components))
                 )
@@ -362,7 +307,7 @@ class Names:
         if isinstance(force, forces.Actuator):
             joint = next(j for j in self._joints() if j.name == force.joint)
             return (Part("input", _DUAL[_speed_kinds(joint)[force.speed]][1]),)
-        return INPUTS.get(type(force), (_counted("input", "input", force.n_inputs),))
+        return (counted("input", "input", force.n_inputs),) if force.inputs is None else force.inputs
 
     def _states(self, force: forces.Force) -> tuple[Part, ...]:
         """Return the first-order states of a force: what a motor gives, how far bristles are bent."""
@@ -373,7 +318,7 @@ class Names:
             joint = next(j for j in self._joints() if j.name == force.joint)
             turning = _speed_kinds(joint)[force.speed] == "angular velocity"
             return (Part("bristle", "angle" if turning else "position"),)
-        return (_counted("state", "input", force.n_states),)
+        return (counted("state", "input", force.n_states),)
 
     def _list_computed(self) -> _Columns:
         out = _Columns()
@@ -383,18 +328,18 @@ class Names:
         for joint in self._joints():
             kinds = _speed_kinds(joint)
             if kinds:
-                _add_rates(out, joint.name, "acceleration", kinds, speeds[joint.name].start, counted=len(kinds) > 1)
+                _add_rates(out, joint.name, "acceleration", kinds, speeds[joint.name].start, numbered=len(kinds) > 1)
             for k, part in enumerate(REACTION):
                 out.add(joint.name, part, ("joint", joint.name), 3 * k)
             self._add_resistance(out, joint.name, kinds)
         for force in self.model.tree.forces:
-            for part, name in self._exerted(force):
-                out.add(force.name, part, ("force", force.name, name))
+            for part in force.exerts:
+                out.add(force.name, self._exerted(force, part), ("force", force.name, part.name))
         for loop in self.model.tree.loops:
             self._add_loop(out, loop)
         for name in self._flexible():
             kinds = ["modal speed"] * (speeds[name].stop - speeds[name].start)
-            _add_rates(out, name, "etadd", kinds, speeds[name].start, counted=True)
+            _add_rates(out, name, "etadd", kinds, speeds[name].start, numbered=True)
         for body in self.model.tree.bodies:
             nodes = body.nodes if isinstance(body, FlexibleBody) else {}
             for place in ("", *dict.fromkeys([*body.frames, *nodes])):
@@ -410,19 +355,16 @@ class Names:
         data = self.model.floats[self.model.joints.index(joint) * at.BODY_F_SIZE :]
         for what, starts in (("resistance", (at.STIFFNESS, at.DAMPING)), ("friction", (at.FRICTION,))):
             if any(data[start : start + len(kinds)].any() for start in starts):
-                part = _counted(what, kinds[0], len(kinds)) if len(kinds) > 1 else Part(what, kinds[0])
+                part = counted(what, kinds[0], len(kinds)) if len(kinds) > 1 else Part(what, kinds[0])
                 out.add(joint, part, (what, joint), 0, kinds)
 
-    def _exerted(self, force: forces.Force) -> list[tuple[Part, str]]:
-        """Return what a force element exerts, each part with the observer's name for it."""
-        if not isinstance(force, forces.JointForce):
-            return [(part, part.name) for part in FORCES.get(type(force), ())]
+    def _exerted(self, force: forces.Force, part: Part) -> Part:
+        """Return a part of what a force element exerts, its kind that of the joint on which it acts if it says so."""
+        if part.kind != OF_JOINT or not isinstance(force, forces.JointForce):
+            return part
         joint = next(j for j in self._joints() if j.name == force.joint)
         kind = _DUAL[_speed_kinds(joint)[force.speed]][1]
-        if isinstance(force, forces.Actuator):
-            applied = Part("torque" if kind == "moment" else "force", kind)
-            return [(applied, "applied"), (Part("power", "power"), "power")]
-        return [(Part("friction", kind), "friction")] if isinstance(force, forces.BristleFriction) else []
+        return Part("force" if part.name == "torque" and kind != "moment" else part.name, kind)
 
     def _add_loop(self, out: _Columns, loop: joints.Joint | constraints.Constraint) -> None:
         """What a loop exerts: a wrench, what a motion takes, or its multipliers."""
@@ -433,17 +375,17 @@ class Names:
         elif isinstance(loop, constraints.Motion):
             speeds = _speed_kinds(next(joint for joint in self._joints() if joint.name == loop.joint))
             kinds = [_DUAL[kind][1] for kind in (speeds if loop.coordinate is None else [speeds[loop.coordinate]])]
-            part = _counted("tau", kinds[0], len(kinds)) if len(kinds) > 1 else Part("tau", kinds[0])
+            part = counted("tau", kinds[0], len(kinds)) if len(kinds) > 1 else Part("tau", kinds[0])
             out.add(loop.name, part, source, 0, kinds)
         else:
-            out.add(loop.name, _counted("multiplier", "generalised force", len(loop.rows)), source)
+            out.add(loop.name, counted("multiplier", "generalised force", len(loop.rows)), source)
 
 
 def _check_columns(owner: str, parts: Sequence[Part], n: int) -> None:
     """That there is a name for each number of an owner, or its columns would be those of its neighbours."""
     named = sum(len(part.components) for part in parts)
     if named != n:
-        raise InputError(f"result: '{owner}' has {n} numbers, but {named} names: correct JOINTS or INPUTS.")
+        raise InputError(f"result: '{owner}' has {n} numbers, but {named} names: correct the columns of its class.")
 
 
 def matches(pattern: str, names: Iterable[str]) -> list[str]:
@@ -458,18 +400,19 @@ def names_of(model: Model) -> Names:
     return Names(model)
 
 
-def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, counted: bool) -> None:
+def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, numbered: bool) -> None:
     """Accelerations and generalised forces of the owner's speeds: one number, or counted in their order."""
     for what, source, k in ((name, "a", 0), ("tau", "u", 1)):
         kinds = [_DUAL[speed][k] for speed in speeds]
-        part = _counted(what, kinds[0], len(kinds)) if counted else Part(what, kinds[0])
+        part = counted(what, kinds[0], len(kinds)) if numbered else Part(what, kinds[0])
         out.add(owner, part, (source,), start, kinds)
 
 
 def _parts(joint: joints.Joint) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
     n = len(joint.screws())
-    counted = (_counted("q", "coordinate", n),), (_counted("v", "rate of coordinate", n),)
-    return JOINTS.get(type(joint), counted)
+    if joint.coordinates is None or joint.speeds is None:
+        return (counted("q", "coordinate", n),), (counted("v", "rate of coordinate", n),)
+    return joint.coordinates, joint.speeds
 
 
 def _speed_kinds(joint: joints.Joint) -> list[str]:

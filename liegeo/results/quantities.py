@@ -39,8 +39,7 @@ class Quantities:
         if done < len(self.t):
             q, v, u = (np.array(x[done]) for x in (self.q, self.v, drives))
             status = observer.observe(self.t[done], q, v, u, model.workspace(), observer.numbers(), rows[done])
-            why = model.singular((status - 1) // 2, modes=status % 2 == 0)
-            raise DynamicsError(f"result, at t = {self.t[done]:.6g} s: {why}")
+            raise DynamicsError(f"result, at t = {self.t[done]:.6g} s: {model.failure(status)}")
         return rows
 
     @property

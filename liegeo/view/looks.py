@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
 
-from liegeo.errors import InputError
+from liegeo.errors import Field, InputError
 from liegeo.lie import SO3Q
 from liegeo.model import constraints, forces, joints, shapes
 from liegeo.model.body import Body, FlexibleBody, Node, place_on
@@ -105,7 +105,7 @@ class Looks:
         by_name = {body.name: body for body in self.bodies}
         for owner, where in (split(place, by_name) for place in found):
             if owner in out:
-                p = still(place_on(by_name[owner], where, f"place on '{owner}'"))[:3, 3]
+                p = still(place_on(by_name[owner], where, Field(None, words=f"place on '{owner}'")))[:3, 3]
                 if not any(np.allclose(p, other) for other in out[owner]):
                     out[owner].append(p)
         return list(out.values())
@@ -169,7 +169,7 @@ class Looks:
             if not isinstance(loop, constraints.Rolling) or split(loop.b, self.model.bodies)[0] != name:
                 continue
             i = self.model.bodies.index(name)
-            X = still(place_on(self.bodies[i], split(loop.b, self.model.bodies)[1], loop.who))
+            X = still(place_on(self.bodies[i], split(loop.b, self.model.bodies)[1], loop.owner.field("b")))
             if loop.shape == constraints.BALL:
                 return {"kind": "sphere", "radius": loop.radius, "pose": pose_numbers(X), "color": None}
             X = X @ _along(np.asarray(loop.axis, dtype=np.float64), np.zeros(3))

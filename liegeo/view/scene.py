@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo.errors import InputError
+from liegeo.errors import Field, InputError
 from liegeo.kernels import layout as at
 from liegeo.model import constraints, forces, joints
 from liegeo.model.body import FlexibleBody, Node, place_on
@@ -115,7 +115,7 @@ class Scene:
         """A place on a body: its pose there and, if it deforms, its modes (6 × m) and terms of second order."""
         i = self._index(owner)
         body = None if i < 0 else self.looks.bodies[i]
-        place = place_on(body, where, f"place on '{owner}'")
+        place = place_on(body, where, Field(None, words=f"place on '{owner}'"))
         out: dict[str, Any] = {"body": i, "pose": pose_numbers(still(place)), "modes": None, "second": None}
         # In a ruthless model joints do not follow the deformation.
         if isinstance(place, Node) and not (kinematic and self.model.tree.fidelity == RUTHLESS):
@@ -193,7 +193,7 @@ class Scene:
     def _reaction(self, joint: joints.Joint) -> list[Arrow]:
         """What a joint exerts on its child, moved from the child's frame to the joint."""
         i = self.model.bodies.index(joint.child)
-        place = place_on(self.looks.bodies[i], joint.child_at, joint.who)
+        place = place_on(self.looks.bodies[i], joint.child_at, joint.owner.field("child_at"))
         modal = self.model.modal_slice(i, at.EQ)
 
         wrench = _answer("joint", joint.name)
@@ -240,7 +240,7 @@ class Scene:
         joint = next(j for j in self.looks.joints if j.name == force.joint)
         if len(joint.screws()) != 1:
             return []
-        return [self._along(f"{force.name}.input", joint, _answer("force", force.name, "applied"))]
+        return [self._along(f"{force.name}.input", joint, _answer("force", force.name, "torque"))]
 
     def _along(self, name: str, joint: joints.Joint, size: Callable[[Quantities], Array]) -> Arrow:
         """What acts along the one freedom of a joint."""

@@ -101,7 +101,20 @@ EXAMPLES = {
         {"name": "f", "a": ("world", (0.0, 0.0, 1.0)), "b": "a", "stiffness": 1.0, "damping": 1.0, "length": 0.5},
     ),
     lm.Bushing: (of_force, {"name": "f", "a": "world", "b": "a", "stiffness": np.ones(6), "damping": np.ones(6)}),
-    lm.Actuator: (of_force, {"name": "f", "joint": "hinge", "gear": 2.0, "limit": 3.0, "inertia": 0.1}),
+    lm.Actuator: (of_force, {"name": "f", "joint": "hinge", "gear": 2.0, "limit": 3.0, "inertia": 0.1, "lag": 0.1}),
+    lm.BristleFriction: (
+        of_force,
+        {
+            "name": "f",
+            "joint": "hinge",
+            "coulomb": 1.0,
+            "stiffness": 10.0,
+            "static": 1.5,
+            "stribeck": 0.1,
+            "damping": 0.2,
+            "viscous": 0.1,
+        },
+    ),
     lm.Wheel: (
         lambda wheel: lm.Tree([rigid()], [on()], wheels=[wheel]),
         {

@@ -340,7 +340,7 @@ REFUSED = {
     ),
     "alpha": (
         lambda made: flex.flexible_body(made, "b", damping=flex.Damping(alpha=-1.0)),
-        "alpha is -1.0, must be ≥ 0",
+        "alpha is -1, must be ≥ 0",
     ),
     "ratio": (
         lambda made: flex.flexible_body(made, "b", damping=flex.Damping(ratio=(1, 2))),

@@ -334,7 +334,7 @@ REFUSED = {
     ),
     "krylov by frequency": (
         lambda fe: flex.reduce(fe, ["0"], "krylov", max_frequency=1.0),
-        "Krylov shapes: have no frequencies to choose by; give n_modes.",
+        "Krylov shapes: have no frequencies to choose by. Give n_modes.",
     ),
     "a mechanism": (
         lambda fe: flex.reduce(fe._with(stiffness=0.0 * fe.stiffness), ["0", "4"], n_modes=1, root="0"),

@@ -144,14 +144,14 @@ def test_nothing_is_compiled_or_loaded_in_a_step(pendulum, folder, method):
 import sys
 from pathlib import Path
 from numba.core import event
-from liegeo import _jit
+from liegeo import _jit_entries
 from fmu_export.host import Instance, Unpacked
 packed, method, file, how = *sys.argv[1:3], Path(sys.argv[3]), sys.argv[4]
-loaded, load = [], _jit._Kernel._load_entry
+loaded, load = [], _jit_entries._Kernel._load_entry
 def noted(self, args):
     loaded.append(self.py_func.__name__)
     return load(self, args)
-_jit._Kernel._load_entry = noted
+_jit_entries._Kernel._load_entry = noted
 with Unpacked(packed) as unpacked, Instance(unpacked) as fmu, event.install_recorder("numba:compile") as compiled:
     if how == "first":
         fmu.initialise(0.0, 2.0, {"integrator.method": method})

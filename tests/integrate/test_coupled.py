@@ -21,6 +21,7 @@ from liegeo.integrate.calls import data_of
 from liegeo.integrate.explicit import NO_CONVERGENCE
 from liegeo.integrate.methods import explain
 from liegeo.model.forces import ALL_FORCES
+from liegeo.status import NOT_FINITE
 
 _path = Path(__file__).parents[2] / "tools" / "bench" / "stiff.py"
 _spec = importlib.util.spec_from_file_location("bench_stiff", _path)
@@ -100,6 +101,9 @@ def _with_every_force():
             name="bushing", a="b", b="c", stiffness=(1.0, 2.0, 3.0, 30.0, 20.0, 10.0), damping=(0.1, 0.2, 0.3, 1, 2, 3)
         ),
         lm.Actuator: lm.Actuator(name="motor", joint="jb", gear=3.0, limit=2.0),
+        lm.BristleFriction: lm.BristleFriction(
+            name="brake", joint="jb", coulomb=1.0, static=1.4, stribeck=1e-3, stiffness=500.0, damping=3.0, viscous=0.1
+        ),
     }
     return bodies, joints, forces
 
@@ -122,12 +126,14 @@ def test_tangents_are_derivatives_of_the_residual(kind):
     I, F, W = data_of(system, 1, names)
     kernels = system.dynamics
     q = model.group.exp(0.3 * rng.normal(size=model.nv))
-    v, a, dq, dv, da = (rng.normal(size=model.nv) for _ in range(5))
+    n = model.nv + model.nx
+    v, a, dq, dv, da = (rng.normal(size=size) for size in (n, n, model.nv, n, n))
+    v[model.nv :] *= 1e-3
     # friction is felt around its own small speed
     v[3] = 0.4e-3
     dv[3] = 1e-3
     W[model.row_slice(lm.model.at.LAMBDA)] = 0.7
-    out, ends, h = np.empty(model.nv), np.empty((2, model.nv)), 1e-5
+    out, ends, h = np.empty(n), np.empty((2, n)), 1e-5
     assert kernels.along(I, F, 0.0, q, v, a, dq, dv, da, W, out) == 0
     for end, s in zip(ends, (h, -h), strict=True):
         moved = model.group.retract(q, s * dq)
@@ -141,7 +147,7 @@ def test_which_systems_are_coupled():
     plain = [lm.Revolute(name=j.name, parent=j.parent, child=j.child, at=j.at) for j in joints]
     for kind, element in forces.items():
         model = lg.Tree(bodies, plain, forces=[element]).compile()
-        assert motion.system(model).coupled == (kind in (lm.SpringDamper, lm.Bushing)), kind
+        assert motion.system(model).coupled == (kind in (lm.SpringDamper, lm.Bushing, lm.BristleFriction)), kind
     assert motion.system(bench.hinges(1.0, 1)[1]).coupled
     assert not motion.system(bench.hinges(0.0, 1)[1]).coupled
 
@@ -160,7 +166,7 @@ def test_a_blow_up_is_not_taken_for_missing_inertia():
 
 
 def test_numbers_that_overflow_are_not_missing_inertia():
-    assert "not a finite number" in bench.hinges(0.0, 1)[1].singular(-2, modes=False)
+    assert "not a finite number" in str(bench.hinges(0.0, 1)[1].failure(NOT_FINITE))
 
 
 def test_rows_that_became_dependent_are_named():
@@ -174,8 +180,34 @@ def test_rows_that_became_dependent_are_named():
     assert "of loop 'loop0'" in words
 
 
-def test_without_constraints_the_largest_acceleration_is_named():
-    _, model, state = bench.rods(1e6, moving=True)
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (bench.rods(1e6, moving=True), "the stiffest forces there are spring 'spring_b' ("),
+        (bench.loop(0.0, 1e8), "the stiffest force there is spring 'spring' ("),
+        (bench.hinges(1.0, 1), "the stiffest force there is the friction of joint 'j0' ("),
+        (bench.loop(0.0, 0.0), "the constraint that pushes most there is 'cut'"),
+        (bench.hinges(0.0, 1), "the largest acceleration there is that of 'j0', "),
+    ],
+    ids=["springs", "spring in a loop", "friction", "constraint", "nothing stiff"],
+)
+def test_what_made_a_step_fail_is_named(case, words):
+    _, model, state = case
     y = np.concatenate([state.q, state.v])
-    words = explain(motion.system(model), NO_CONVERGENCE, y, y)
-    assert words.startswith("the equations of a step could not be solved: the largest acceleration there is that of '")
+    assert explain(motion.system(model), NO_CONVERGENCE, y, y).startswith(
+        f"the equations of a step could not be solved: {words}"
+    )
+
+
+def test_rates_of_stiff_forces():
+    """A disc, J = 0.5 kg m²: a spring of 200 N m/rad, a damper of 30 N m s and friction of 1 N m at 1 mrad/s."""
+    disc = lg.Body("disc", mass=1.0, inertia=(0.5, 0.5, 0.5))
+    for more, who, rate in (
+        ({"stiffness": 200.0}, "spring", "20"),
+        ({"damping": 30.0}, "damper", "60"),
+        ({"friction": 1.0}, "friction", "2e+03"),
+    ):
+        hinge = lm.Revolute(name="hinge", parent="world", child="disc", **more)
+        model = lg.Tree([disc], [hinge]).compile()
+        y = np.array([0.1, 2.0])
+        assert f"the {who} of joint 'hinge' ({rate} 1/s)" in motion.system(model).diagnose(y, y)

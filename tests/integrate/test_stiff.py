@@ -13,7 +13,7 @@ from liegeo import integrate as li
 from liegeo import model as lm
 from liegeo._jit import kernel
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import stiff, tableau
+from liegeo.integrate import newton, stiff, tableau
 from liegeo.lie import Product, R
 from liegeo.motion import system
 
@@ -198,8 +198,8 @@ def test_a_stiffness_that_the_solver_is_not_told_of(method):
     """The iteration would diverge (hω = 1000); the dense matrix takes over and gives what the other gives."""
     data = ((1e10, 0.0, 0.0), (1.0, 0.0, 0.0), (4e9, 1e4, 0.0))
     known, unknown = (li.solve(oscillators(*data, told=told), method, 100).y[:, :3] for told in (True, False))
-    # a hundred steps, each within the tolerance of 1e-9
-    assert np.abs(known - unknown).max() < 2e-9
+    # the first step moves by 2, within a hundredth of the tolerance, 1e-7; what is left of its error fades
+    assert np.abs(known - unknown).max() < 2e-7
 
 
 def test_a_matrix_that_is_stale_is_made_anew():
@@ -244,15 +244,15 @@ def test_dense_matrices():
     for n in (1, 2, 5, 20):
         A, r = rng.normal(size=(n, n)), rng.normal(size=n)
         M, x = np.concatenate([A.ravel(), np.zeros(n)]), np.empty(n)
-        assert stiff.factorise_dense(M, n)
-        stiff.substitute_dense(M, n, r, x)
+        assert newton.factorise_dense(M, n)
+        newton.substitute_dense(M, n, r, x)
         assert A @ x == pytest.approx(r, abs=1e-9)
     # a row of zeros is a speed that is locked, and a column of zeros a matrix that is singular
     M, x = np.array([2.0, 1.0, 0.0, 0.0, 0.0, 0.0]), np.empty(2)
-    assert stiff.factorise_dense(M, 2)
-    stiff.substitute_dense(M, 2, np.array([3.0, 0.0]), x)
+    assert newton.factorise_dense(M, 2)
+    newton.substitute_dense(M, 2, np.array([3.0, 0.0]), x)
     assert x.tolist() == [1.5, 0.0]
-    assert not stiff.factorise_dense(np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0]), 2)
+    assert not newton.factorise_dense(np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0]), 2)
 
 
 def test_messages():
@@ -350,10 +350,10 @@ def test_tolerances_below_a_billionth_are_kept():
 
     plain = li.Dynamics(acceleration, residual, factorise=matrix, substitute=divide, resistance=stiffness)
     known = li.System(Product({"q": R(1)}), plain, np.zeros(0, np.int64), np.zeros(0), work=2)
-    rates = [stiff.judge(5e-10, 1e-9, 3, tolerance, 1.0)[0] for tolerance in (1e-9, 1e-12)]
-    assert rates == [stiff.DONE, stiff.GO_ON]
+    words = [newton.judge(5e-10, 1e-9, 3, bound, 1.0, 0.0, 1e-9, 0.4, 10)[0] for bound in (1e-9, 1e-12)]
+    assert words == [newton.DONE, newton.GO_ON]
     # shrinking no more, it is round-off
-    assert stiff.judge(0.95e-9, 1e-9, 3, 1e-12, 1.0)[0] == stiff.DONE
+    assert newton.judge(0.95e-9, 1e-9, 3, 1e-12, 1.0, 0.0, 1e-9, 0.4, 10)[0] == newton.DONE
     problem = li.Problem.of(known, [1e-3], [0.0], 0.2)
     ends = [li.solve(problem, li.generalised_alpha(0.8, tolerance), 40, save=1).end[0] for tolerance in (1e-12, 1e-15)]
     assert abs(ends[0] - ends[1]) < 1e-10
@@ -369,6 +369,6 @@ def test_kernels_that_are_missing_are_named():
 
 def test_names_tell_tolerances_apart():
     makers = (li.generalised_alpha, li.midpoint_alpha, li.index_3_alpha)
-    names = [make(0.8, tolerance).name for make in makers for tolerance in (1e-9, 1e-6)]
+    names = [make(0.8, tolerance).name for make in makers for tolerance in (1e-5, 1e-6)]
     assert len(set(names)) == len(names)
     assert names[:2] == ["generalised-alpha-0.8", "generalised-alpha-0.8-1e-06"]

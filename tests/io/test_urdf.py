@@ -396,7 +396,7 @@ def test_what_cannot_be_shown_is_left_out_in_one_warning(tmp_path):
     assert "mesh 'package://nowhere/a.stl' was not found" in message
     assert "mesh 'https://meshes/b.stl' was not found" in message
     assert "mesh 'bad.stl' " in message
-    assert "link 'a': Box: size is 0, must be > 0" in message
+    assert "link 'a': Box: size[0] is 0, must be > 0" in message
     assert "a visual of link 'a' is <capsule>" in message
     assert [type(shape) for shape in body.shapes] == [lm.Sphere]
 
@@ -663,3 +663,35 @@ def test_a_robot_without_a_name_is_called_as_its_file(tmp_path):
 
 def test_the_types_are_those_of_the_table():
     assert set(urdf._KINDS) == set(urdf.TYPES)
+
+
+ODD = """<robot name="r">
+ <link name="base"/>
+ <link name="O'Brien &#252;">
+  <inertial>
+   <mass value="{mass}"/>
+   <inertia ixx="{ixx}" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>
+  </inertial>
+ </link>
+ <joint name="it's" type="continuous">
+  <parent link="base"/>
+  <child link="O'Brien &#252;"/>
+  <axis xyz="{axis}"/>
+  <dynamics damping="{damping}" friction="{friction}"/>
+ </joint>
+</robot>
+"""
+RIGHT = {"mass": 1, "ixx": 1, "axis": "0 0 1", "damping": 0.1, "friction": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [("mass", -1, 5), ("ixx", 9, 6), ("ixx", -1, 6), ("axis", "0 0 0", 12), ("damping", -1, 13), ("friction", -1, 13)],
+)
+def test_numbers_that_a_class_refuses_have_the_line_of_their_tag(tmp_path, key, value, line):
+    file = tmp_path / "odd.urdf"
+    file.write_text(ODD.format(**RIGHT), "utf-8")
+    read_urdf(file).compile()
+    file.write_text(ODD.format(**{**RIGHT, key: value}), "utf-8")
+    with pytest.raises(ModelError, match=rf"^odd\.urdf, line {line}: .*'(O'Brien ü|it's)'"):
+        read_urdf(file)

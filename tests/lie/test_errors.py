@@ -1,7 +1,7 @@
 """Bad input: a named error that says who, what value, what was expected; and what good input may look like.
 
 REFUSED is the list of everything that raises.  `test_every_raise_is_reached` holds it against the source, so a new
-`raise` in liegeo/lie, liegeo/_jit.py or liegeo/_cache.py needs a line here.
+`raise` in liegeo/lie, liegeo/_jit*.py or liegeo/_cache.py needs a line here.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import liegeo
+from liegeo import _jit
 from liegeo.errors import InputError, LiegeoError
 from liegeo.lie import ALL_GROUPS, S1, SE2, SE3, SE3Q, SO3, SO3Q, Product, R
 from liegeo.lie.group import OPERATIONS
@@ -43,8 +44,20 @@ FINITE = "expected a finite number."
 ROTATION = "If it should be a rotation, "
 POSE = "If it should be a pose, "
 
+
+def compiler_of(setting):
+    """Choose a compiler by the environment variable."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LIEGEO_JIT", setting)
+        return _jit._choose_compiler()
+
+
 # name: (what to call, parts that the message must contain)
 REFUSED = {
+    "unknown compiler": (
+        lambda: compiler_of("fast"),
+        "LIEGEO_JIT is 'fast', expected 'plain' (numba.njit), 'entries' (liegeo's own pipeline) or nothing.",
+    ),
     # shapes
     "too short": (
         lambda: SE3.exp(np.zeros(5)),
@@ -405,7 +418,13 @@ def test_refused_with_a_message(call, parts):
 def test_every_raise_is_reached():
     root = Path(liegeo.__file__).parent
     wanted = {}
-    for file in (root / "_jit.py", root / "_cache.py", *sorted((root / "lie").glob("*.py"))):
+    for file in (
+        root / "_jit.py",
+        root / "_jit_entries.py",
+        root / "_jit_plain.py",
+        root / "_cache.py",
+        *sorted((root / "lie").glob("*.py")),
+    ):
         text = file.read_text(encoding="utf-8")
         lines = text.splitlines()
         for node in ast.walk(ast.parse(text)):

@@ -15,7 +15,7 @@ from liegeo.results.names import Names, Part
 from liegeo.results.quantities import Quantities
 from models import flexible_chain
 
-WORDS = names._XYZ
+WORDS = names.XYZ
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +80,8 @@ def test_every_entry_of_the_tables_is_computed(run, table):
 def test_names_that_are_more_than_the_numbers(run, monkeypatch):
     """Otherwise they would be the numbers of whatever comes next in q, v or u."""
     kind = type(run.model.tree.joints[0])
-    wrong = {**names.JOINTS, kind: ((Part("angle", "angle", ("", ".2")),), names.JOINTS[kind][1])}
-    monkeypatch.setattr(names, "JOINTS", wrong)
-    with pytest.raises(InputError, match="numbers, but 2 names: correct JOINTS or INPUTS"):
+    monkeypatch.setattr(kind, "coordinates", (Part("angle", "angle", ("", ".2")),))
+    with pytest.raises(InputError, match="numbers, but 2 names: correct the columns of its class"):
         Names(run.model)
     monkeypatch.undo()
     load = forces.PointForce(name="load", at="b")
@@ -91,9 +90,13 @@ def test_names_that_are_more_than_the_numbers(run, monkeypatch):
         [joints.Revolute(name="j", parent="world", child="b", axis=(0, 0, 1))],
         forces=[load],
     )
-    monkeypatch.setattr(names, "INPUTS", {forces.PointForce: (Part("input.force", "force", WORDS),)})
+    monkeypatch.setattr(forces.PointForce, "inputs", (Part("input.force", "force", WORDS),))
     with pytest.raises(InputError, match="'load' has 6 numbers, but 3 names"):
         Names(tree.compile())
+    monkeypatch.undo()
+    monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", WORDS),))
+    with pytest.raises(DynamicsError, match=r"nothing computes the quantity 'load\.force'"):
+        Outputs(tree.compile(), [(("force", "load", "force"), 0)])
 
 
 def test_an_unknown_source_is_an_error(run):

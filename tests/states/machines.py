@@ -65,6 +65,6 @@ def arm(friction=True, lag=0.05):
     ]
     forces = [lm.Actuator(name="drive", joint="shoulder", gear=5.0, lag=lag)]
     if friction:
-        soft = {"coulomb": 0.3, "static": 0.5, "stribeck": 0.1, "stiffness": 40.0, "damping": 0.5, "viscous": 0.02}
+        soft = {"coulomb": 0.3, "static": 0.5, "stribeck": 0.5, "stiffness": 4.0, "damping": 0.05, "viscous": 0.02}
         forces.append(lm.BristleFriction(name="brake", joint="elbow", **soft))
     return lm.Tree(bodies, joints, name="arm", forces=forces).compile()

@@ -115,7 +115,7 @@ def test_energy_is_stored_in_bristles_and_accounted_for():
     account = run.info.energy
     assert abs(account.defect) < 1e-6 * (abs(account.work) + account.dissipated)
     state = model.state(x={"brake": 0.1})
-    assert dynamics.balance(model, state).elastic == pytest.approx(0.5 * 40.0 * 0.1**2, rel=1e-14)
+    assert dynamics.balance(model, state).elastic == pytest.approx(0.5 * 4.0 * 0.1**2, rel=1e-14)
 
 
 EXPLICIT = [m for m in li.ALL_INTEGRATORS if not m.mechanical and "linear" not in m.properties]
@@ -125,15 +125,16 @@ EXPLICIT = [m for m in li.ALL_INTEGRATORS if not m.mechanical and "linear" not i
 def test_methods_for_fields_keep_their_order(method):
     """Slope of the error of (q, v, x) at the end, against a run with tight tolerances."""
     model = arm()
-    state = model.state(q={"elbow": 0.4}, v={"shoulder": 1.0, "elbow": 3.0})
-    inputs, t_end = {"drive": lambda t: 0.2 * np.cos(t)}, 0.2
-    reference = lg.simulate(model, state, t_end, inputs=inputs, rtol=1e-12, atol=1e-13, output=[t_end]).end.y
-    errors, steps = [], np.array([8, 16]) if method.order > 3 else np.array([32, 64])
-    for n in steps:
+    # no speed changes its sign, where friction has a kink
+    state = model.state(q={"elbow": 0.4}, v={"shoulder": 1.0, "elbow": 6.0}, x={"brake": 0.05})
+    inputs, t_end = {"drive": lambda t: 0.2 * np.cos(t)}, 0.04
+    reference = lg.simulate(model, state, t_end, inputs=inputs, method="rkmk-54", rtol=1e-12, atol=1e-13).end.y
+    errors, first = [], {4: 32, 5: 32, 6: 16}.get(method.order, 64)
+    for n in (first, 2 * first):
         run = lg.simulate(model, state, t_end, inputs=inputs, method=method, step=t_end / n, output=[t_end])
         errors.append(np.abs(run.end.y - reference).max())
     slope = np.log(errors[0] / errors[1]) / np.log(2.0)
-    assert slope == pytest.approx(method.order, abs=0.3)
+    assert slope == pytest.approx(method.order, abs=0.3 if method.order < 6 else 0.6)
 
 
 @pytest.mark.parametrize("name", ["variational-exp", "energy-momentum", "verlet"])
@@ -189,7 +190,7 @@ def test_a_lag_that_cannot_be():
 def test_a_run_goes_on_from_its_checkpoint_with_its_states(tmp_path):
     model, file = arm(), tmp_path / "run.checkpoint"
     state = model.state(q={"elbow": 0.7}, x={"brake": 0.01})
-    arguments = {"inputs": {"drive": 0.3}, "output": 0.01, "progress": False}
+    arguments = {"inputs": {"drive": 0.3}, "output": 0.01, "progress": False, "method": "rkmk-54"}
     whole = lg.simulate(model, state, 3.0, **arguments)
     seen = []
 

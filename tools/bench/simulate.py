@@ -66,25 +66,25 @@ KNOWN, ACCURACY = (-1.7404, -0.9553), 2e-4
 GOALS = (50.0, 20.0)
 
 # Newton's tolerances mean different things.  Exudyn's relative one is the loosest power of ten that moves the tip of 4
-# links by less than 1e-5 at 5 ms, and ten times that; ours, which is of a step, goes from its default to 1e-5.  What
+# links by less than 1e-5 at 5 ms, and ten times that; ours, which is of a step, goes from its default to 4e-3.  What
 # they move the tip by is counted in the row's error.
-ALPHA, THEIR_TOLERANCES = integrate.generalised_alpha(tolerance=1e-7), (1e-5, 1e-4)
+ALPHA, THEIR_TOLERANCES = integrate.generalised_alpha(tolerance=1e-4), (1e-5, 1e-4)
 OURS = {
     "default": {},
     "step=1 ms": {"step": 1e-3},
     "step=5 ms": {"step": 5e-3},
-    "1 ms, tolerance 1e-7": {"step": 1e-3, "method": ALPHA},
-    "2.5 ms, tolerance 1e-7": {"step": 2.5e-3, "method": ALPHA},
-    "4 ms, tolerance 1e-7": {"step": 4e-3, "method": ALPHA},
-    "5 ms, tolerance 1e-7": {"step": 5e-3, "method": ALPHA},
+    "1 ms, tolerance 1e-4": {"step": 1e-3, "method": ALPHA},
+    "2.5 ms, tolerance 1e-4": {"step": 2.5e-3, "method": ALPHA},
+    "4 ms, tolerance 1e-4": {"step": 4e-3, "method": ALPHA},
+    "5 ms, tolerance 1e-4": {"step": 5e-3, "method": ALPHA},
     **{
         f"{1e3 * step:g} ms, midpoint, ρ {rho:g}, tolerance {tolerance:g}": {
             "step": step,
             "method": integrate.midpoint_alpha(rho, tolerance),
         }
         for rho, step, tolerance in (
-            *((0.8, *more) for more in itertools.product((5e-3, 6e-3), (1e-6, 1e-5))),
-            *((0.6, *more) for more in itertools.product((5e-3, 6e-3, 8e-3), (1e-6, 1e-5))),
+            *((0.8, *more) for more in itertools.product((5e-3, 6e-3), (1e-3, 4e-3))),
+            *((0.6, *more) for more in itertools.product((5e-3, 6e-3, 8e-3), (1e-3, 4e-3))),
         )
     },
 }
@@ -152,7 +152,7 @@ def run_or_fail(model, **arguments):
 def flexible_chain(n_links):
     """The tip's x and z at 1 s, and the seconds for one simulated second, kernels compiled: (x, z, seconds)."""
     model = chain(n_links)
-    arguments = {"method": integrate.midpoint_alpha(0.6, 1e-5), "step": 5e-3}
+    arguments = {"method": integrate.midpoint_alpha(0.6, 4e-3), "step": 5e-3}
     x, z = run(model, **arguments)
     seconds = min(float(timed(functools.partial(run, model, **arguments))[0][0]) for _ in range(10))
     return float(x), float(z), seconds

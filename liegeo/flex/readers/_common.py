@@ -9,15 +9,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from liegeo._lazy import late
 from liegeo.archives import ArchiveError, gunzip
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 Array = NDArray[np.float64]
 PathLike = str | Path

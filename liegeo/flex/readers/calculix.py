@@ -14,14 +14,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
+from liegeo._lazy import late
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.readers import _common, _deck
 from liegeo.flex.readers._common import PathLike
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 # What makes a row that is called a displacement something else.
 _REFUSED = {

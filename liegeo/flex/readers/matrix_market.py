@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.io
-import scipy.sparse as sp
 
+from liegeo._lazy import late
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.readers import _common
 from liegeo.flex.readers._common import Array, PathLike
+
+if TYPE_CHECKING:
+    import scipy.io as sio
+    import scipy.sparse as sp
+else:
+    sio = late("scipy.io")
+    sp = late("scipy.sparse")
 
 
 def read(
@@ -72,7 +78,7 @@ def matrix(path: Path) -> sp.coo_array:
         if not words.startswith("%%MatrixMarket"):
             raise ModelError(f"{path}, line 1: does not start with %%MatrixMarket, expected a Matrix Market file.")
         try:
-            found = scipy.io.mmread(io.BytesIO(words.encode()))
+            found = sio.mmread(io.BytesIO(words.encode()))
         except Exception as error:  # as above
             raise ModelError(f"{path}: is not a Matrix Market file: {error}.") from None
     if found.ndim != 2 or found.shape[0] != found.shape[1] or not found.shape[0]:

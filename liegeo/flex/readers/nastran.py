@@ -13,15 +13,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
+from liegeo._lazy import late
 from liegeo.errors import ModelError
 from liegeo.flex.fe import FEModel
 from liegeo.flex.readers import _common, op4
 from liegeo.flex.readers._common import Array, PathLike
 from liegeo.model.checks import suggest
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 _DEPTH = 8
 _OTHER_SYSTEMS = ("CORD1R", "CORD1C", "CORD1S", "CORD2C", "CORD2S", "CORD3G", "CORD3R")
@@ -189,7 +195,7 @@ def _system(number: int, systems: dict[int, Card], where: str, depth: int) -> tu
 # --- matrices
 
 Rows = list[tuple[int, int]]
-Found = tuple[Rows, sp.csc_array, sp.csc_array]
+Found = tuple[Rows, "sp.csc_array", "sp.csc_array"]
 Entries = tuple[Rows, Rows, list[float], int]
 
 

@@ -21,13 +21,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
+from liegeo._lazy import late
 from liegeo.errors import ModelError
 from liegeo.flex.readers import _common
 from liegeo.flex.readers._common import Array
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+else:
+    sp = late("scipy.sparse")
 
 # Rows from which on all sparse matrices are "big".
 _BIG = 65536
@@ -90,7 +96,7 @@ class _Place:
     parse: Callable[[], _Matrix]
 
 
-class Matrices(Mapping[str, sp.coo_array]):
+class Matrices(Mapping[str, "sp.coo_array"]):
     """The matrices of a file by name, in capitals.
 
     A matrix is parsed when it is asked for, and only then refused: others in the file may be complex, have a form that
