@@ -86,6 +86,10 @@ _TASK_OF: Mapping[type[forces.Force], tuple[int, int]] = MappingProxyType(
 _ROWS_OF = {forces.Actuator: (at.ACTUATORS, at.ACTUATOR_SIZE), forces.BristleFriction: (at.STATES, at.STATE_SIZE)}
 
 
+# How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
+_MOST_KEPT = 64
+
+
 def not_implemented(source: Source) -> DynamicsError:
     """Return the error for a quantity that has a name and a unit, and nothing that computes it."""
     return DynamicsError(f"result: nothing computes the quantity '{'.'.join(source[1:] or source)}'.")
@@ -312,9 +316,11 @@ def _has_row(force: forces.Force, table: int) -> bool:
 
 
 def observer_of(model: Model, sources: tuple[Source, ...], solve: bool = True) -> Observer:
-    """Return the observer of these sources, without columns, made once per model."""
-    key = (sources, solve)
-    if key not in model.observers:
-        model.observers[key] = Observer(model, sources, columns=(), solve=solve)
-    found: Observer = model.observers[key]
+    """Return the observer of these sources, without columns; a model keeps those that were asked for last."""
+    key, kept = (sources, solve), model.observers
+    found: Observer | None = kept.get(key)
+    if found is None:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        found = kept[key] = Observer(model, sources, columns=(), solve=solve)
     return found

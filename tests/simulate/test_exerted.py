@@ -19,7 +19,7 @@ from fmu_export.outputs import Outputs
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.lie import SE3
-from liegeo.observer import not_implemented
+from liegeo.observer import not_implemented, observer_of
 from liegeo.results.names import names_of
 
 BRISTLES = {"coulomb": 0.3, "static": 0.5, "stribeck": 0.1, "stiffness": 40.0, "damping": 0.5, "viscous": 0.02}
@@ -235,3 +235,16 @@ def test_columns_that_are_only_known_leave_the_others(run):
 def test_a_part_that_there_is_not(run, source):
     with pytest.raises(lg.errors.DynamicsError, match=str(not_implemented(source))):
         run._quantities.answer([source])
+
+
+def test_a_model_keeps_few_observers(run):
+    """Those of all frames of a large structure would hold as much as the structure."""
+    model = run.model
+    poses = [dynamics.frame_pose(model, run.state(0), "arm.tip") for _ in range(2)]
+    assert np.array_equal(*poses)
+    kept = len(model.observers)
+    assert observer_of(model, (("t",),)) is observer_of(model, (("t",),))
+    assert len(model.observers) == kept + 1
+    for k in range(200):
+        observer_of(model, (("t",), *[("q",)] * k))
+    assert len(model.observers) <= 64
