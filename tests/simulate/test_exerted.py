@@ -248,3 +248,31 @@ def test_a_model_keeps_few_observers(run):
     for k in range(200):
         observer_of(model, (("t",), *[("q",)] * k))
     assert len(model.observers) <= 64
+
+
+def test_loops_that_repeat_each_other_share_their_load():
+    """Four rods on two speeds: J has rank 2, and λ with Jᵀλ = Q is the smallest, as least squares find it."""
+    block = lm.Body("block", mass=2.0, inertia=(1, 1, 1))
+    slides = [
+        lm.Prismatic(name="x", parent="world", child="frame", axis=(1, 0, 0)),
+        lm.Prismatic(name="z", parent="frame", child="block", axis=(0, 0, 1)),
+    ]
+    ends = {"left": (0, 0, 1.0), "twin": (0, 0, 1.0), "right": (0, 0, 2.5), "slanted": (0.6, 0, 0.8)}
+    rods = [
+        lm.Distance(name=name, a=("world", end), b="block", length=float(np.linalg.norm(end)))
+        for name, end in ends.items()
+    ]
+    frame = lm.Body("frame", mass=1.0, inertia=(1, 1, 1))
+    model = lg.Tree([frame, block], slides, name="rods", loops=rods).compile()
+    state = model.state()
+    tau = np.array([0.7, -3.0])
+    J = dynamics.constraint_jacobian(model, state)
+    assert np.linalg.matrix_rank(J) == 2
+    a = dynamics.forward_dynamics(model, state, tau)
+    expected, *_ = np.linalg.lstsq(J.T, dynamics.inverse_dynamics(model, state, a) - tau, rcond=None)
+    pulls = [np.linalg.norm(force) for force in dynamics.loop_forces(model, state, tau).values()]
+    assert pulls == pytest.approx(np.abs(expected), rel=1e-12)
+    assert pulls[0] == pytest.approx(pulls[1], rel=1e-12)
+    still = runs.run(model, np.zeros(1), state.q[np.newaxis], state.v[np.newaxis], tau[np.newaxis])
+    for name, pull in zip(ends, pulls, strict=True):
+        assert np.linalg.norm(still[f"{name}.reaction.force"][0]) == pytest.approx(pull, rel=1e-12)
