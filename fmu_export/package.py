@@ -48,6 +48,7 @@ from fmu_export.variables import (
 )
 from liegeo._version import __version__
 from liegeo.archives import write_zip
+from liegeo.choice import usual_tolerances
 from liegeo.errors import InputError
 from liegeo.integrate import AdaptiveMethod
 from liegeo.io import load
@@ -55,7 +56,7 @@ from liegeo.io.mechanism import Mechanism
 from liegeo.io.writing import as_text, document_of, files_of
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.simulation import usual_method, usual_tolerances
+from liegeo.simulation import usual_method
 
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
@@ -229,6 +230,7 @@ def settings_of(mechanism: Mechanism, step: float | None, method: str | None) ->
             step=wanted_step,
             rtol=experiment.rtol,
             atol=experiment.atol,
+            accuracy=None if wanted_step is not None else experiment.accuracy,
         ).name
     if wanted_step is None:
         wanted_step = (experiment.end - experiment.start) / 1000.0

@@ -187,7 +187,7 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
     places = input_places(model)
     given = interface.inputs or dict.fromkeys(_usual_inputs(model), files.Variable())
     state = mechanism.state()
-    values = Drive(model, dict(mechanism.experiment.inputs)).values(state.t, state.q, state.v)
+    values = Drive(model, dict(mechanism.experiment.inputs)).values(state.t, state.q, state.w)
     columns = {column.place: column for column in _columns_of_u(model)}
     motions = motion_inputs(model)
     limits = {force.name: force.limit for force in model.tree.forces if isinstance(force, Actuator)}

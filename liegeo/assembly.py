@@ -115,7 +115,7 @@ class Closer:
     def measure(self, q: Array, v: Array, t: float) -> Array:
         """Residuals; `dq`, `dv` become the corrections, `rates` the rates."""
         # constraints know nothing of first-order states
-        u = self._drive.values(float(t), q, np.append(v, np.zeros(self.model.nx)))
+        u = self._drive.vector(float(t), q, np.append(v, np.zeros(self.model.nx)))
         model = self.model
         status = loops.closing(model.ints, model.floats, q, v, u, self._beta, self._work, self.dq, self.dv)
         model.check_custom()

@@ -284,6 +284,9 @@ def simulate(
     method: Annotated[str | None, typer.Option(help="An integrator; chosen, if not given.")] = None,
     step: Annotated[str | None, typer.Option(help="Its step, if it is fixed.")] = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of methods that choose their steps.")] = None,
+    accuracy: Annotated[
+        str | None, typer.Option(help="Of places and orientations at the end: '1 mm', or '1 mm, 0.1 deg'.")
+    ] = None,
     given: Set = None,
     drive: Annotated[
         list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A constant input; repeatable.")
@@ -321,6 +324,7 @@ def simulate(
         "method": method,
         "step": _seconds("--step", step),
         "rtol": rtol,
+        "accuracy": accuracy,
         "checkpoint": checkpoint,
         "inputs": {**mechanism.experiment.inputs, **driven} if driven else None,
     }
@@ -470,7 +474,7 @@ def modes(
         import dataclasses
 
         state = dataclasses.replace(state, v=0.0 * state.v)
-    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.v)[compiled.nv :]
+    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.w)[compiled.nv :]
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}
     for pattern in lock or []:

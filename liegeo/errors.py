@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 Path_ = tuple[str | int, ...]
 
@@ -38,8 +38,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(NamedTuple):
     """What a fault belongs to: its kind and name, as in `joint 'elbow'`.
 
     `title` is what messages call it if that is not its kind, `more` what they add behind its name.  `path` leads to a
@@ -58,7 +57,7 @@ class Owner:
 
     def part(self, words: str, *path: str | int) -> Owner:
         """Return the owner of the fields of a part, which messages call so."""
-        return replace(self, more=f"{self.more}, {words}", path=(*self.path, *path))
+        return self._replace(more=f"{self.more}, {words}", path=(*self.path, *path))
 
     def field(self, *path: str | int, words: str = "") -> Field:
         return Field(self, path, words)
@@ -68,8 +67,7 @@ class Owner:
         return Fault(self, self.path, None, finding, expected, advice, advice_in_file=advice_in_file)
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(NamedTuple):
     """A field of an owner, or an entry of one: its path; `words` are what messages call it if not by its name.
 
     An argument of a function is a field without an owner.

@@ -56,6 +56,7 @@ DYNAMICS = Dynamics(
     factorise_next=motion.factorise_next,
     along=motion.along,
     local_tangents=motion.local_tangents,
+    displacement=motion.displacement,
 )
 
 CONSTRAINED = DYNAMICS._replace(
@@ -193,7 +194,11 @@ class Drive:
         return self.system.ints[at.S_TABLES :], self.system.floats
 
     def values(self, t: float, q: Array, w: Array) -> Array:
-        """Return u of the kernels at one time, configuration and speeds with states, w = (v, x)."""
+        """Return generalised forces and inputs at one time, configuration and speeds with states, w = (v, x)."""
+        return self.vector(t, q, w)[: self.model.nv + self.model.nu]
+
+    def vector(self, t: float, q: Array, w: Array) -> Array:
+        """Return all of what the kernels call u: the same, then states and gravity."""
         work = np.empty(self.system.work)
         status = motion.drive(self.system.ints, self.system.floats, t, np.asarray(q), np.asarray(w), work)
         if status:
@@ -409,11 +414,8 @@ def _is_coupled(model: Model) -> bool:
     with first-order states.
     """
     I = model.ints
-    if (
-        model.nx
-        or _has_friction(model)
-        or any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies)))
-    ):
+    on_group = any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies)))
+    if model.nx or on_group or _has_friction(model):
         return True
     kinds = {int(I[I[at.ELEMENTS] + k * at.ELEMENT_SIZE + at.ELEMENT_KIND]) for k in range(I[at.N_ELEMENTS])}
     return bool(kinds - {at.LOAD_WORLD, at.LOAD_BODY})

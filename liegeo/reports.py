@@ -187,6 +187,7 @@ def run_data(run: Result, compiled: float = 0.0, wall: float = 0.0) -> Data:
         "real_time_factor": span / max(running, 1e-9),
         "energy": energy(run),
         "local_errors": info.local_errors,
+        "accuracy": None if info.accuracy is None else _accuracy(*info.accuracy),
     }
 
 
@@ -204,6 +205,11 @@ def energy(run: Result) -> Data:
         "defect": _number(account.defect),
         "relative_defect": _number(abs(account.defect) / scale) if scale > 0.0 else None,
     }
+
+
+def _accuracy(position: float, angle: float) -> Data:
+    """Return the accuracy by which steps were chosen; None for an angle that may be anything."""
+    return {"position": position, "angle": _number(angle)}
 
 
 def _number(x: float) -> float | None:
@@ -240,7 +246,9 @@ def _error(data: Data) -> str:
     defect, share = data["energy"].get("defect"), data["energy"].get("relative_defect")
     parts = [] if defect is None else [f"energy {defect:.2g} J off" + ("" if share is None else f", {share:.1g} of it")]
     if data["local_errors"] is not None:
-        parts.append(f"errors of steps add up to {data['local_errors']:.1g}")
+        metres = data["accuracy"] and data["accuracy"]["position"]
+        asked = f" m, at most {metres:.1g} m asked for" if metres else ""
+        parts.append(f"errors of steps add up to {data['local_errors']:.1g}{asked}")
     return "; ".join(parts) or "not known"
 
 

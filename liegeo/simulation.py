@@ -1,8 +1,6 @@
 """`liegeo.simulate`: a model, a state, an end; everything else has an answer if none is given.
 
-The method, if none is given: for a model without elasticity and damping Dormand–Prince 5(4).  Otherwise it and adaptive
-generalised-α both run some way ahead, further and further, and the one that does so at less cost is taken.  Costs are
-counted, not timed: the same call makes the same choice on every machine.
+Which method it is, and how exact, is decided in choice.py.
 
 Output between steps is the cubic of integrate/adaptive.py (3), right to h⁴, or Dormand–Prince's quartic (4), right to
 h⁵; methods of a higher order are as exact as they can be only where their steps end.  A run is made in pieces of about
@@ -28,26 +26,20 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo import checkpoints
 from liegeo.account import Account
 from liegeo.assembly import assemble, check_closed, project
+from liegeo.choice import Limits, choose
 from liegeo.errors import Field, InputError, SimulationError
 from liegeo.integrate import (
-    ALL_ADAPTIVE,
-    ALL_INTEGRATORS,
-    RKMK4,
-    AdaptiveAlpha,
     AdaptiveMethod,
     AdaptiveStepper,
     AdaptiveTrajectory,
-    DormandPrince54,
     Event,
-    GeneralisedAlpha,
     Method,
     Problem,
     Stepper,
 )
 from liegeo.integrate.adaptive import FINISHED, FULL, find_events, join
 from liegeo.integrate.calls import data_of
-from liegeo.kernels import layout as at
-from liegeo.model.checks import check_size, suggest
+from liegeo.model.checks import check_size
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
@@ -55,14 +47,6 @@ from liegeo.results.progress import Progress
 from liegeo.status import explain
 
 Array = NDArray[np.float64]
-
-# Steps of the first and of the last trial, and what a step costs, in evaluations of the dynamics.
-_TRIAL, _LONGEST_TRIAL = 50, 400
-_COST = {DormandPrince54.name: 6.0, AdaptiveAlpha.name: 5.0}
-
-# Tolerances rtol and atol, if none are given, by what a method can reach at a bearable cost: of order three and more,
-# and of order two.
-_TOLERANCES, _OF_ORDER_TWO = (1e-6, 1e-8), (1e-5, 1e-6)
 
 # Samples, if nothing is said about them.
 _SAMPLES = 1000
@@ -86,6 +70,7 @@ def simulate(
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    accuracy: Any = None,
     max_step: float = np.inf,
     output: ArrayLike | str | None = None,
     every: int = 1,
@@ -100,8 +85,11 @@ def simulate(
     - `inputs`: what drives it, by name: numbers, samples, splines, functions (liegeo/motion.py).
     - `method`: a method of liegeo.integrate or its name; chosen if not given.  Methods of fixed step need `step`; with
       `step` alone it is generalised-α, or RKMK4 if the model is rigid.
-    - `rtol`, `atol`, `max_step`: for methods that choose their steps; 1e-6 and 1e-8 if not given, and for a method of
-      order two, as adaptive generalised-α is, 1e-5 and 1e-6.
+    - `accuracy`: of positions and orientations at the end: "1 mm", "0.1 deg", both, or a number of metres
+      (liegeo/accuracy.py).  If neither it nor a tolerance is given, 1e-6 of the size of the mechanism, and for methods
+      of order two, as adaptive generalised-α is, 3e-4.
+    - `rtol`, `atol`: tolerances of the coordinates in each step in place of an accuracy; if one of them is given, the
+      other is 1e-6 or 1e-8, for methods of order two 1e-5 or 1e-6.  `max_step`: the longest step.
     - `output`: times, or a number, the time between samples, or "steps": the end of every step, or of each `every`-th.
       If not given, a thousand samples.
     - `events`: Event(function of (t, state), direction, terminal); where they happened is in result.info.events.
@@ -114,7 +102,7 @@ def simulate(
     """
     _check_model(model)
     start = assemble(model, inputs=inputs) if state is None else state
-    run = _Run(model, start, t_end, inputs, method, step, rtol, atol, max_step, output, every, events)
+    run = _Run(model, start, t_end, inputs, method, step, rtol, atol, accuracy, max_step, output, every, events)
     return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every, watch)
 
 
@@ -127,14 +115,10 @@ def usual_method(
     step: float | None = None,
     rtol: float | None = None,
     atol: float | None = None,
+    accuracy: Any = None,
 ) -> Method | AdaptiveMethod:
-    """The method that `simulate` takes if none is given."""
-    return _Run(model, state, t_end, inputs, None, step, rtol, atol, np.inf, None, 1, ()).method
-
-
-def usual_tolerances(method: Method | AdaptiveMethod) -> tuple[float, float]:
-    """Return the tolerances rtol and atol that `simulate` takes if none are given."""
-    return _TOLERANCES if method.order > 2 else _OF_ORDER_TWO
+    """Return the method that `simulate` takes if none is given."""
+    return _Run(model, state, t_end, inputs, None, step, rtol, atol, accuracy, np.inf, None, 1, ()).method
 
 
 @dataclass
@@ -236,6 +220,7 @@ class _Run:
         step: float | None,
         rtol: float | None,
         atol: float | None,
+        accuracy: Any,
         max_step: float,
         output: Any,
         every: int,
@@ -252,8 +237,8 @@ class _Run:
         self.problem = Problem.of(
             self.drive.system, state.q, state.w, self.end, t_start=self.start, name=model.tree.name
         )
-        self._given = rtol, atol, float(max_step)
-        self.method = self._choose(method, step)
+        self.limits = Limits.of(model, state, self.end, rtol, atol, max_step, accuracy)
+        self.method = choose(model, self.problem, self.drive, method, step, self.limits)
         self.pieces = self._pieces(step)
         # the piece that goes on, of steps of fixed size
         self.piece = 0
@@ -280,57 +265,8 @@ class _Run:
 
     # ---- what was asked for
 
-    def _choose(self, method: Any, step: float | None) -> Method | AdaptiveMethod:
-        if isinstance(method, str):
-            known: dict[str, Method | AdaptiveMethod] = {m.name: m for m in ALL_INTEGRATORS}
-            known |= {m.name: m for m in ALL_ADAPTIVE}
-            if method not in known:
-                raise InputError(f"simulate: there is no method '{method}'.{suggest(method, list(known))}")
-            return known[method]
-        if isinstance(method, Method | AdaptiveMethod):
-            return method
-        if method is not None:
-            raise InputError(f"simulate: method is {method!r}, expected a method of liegeo.integrate or its name.")
-        if step is not None:
-            return GeneralisedAlpha if _is_elastic(self.model) else RKMK4
-        if not _is_elastic(self.model) or self.end == self.start:
-            return DormandPrince54
-        return AdaptiveAlpha if self._is_stiff() else DormandPrince54
-
-    def _is_stiff(self) -> bool:
-        """Whether the implicit method gets on for less than the explicit one."""
-        implicit, explicit = (self._adaptive(method) for method in (AdaptiveAlpha, DormandPrince54))
-        with self.drive.recorded():
-            return self._compare(implicit, explicit)
-
-    @staticmethod
-    def _compare(implicit: AdaptiveStepper, explicit: AdaptiveStepper) -> bool:
-        n = _TRIAL
-        while True:
-            # the same stretch of time with both, but no more than four times the cost for the explicit one
-            spent, status = _cost(implicit, n)
-            other, both = 0.0, FULL
-            while explicit.t < implicit.t and both == FULL and other <= 4.0 * spent:
-                more, both = _cost(explicit, 16)
-                other += more
-            # one that cannot go on was cheap, but is no choice if the other can
-            if both not in (FULL, FINISHED) or status not in (FULL, FINISHED):
-                return both not in (FULL, FINISHED)
-            if explicit.t < implicit.t or n > _LONGEST_TRIAL or status != FULL:
-                return other > spent
-            n *= 2
-
-    def tolerances(self, method: AdaptiveMethod) -> dict[str, float]:
-        rtol, atol, max_step = self._given
-        usual = usual_tolerances(method)
-        return {
-            "rtol": float(usual[0] if rtol is None else rtol),
-            "atol": float(usual[1] if atol is None else atol),
-            "max_step": max_step,
-        }
-
     def _adaptive(self, method: AdaptiveMethod) -> AdaptiveStepper:
-        stepper = AdaptiveStepper(self.problem, method, **self.tolerances(method))
+        stepper = AdaptiveStepper(self.problem, method, **self.limits.options(method))
         stepper.renew = self._renewed if self.model.rows else None
         return stepper
 
@@ -577,9 +513,14 @@ class _Run:
         events = tuple(tuple(model.unpack(place, when) for when, place in places) for places in self.found)
         finished = not self.failed and (not self.why or self.why.startswith("event"))
         counts = self.method.name, self.samples.steps, self.rejected, seconds
-        local = self.stepper.local_errors if isinstance(self.stepper, AdaptiveStepper) else None
+        local, bound = None, None
+        if isinstance(self.stepper, AdaptiveStepper):
+            local, bound = self.stepper.local_errors, self.stepper.bound
+        accuracy = None
+        if local is not None and bound is not None:
+            local, accuracy = local * bound.position, (bound.position, bound.angle)
         account = self.account.of(self.last.y[-1])
-        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local)
+        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local, accuracy)
         q, v, x = model.parts(y)
         return Result(model, t, q, v, u, info, x)
 
@@ -589,7 +530,7 @@ class _Run:
         if self.drive.error is not None:
             return np.full(n, np.nan)
         state = self.model.unpack(y)
-        return self.drive.values(float(t), state.q, state.w)[:n]
+        return self.drive.values(float(t), state.q, state.w)
 
     # ---- checkpoints
 
@@ -604,7 +545,7 @@ class _Run:
             "method": f"{self.method.name} {checkpoints.digest(_coefficients(self.method))}",
             "memory": list(self.stepper.memory.shape),
             "step": [piece.step for piece in self.pieces[:1]],
-            "tolerances": repr(self.tolerances(self.method)) if isinstance(self.method, AdaptiveMethod) else "",
+            "tolerances": self.limits.words(self.method) if isinstance(self.method, AdaptiveMethod) else "",
             "output": f"every {self.samples.every}" if wanted is None else checkpoints.digest(wanted),
             "events": len(self.events),
         }
@@ -687,19 +628,6 @@ _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 def _coefficients(method: Method | AdaptiveMethod) -> Array:
     return method.coefficients(1.0) if isinstance(method, AdaptiveMethod) else method.coefficients
-
-
-def _cost(stepper: AdaptiveStepper, n: int) -> tuple[float, int]:
-    """What n more steps cost, and the status after them."""
-    piece, status = stepper.advance(n)
-    return _COST[stepper.method.name] * (len(piece.t) + piece.rejected), status
-
-
-def _is_elastic(model: Model) -> bool:
-    """Whether there is anything that can be stiff: modes, joints with springs, dampers or friction, springs between."""
-    rows = [at.HEADER + i * at.BODY_I_SIZE for i in range(len(model.bodies))]
-    passive = any(model.ints[row + at.PASSIVE] or model.ints[row + at.NM] for row in rows)
-    return bool(passive or model.ints[at.N_ELEMENTS])
 
 
 def _check_model(model: Any) -> None:

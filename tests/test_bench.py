@@ -54,7 +54,15 @@ def test_lie(tmp_path):
 def test_start():
     done = bench("start", "--repeat", 1, "--quick")
     assert done.returncode == 0, done.stderr
-    assert "liegeo --help" in done.stdout
+    for command in ("--help", "check MODEL", "info MODEL", "simulate MODEL"):
+        assert f"liegeo {command}" in done.stdout
+
+
+def test_threads():
+    """It also refuses to time results that differ."""
+    done = bench("threads", "--repeat", 1, "--quick")
+    assert done.returncode == 0, done.stderr
+    assert "times that of one thread; same bits" in done.stdout
 
 
 def test_sizes_are_checked():

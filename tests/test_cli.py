@@ -12,6 +12,7 @@ import sys
 import threading
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
@@ -99,6 +100,32 @@ def test_help_loads_nothing_heavy():
     code = "import sys, liegeo.cli; print([m for m in ('numba', 'numpy', 'scipy', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+# Each takes longer to load than a short run lasts, or is for others: pictures, FMUs, units that few use.
+HEAVY = (
+    *("scipy.interpolate", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.spatial", "scipy.special"),
+    *("pint", "matplotlib", "lxml", "fmpy", "pythonfmu", "fmu_export", "pandas", "pyarrow", "liegeo.analysis"),
+    # what Numba needs to compile, and not to run what comes from the cache
+    *(("numba.np.linalg", "numba.cpython.unicode") if not numba.config.DISABLE_JIT else ()),
+)
+
+
+@pytest.mark.parametrize("command", ["check", "info", "simulate"])
+def test_a_warm_start_loads_nothing_that_it_does_not_need(tmp_path, command):
+    """The first run fills the cache, if it is empty."""
+    code = (
+        "import atexit, sys\n"
+        f"atexit.register(lambda: print('loaded', [m for m in {HEAVY} if m in sys.modules], file=sys.stderr))\n"
+        "from liegeo.cli import main\nmain()"
+    )
+    model = Path(__file__).parents[1] / "models" / "double_pendulum.yaml"
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code, command, str(model)], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines()[-1] == "loaded []"
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, "fmu build", "fmu info", "fmu validate", "fmu run"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import liegeo
+from liegeo._lazy import late
 from liegeo.model import ALL_JOINTS
 
 ROOT = Path(__file__).parents[1]
@@ -68,3 +69,17 @@ def test_type_checkers_find_wrong_names_and_arguments(tmp_path):
     assert 'has no attribute "simulat"' in lines[0]
     assert 'has no attribute "buidl"' in lines[1]
     assert 'Unexpected keyword argument "axes"' in lines[2]
+
+
+def test_a_late_module_is_imported_when_it_is_used():
+    code = (
+        "import sys\n"
+        "from liegeo._lazy import late\n"
+        "wave = late('wave')\n"
+        "assert 'wave' not in sys.modules\n"
+        "assert wave.Wave_read is sys.modules['wave'].Wave_read\n"
+        "assert wave.Wave_read is vars(wave)['Wave_read']\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="module 'wave' has no attribute 'nothing'"):
+        _ = late("wave").nothing

@@ -6,6 +6,7 @@ from liegeo.integrate.adaptive import (
     ALL_ADAPTIVE,
     AdaptiveAlpha,
     AdaptiveMethod,
+    AdaptiveMidpoint,
     AdaptiveStepper,
     AdaptiveTrajectory,
     BogackiShampine32,
@@ -13,6 +14,7 @@ from liegeo.integrate.adaptive import (
     Event,
     Rosenbrock32,
     adaptive_alpha,
+    adaptive_midpoint,
     solve_adaptive,
 )
 from liegeo.integrate.methods import (
@@ -53,6 +55,7 @@ from liegeo.integrate.methods import (
     midpoint_alpha,
     solve,
 )
+from liegeo.integrate.newton import NewtonRecord
 from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
 
 __all__ = [
@@ -70,6 +73,7 @@ __all__ = [
     "RKMK5",
     "AdaptiveAlpha",
     "AdaptiveMethod",
+    "AdaptiveMidpoint",
     "AdaptiveStepper",
     "AdaptiveTrajectory",
     "BogackiShampine32",
@@ -88,6 +92,7 @@ __all__ = [
     "Midpoint4",
     "Midpoint6",
     "MidpointAlpha",
+    "NewtonRecord",
     "Problem",
     "Rosenbrock3",
     "Rosenbrock32",
@@ -101,6 +106,7 @@ __all__ = [
     "Verlet",
     "Verlet4",
     "adaptive_alpha",
+    "adaptive_midpoint",
     "composition",
     "generalised_alpha",
     "index_3_alpha",

@@ -19,6 +19,25 @@ Dormand–Prince's stages give one term more, s² (1 − s)² h Σ d_i k_i, and 
 If the result that goes on is the one whose error is estimated, of order p, its error over the whole run goes as
 tol^(p/(p+1)); such a method works with rtol^((p+1)/p), and with atol less by as much, so that what is asked for is what
 comes out.                                                                                                        (5)
+
+Instead of tolerances there may be a bound on the error of the whole motion of a mechanical system (`Bound`), A_p in
+metres and A_r in radians.  With d_i(e) the root mean square displacement of the mass of body i that a small change e
+of the coordinates causes, and φ_i(e) the rotation of the body, a step h of a run of the length T may lose h/T of it,
+
+    ε ≤ max(h/T, 10⁻⁴),      ε = max_i max(d_i(e)/A_p, φ_i(e)/A_r).                                                (6)
+
+Displacements, other than numbers, have cancelled what coordinates do against each other: where a hinge takes up the
+rotation of the bent end that carries it, nothing moves.  m_i d_i² = eᵀ M_i e, M_i the body's part of the mass matrix.
+
+e is the error of the result that goes on.  If that is of one order more than the one whose errors e_q and e_v in
+coordinates and speeds are estimated, it is about e_q h/τ, with τ the time in which the motion changes; and errors of
+speeds tell τ, as e_v is about e_q/τ.  So
+
+    e = h e_v                                                                                                     (7)
+
+then, which is also right where the motion is not smooth, and where a step is at its limit of stability: there τ is as
+short as the step.  Either way ε/h goes as h^p with p the order of the method: errors add up to what is asked for, and p
+takes the place of q in (2).  The least share lets a step pass where the motion has a kink that nobody declared.
 """
 
 from __future__ import annotations
@@ -45,6 +64,11 @@ from liegeo.status import INPUT_FAILED, WANTED, explain
 
 Array = NDArray[np.float64]
 
+# The tolerance of what a method solves, as a share of the tolerance of a step by (1), and of what it may lose by (6):
+# corrections shrink by far more than is asked for, and are judged before the last of them.
+_SOLVED, _SOLVED_OF_BOUND = 0.01, 0.3
+# The share (6) of the whole error that a step may have, however short it is.
+_LEAST_SHARE = 1e-4
 # Accepted steps in one call of the compiled loop; between calls Python looks for events and for Ctrl-C.
 AT_ONCE = 512
 FINISHED, FULL, TOO_SMALL = range(3)
@@ -77,10 +101,12 @@ class AdaptiveMethod:
     make_coupled: Callable[[explicit.Operations, Any, bool], Any] | None = None
     record: Rows | None = None
 
-    def coefficients(self, tolerance: float) -> Array:
+    def coefficients(self, tolerance: float, per_second: float = 0.0) -> Array:
+        """Return what the compiled step reads; the tolerance of what it solves grows by `per_second` of its length."""
         if isinstance(self.table, tb.Pair | tb.Rosenbrock):
             return self.table.coefficients
-        return np.array([*self.table[:-1], self.table[-1] * tolerance]).reshape(1, 1, -1)
+        *first, share = self.table
+        return np.array([*first, share * tolerance, per_second]).reshape(1, 1, -1)
 
     @property
     def quartic(self) -> bool:
@@ -120,28 +146,58 @@ Rosenbrock32 = AdaptiveMethod(
 
 
 def adaptive_alpha(rho: float = 0.8) -> AdaptiveMethod:
-    """Generalised-α with steps of its own choice."""
+    """Return generalised-α, forces at both ends of a step (stiff.py (1)), with steps of its own choice."""
+    return _alpha(f"adaptive-alpha-{rho:g}", stiff.spectral(rho), constrained.adaptive_alpha)
+
+
+def adaptive_midpoint(rho: float = 0.6) -> AdaptiveMethod:
+    """Return generalised-α, forces at one state between (stiff.py (1′)), with steps of its own choice."""
+    return _alpha(f"adaptive-midpoint-{rho:g}", stiff.spectral(rho, between=True), None)
+
+
+def _alpha(name: str, coefficients: tuple[float, ...], closed: Any) -> AdaptiveMethod:
+    *shares, _, _, _ = coefficients
     return AdaptiveMethod(
-        f"adaptive-alpha-{rho:g}",
+        name,
         2,
         2,
         stiff.adaptive_alpha,
-        (*stiff.spectral(rho)[:-1], 0.01),
+        (*shares, 0.0, _SOLVED),
         exponent=1.5,
         rows=stiff.adaptive_rows,
-        memory=2,
+        memory=stiff.ADAPTIVE_MEMORY,
         mechanical=True,
         workspaces=2,
         properties=frozenset({"stiff"}),
         takes_states=True,
-        make_closed=constrained.adaptive_alpha,
+        make_closed=closed,
         record=stiff.adaptive_record,
     )
 
 
-AdaptiveAlpha = adaptive_alpha()
+AdaptiveAlpha, AdaptiveMidpoint = adaptive_alpha(), adaptive_midpoint()
 
-ALL_ADAPTIVE: tuple[AdaptiveMethod, ...] = (DormandPrince54, BogackiShampine32, Rosenbrock32, AdaptiveAlpha)
+ALL_ADAPTIVE: tuple[AdaptiveMethod, ...] = (
+    DormandPrince54,
+    BogackiShampine32,
+    Rosenbrock32,
+    AdaptiveAlpha,
+    AdaptiveMidpoint,
+)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound on the error of the whole motion of a mechanical system (6).
+
+    A_p in metres and A_r in radians, T in seconds.  `coordinates` is what an error in a coordinate may be for all of
+    that, in the units of the coordinates.
+    """
+
+    position: float
+    angle: float
+    span: float
+    coordinates: float
 
 
 @dataclass(frozen=True)
@@ -265,25 +321,38 @@ class AdaptiveStepper:
         problem: Problem,
         method: AdaptiveMethod,
         *,
-        rtol: float,
-        atol: float,
+        rtol: float = 1e-6,
+        atol: float = 1e-9,
         first_step: float | None = None,
         max_step: float = np.inf,
+        bound: Bound | None = None,
     ) -> None:
-        self.problem, self.method = problem, method
+        """`bound` takes the place of rtol and atol."""
+        self.problem, self.method, self.bound = problem, method, bound
         group = problem.group
         tighter = rtol ** (method.exponent - 1.0)
         rtol, atol = tighter * rtol, tighter * atol
         self._given = given_to(problem, mechanical=False)
         self._loop, used = compile_adaptive(problem, method)
         self._record = None if method.record is None else count(method.record, group.dim)
-        self._coefficients = with_sizes(method, method.coefficients(rtol + atol), problem.system)
+        if bound is not None:
+            used = used | {"displacement"}
+        self._coefficients = method.coefficients(rtol + atol)
+        # in (2): the power of h with which the error of a step goes
+        self._power = method.lower + 1.0
+        self._scale = np.empty(group.dim)
+        sharing = np.zeros(3)
+        if bound is not None:
+            rtol, atol, self._power = bound.coordinates, 0.0, float(method.order)
+            self._scale[:2] = bound.position, bound.angle
+            sharing[:] = bound.span, _LEAST_SHARE, 1.0 if method.order > method.lower else 0.0
+            self._coefficients = method.coefficients(0.0, _SOLVED_OF_BOUND * bound.coordinates / bound.span)
+        self._coefficients = with_sizes(method, self._coefficients, problem.system)
         self._layout = _rows(group)
         self._I, self._F, W = data_of(problem.system, method.workspaces, used)
         self._scratch = Scratch(method, W, method.scratch(group.dim), group.dim)
         self._u = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
-        self._scale = np.empty(group.dim)
         self.y = np.array(problem.start, dtype=np.float64)
         self._breaks = problem.system.breaks if problem.system is not None else Breaks()
         self.t_end = float(problem.t_end)
@@ -295,7 +364,8 @@ class AdaptiveStepper:
         if first_step is None:
             step = self._first_step(abs(span), rtol, atol)
         h = (1.0 if span >= 0.0 else -1.0) * min(step, max_step)
-        self.control = np.array([problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0, 0.0])
+        begin = [problem.t_start, h, 1.0, problem.t_end, rtol, atol, max_step, 0.0, 0.0, 0.0]
+        self.control = np.array([*begin, *sharing])
 
     @property
     def t(self) -> float:
@@ -303,7 +373,12 @@ class AdaptiveStepper:
 
     @property
     def local_errors(self) -> float:
-        """The estimated errors (1) of all accepted steps, added up: in radians, or relative to a number of size 1."""
+        """The estimated errors of all accepted steps, added up.
+
+        By (1) in radians, or relative to a number of size 1; by (6) as a share of the bound.
+        """
+        if self.bound is not None:
+            return float(self.control[9])
         return float(self.control[9] * (self.control[4] + self.control[5]))
 
     @property
@@ -399,7 +474,7 @@ class AdaptiveStepper:
         scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end, self._scale
         status = TOO_SMALL
         while True:
-            data = self._layout, self._I, self._F, self._coefficients, self.method.lower + 1.0, self.method.memory
+            data = self._layout, self._I, self._F, self._coefficients, self._power, self.method.memory
             more, status = self._loop(*data, self.control, self.y, *scratch, *(end[n:] for end in ends))
             n += int(more)
             if status != TOO_SMALL or self.control[8] != WANTED or self.problem.system is None:
@@ -500,9 +575,18 @@ def compile_adaptive(problem: Problem, method: AdaptiveMethod) -> Made:
     check_method(problem, method)
     given = given_to(problem, method.mechanical)
     make, closed = maker(problem, method), closed_by(problem, method)
-    return _compile(explicit.operations(problem.group), make, given, problem.compiled, closed)
+    kernels = given_to(problem, True) if problem.system is not None else None
+    displacement = kernels.displacement if kernels is not None else None
+    return _compile(explicit.operations(problem.group), make, given, problem.compiled, closed, displacement)
 
 
 @functools.lru_cache(maxsize=256)
-def _compile(group: explicit.Operations, make: Callable[..., Any], given: Any, compiled: bool, closed: Any) -> Made:
-    return made(make, group, given, compiled, explicit.adaptive, closed)
+def _compile(
+    group: explicit.Operations,
+    make: Callable[..., Any],
+    given: Any,
+    compiled: bool,
+    closed: Any,
+    displacement: Any,
+) -> Made:
+    return made(make, group, given, compiled, explicit.adaptive, closed, displacement=displacement)

@@ -44,6 +44,7 @@ _ARGUMENTS = {
     "factorise_next": (_I, _F, _V, _T, _T, _V, _V),
     "along": (_I, _F, _T, _V, _V, _V, _V, _V, _V, _V, _V),
     "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
+    "displacement": (_I, _F, _V, _V, _V, _V),
 }
 _SIZE = len(_ARGUMENTS)
 # What is compiled when a step asks for it.
@@ -122,9 +123,14 @@ def _local_tangents(I, F, q, v, alpha, beta, secant, out):
     return invoke(I[I.shape[0] - _SIZE + 13], (I, F, q, v, alpha, beta, secant, out))
 
 
+@kernel
+def _displacement(I, F, q, e, W, out):
+    return invoke(I[I.shape[0] - _SIZE + 14], (I, F, q, e, W, out))
+
+
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next, _along, _local_tangents),
+    *(_correct, _release, _factorise_next, _along, _local_tangents, _displacement),
 )
 
 

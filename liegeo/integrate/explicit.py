@@ -25,7 +25,7 @@ import numpy as np
 from liegeo._jit import kernel
 from liegeo.lie import Group, Product, R
 from liegeo.lie.group import OPERATIONS
-from liegeo.status import INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
+from liegeo.status import ABSENT, INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
 
 Kernel = Callable[..., Any]
 
@@ -170,7 +170,12 @@ def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
     return kernel(trial, name="integrate.embedded") if compiled else trial
 
 
-def adaptive(trial: Kernel, compiled: bool) -> Kernel:
+def _nowhere(I, F, q, e, W, out):
+    """Of a field that is no mechanical system nobody knows what it moves."""
+    return ABSENT
+
+
+def adaptive(trial: Kernel, compiled: bool, displacement: Kernel | None = None) -> Kernel:
     """Steps of adaptive.py (1), (2) until the end is reached or T, E and G are full: (accepted, status).
 
     T, E, G and, unless it is empty, Q get the time, the state, the field and the term (4) of each.
@@ -178,9 +183,13 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
     `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
     in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
     the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
-    before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial and the sum of the errors
-    of all accepted steps; y is the start and becomes the end.
+    before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial, the sum of the errors
+    of all accepted steps, and of adaptive.py (6) T, the least share, and 1 if (7) takes the place of e; A_p and A_r are
+    then in `scale`, and T is 0 where (1) is used.  y is the start and becomes the end.  `displacement` is that of
+    problems.Dynamics.
     """
+    if displacement is None:
+        displacement = kernel(_nowhere, name="integrate.nowhere") if compiled else _nowhere
 
     def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G, Q):
         t, h, before, t_end = control[0], control[1], control[2], control[3]
@@ -194,11 +203,23 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
             last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
             step = t_end - t if last else h
             status = trial(layout, I, F, coefficients, t, y, step, W, K, u, Y, end)
-            weigh(layout, y, rtol, atol, scale)
-            error = 0.0
-            for d in range(K.shape[1]):
-                error += (u[1, d] / scale[d]) ** 2
-            error = np.sqrt(error / max(K.shape[1], 1))
+            error, allowed = 0.0, 1.0
+            if control[10] > 0.0:
+                nv = K.shape[1] // 2
+                if status == 0 and control[12] > 0.0:
+                    for k in range(nv):
+                        u[1, k] = step * u[1, nv + k]
+                if status == 0:
+                    status = displacement(I, F, end[: end.shape[0] - nv], u[1, :nv], W, u[0])
+                # a sum, because the larger of two numbers does not tell if one is not a number
+                metres, radians = u[0, 0] / scale[0], u[0, 1] / scale[1]
+                allowed = max(abs(step) / control[10], control[11])
+                error = max(metres, radians) / allowed if metres + radians < np.inf else np.inf
+            else:
+                weigh(layout, y, rtol, atol, scale)
+                for d in range(K.shape[1]):
+                    error += (u[1, d] / scale[d]) ** 2
+                error = np.sqrt(error / max(K.shape[1], 1))
             if status == 0 and error <= 1.0 and finite(end) and finite(K[last_row]):
                 t = t_end if last else t + step
                 copy(end, y)
@@ -220,7 +241,7 @@ def adaptive(trial: Kernel, compiled: bool) -> Kernel:
                 # A change that is not worth while would only cost the memory of a method its value.
                 if 1.0 <= factor <= 1.1:
                     factor = 1.0
-                control[9] += error
+                control[9] += error * allowed
                 before, just_rejected = max(error, 1e-10), False
                 if not last:
                     h = step * min(5.0, max(0.2, factor))

@@ -372,8 +372,12 @@ def made(
     compiled: bool,
     loop: Callable[..., Any],
     closed: Dynamics | None,
+    **more: Any,
 ) -> Made:
-    """The loop around what `make` makes; what leaves constraints is brought back with the kernels `closed`."""
+    """The loop around what `make` makes; what leaves constraints is brought back with the kernels `closed`.
+
+    `more` is for the loop.
+    """
     used = {"acceleration"}
     if isinstance(given, Dynamics):
         given = calls.Recorder(given)
@@ -384,7 +388,7 @@ def made(
         step = explicit.projected(step, group, closed, compiled)
         if loop is explicit.adaptive:
             step = explicit.renewed(step, given, compiled)
-    return Made(loop(step, compiled), frozenset({*used, "acceleration"}))
+    return Made(loop(step, compiled, **more), frozenset({*used, "acceleration"}))
 
 
 def maker(problem: Problem, method: Any) -> Callable[..., Any]:

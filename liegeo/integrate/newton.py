@@ -406,12 +406,7 @@ def _matrices(group: Operations, place: Kernel, dynamics: Any, compiled: bool) -
 
 
 def _iterate(
-    options: Newton,
-    place: Kernel,
-    linearise: Kernel,
-    correct: Kernel,
-    dynamics: Any,
-    compiled: bool,
+    options: Newton, place: Kernel, linearise: Kernel, correct: Kernel, dynamics: Any, compiled: bool
 ) -> Kernel:
     """Return the iteration from one guess; its status is _BEGIN_AGAIN if (6) may help."""
     residual = dynamics.residual
@@ -468,7 +463,7 @@ def _iterate(
             if verdict == TOO_SLOW and attempt == _PREDICTED:
                 return _BEGIN_AGAIN
             # matrices of the recursion differ from place to place where there is friction
-            local = not dense and weighed(K[s + LOCAL, :nv], inverse) > 0.0
+            local = attempt == _IMPROVED and weighed(K[s + LOCAL, :nv], inverse) > 0.0
             if verdict == TOO_SLOW and attempt == _IMPROVED and matrices > (renewals if local else patience):
                 return NO_CONVERGENCE
             if since > 0 and (verdict == TOO_SLOW or (dense and rate > kept)):
@@ -490,8 +485,7 @@ def _iterate(
                 current, fresh, since, before, size = not renew, False, since + 1, size, new
                 continue
             # with an old dense matrix that says nothing, with a new one it is the end; the recursion has its secants
-            over = fresh if dense else matrices > renewals or not local
-            if over or attempt == _PREDICTED:
+            if fresh if dense else matrices > renewals or not local:
                 return NO_CONVERGENCE
             current, renew, secant = False, True, 0.0 if dense else 1.0
         return NO_CONVERGENCE

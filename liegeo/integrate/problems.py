@@ -66,6 +66,7 @@ class Dynamics(NamedTuple):
     # (I, F, q, v, alpha, beta, secant, out): α ∂f/∂v + β ∂f/∂q of forces f that depend on one speed and its coordinate
     # alone and are not in D and K; if `secant` is 1, not 0, f/v in place of ∂f/∂v
     local_tangents: Kernel | None = None
+    displacement: Kernel | None = None  # (I, F, q, e, W, out): metres and radians that a small change e moves it by
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
@@ -224,7 +225,7 @@ class Problem:
 
     @classmethod
     def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
-        """Return the motion of a mechanical system from (q, v); coordinates ξ (2) may be left out of q, and are zero."""
+        """Return the motion of a mechanical system from (q, v); coordinates ξ of (2) may be left out, and are zero."""
         place, speeds = (np.asarray(x, dtype=np.float64) for x in (q, v))
         if system.states and len(place) == system.group.element_shape[0] - len(system.states):
             place = np.append(place, np.zeros(len(system.states)))

@@ -134,7 +134,8 @@ def whole_alpha(
             start[k] = speed[k] + part * h * ((1.0 - gamma) * a + gamma * rest)
             fixed[k] = part * (h * speed[k] + h * h * ((0.5 - beta) * a + beta * rest))
         cv, cq = part * h * gamma * share, part * h * h * beta * share
-        status = newton(layout, I, F, t + part * h, h, cv, cq, False, c[5], 0.0, c[6:], y, W, K, u, out)
+        absolute = part * (c[6] + c[7] * abs(h))
+        status = newton(layout, I, F, t + part * h, h, cv, cq, False, c[5], absolute, c[8:], y, W, K, u, out)
         if status != 0:
             return status
         if part != 1.0:
@@ -262,59 +263,70 @@ def _begin_anew(c, ratio, K):
     K[FLAGS, DENSE] = K[BEFORE, K.shape[1] - 1] = 0.0
 
 
+# What the adaptive steps keep: (v | v̇) for the motion between steps, (a₁ − a₀ | h), then the first rows of the others.
+_KEPT_ROWS, ADAPTIVE_MEMORY = 4, 6
+
+
 def adaptive_rows(nv: int) -> int:
-    """Rows of K for `adaptive_alpha`: (v | v̇), (a | h), then as the others, then (v | v̇), (a | h) at the end."""
-    return newton_rows(nv) + 4
+    """Rows of K for `adaptive_alpha`: memory, those of a step, memory at the end."""
+    return ADAPTIVE_MEMORY + newton_rows(nv) + ADAPTIVE_MEMORY
 
 
 def adaptive_record(nv: int) -> int:
     """Return the row of K in which the record of `adaptive_alpha` begins."""
-    return 2 + record(nv)
+    return ADAPTIVE_MEMORY + record(nv)
 
 
 def adaptive_alpha(
     group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = NEWTON.make
 ) -> Kernel:
-    """(1) as a trial step (explicit.adaptive); coefficients: `spectral`.
+    """(1) or (1′) as a trial step (explicit.adaptive); coefficients: `spectral`.
 
-    a belongs to the time (α_m − α_f) h after its step, so for another h the difference from v̇ is scaled.  The error of
-    Δ, to leading order e = (β − ⅙) h² (a₁ − a₀), goes through what leaves of a stiff oscillation its amplitude,
+    a belongs to the time δh after its step, δ = α_m − α_f, so for another h it is moved by δ (h − h_before) v̈, with
+    v̈ = (a₁ − a₀)/h_before of the step before.  With a₀ = v̇(t₀ + δh) in (1) the error of Δ is, to leading order,
+
+        e = (β + ½ δ − ⅙) h² (a₁ − a₀) = (1/12 + ¼ δ²) h² (a₁ − a₀).                                              (12)
+
+    It goes through what leaves of a stiff oscillation its amplitude,
 
         (M + αD + βK)⁻¹ M e = e − (M + αD + βK)⁻¹ (αD + βK) e.                                                    (7)
 
     Speeds are not weighed: those of stiff modes are large and mean little.
     """
-    newton, substitute = make_newton(group, dynamics, compiled), dynamics.substitute
+    step, substitute = whole_alpha(group, dynamics, compiled, make_newton), dynamics.substitute
     momentum, resistance = dynamics.momentum, dynamics.resistance
 
     def trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nq, nv = split(K, y)
-        half, last, s = W.shape[0] // 2, K.shape[0] - 2, scratch(nv)
-        L, c = K[2:last], coefficients[0, 0]
-        am, af, gamma, beta = c[0], c[1], c[2], c[3]
-        x, base, r = s + X, s + BASE, s + RESIDUAL
-        ratio = h / K[1, nv] if K[1, nv] != 0.0 else 0.0
-        share = (1.0 - af) / (1.0 - am)
-        cv, cq = h * gamma * share, h * h * beta * share
+        half, last, s = W.shape[0] // 2, K.shape[0] - ADAPTIVE_MEMORY, scratch(nv)
+        L, c = K[ADAPTIVE_MEMORY:last], coefficients[0, 0]
+        am, af, gamma, beta, part = c[0], c[1], c[2], c[3], c[4]
+        delta = am - (af + 1.0 - part)
+        for r in range(_KEPT_ROWS):
+            for k in range(2 * nv):
+                L[r, k] = K[2 + r, k]
+        # no matrix of an earlier step: a trial must not depend on what was tried before it
+        L[FLAGS, DENSE] = 0.0
+        change = h / K[1, nv] - 1.0 if K[1, nv] != 0.0 else 0.0
         for k in range(nv):
-            old = K[0, nv + k]
-            a = old + ratio * (K[1, k] - old)
-            rest = (af * old - am * a) / (1.0 - am)
-            L[x, k] = L[s + START, k] = old
-            L[x, nv + k] = y[nq + k] + h * ((1.0 - gamma) * a + gamma * rest)
-            L[base, k] = h * y[nq + k] + h * h * ((0.5 - beta) * a + beta * rest)
-        # No matrix and no rate of an earlier step: a trial must not depend on what was tried before it.
-        L[FLAGS, DENSE] = L[BEFORE, L.shape[1] - 1] = 0.0
-        status = newton(layout, I, F, t + h, h, cv, cq, False, 0.0, c[5], c[6:], y, W, L, u, out)
+            L[PAST, nv + k] += delta * change * K[1, k]
+            # (3) goes on with the slope of d
+            L[BEFORE, k] -= change * (L[GUESS, nv + k] - L[BEFORE, k])
+            K[last + 1, k] = L[PAST, nv + k] if L[FLAGS, STARTED] > 0.0 else K[0, nv + k]
+        status = step(layout, I, F, coefficients, t, y, h, W, L, u, Y, out)
         if status != 0:
             return status
         for k in range(nv):
-            old = K[0, nv + k]
-            a = old + ratio * (K[1, k] - old)
-            K[last, k], K[last, nv + k] = out[nq + k], L[x, k]
-            K[last + 1, k] = share * L[x, k] + (af * old - am * a) / (1.0 - am)
-            u[0, k] = (beta - 1.0 / 6.0) * h * h * (K[last + 1, k] - a)
+            a = L[PAST, nv + k]
+            gain = a - K[last + 1, k]
+            K[last, k], K[last, nv + k] = out[nq + k], L[PAST, k] if part == 1.0 else a - delta * gain
+            K[last + 1, k] = gain
+            u[0, k] = (1.0 / 12.0 + 0.25 * delta * delta) * h * h * gain
         K[last + 1, nv] = h
+        for r in range(_KEPT_ROWS):
+            for k in range(2 * nv):
+                K[last + 2 + r, k] = L[r, k]
+        r = s + RESIDUAL
         if L[FLAGS, DENSE] > 0.0:
             # the left side of (7): of this matrix nobody knows the parts
             status = momentum(I, F, out[:nq], u[0, :nv], W[:half], L[r, :nv])
@@ -322,7 +334,8 @@ def adaptive_alpha(
             substitute_dense(M, nv, L[r, :nv], u[1, :nv])
         else:
             # the right side, which costs no pass over the tree
-            status = resistance(I, F, cv, cq, u[0, :nv], L[r, :nv])
+            share = (1.0 - af) / (1.0 - am)
+            status = resistance(I, F, part * h * gamma * share, part * h * h * beta * share, u[0, :nv], L[r, :nv])
             for k in range(nv):
                 L[r, k] += L[s + LOCAL, k] * u[0, k]
             substitute(I, F, L[r, :nv], W[half:], u[1, :nv])
@@ -338,14 +351,16 @@ def adaptive_alpha(
 def spectral(rho: float, tolerance: float = 1e-5, between: bool = False) -> tuple[float, ...]:
     """Coefficients of generalised-α from ρ, by (1) or, if forces are those `between`, (1′).
 
-    α_m; the share α_f of the force at the start; γ; β; the part of the step after which x is taken; tolerance.
+    α_m; the share α_f of the force at the start; γ; β; the part of the step after which x is taken; the tolerances of
+    newton.py (12), relative and absolute, and what is added to the latter per second of the step.
     """
     if not 0.0 <= rho <= 1.0:
         raise InputError(f"generalised-α: rho is {rho!r}, expected a number from 0 to 1.")
     am, af = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
     gamma = 0.5 + af - am
     beta = 0.25 * (gamma + 0.5) ** 2
-    return (am, 0.0, gamma, beta, 1.0 - af, tolerance) if between else (am, af, gamma, beta, 1.0, tolerance)
+    shares = (am, 0.0, gamma, beta, 1.0 - af) if between else (am, af, gamma, beta, 1.0)
+    return (*shares, tolerance, 0.0, 0.0)
 
 
 def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:

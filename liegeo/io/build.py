@@ -393,7 +393,7 @@ class _Builder:
             owner, rest = split_name(place, bodies)
         else:
             owner, rest = place
-            body_key, named = (*body_key, PLACE_KEYS[0]), replace(field, path=(*field.path, 1), words=field.name)
+            body_key, named = (*body_key, PLACE_KEYS[0]), field._replace(path=(*field.path, 1), words=field.name)
         where = (rest or None) if isinstance(rest, str) else rest
         if owner != WORLD and owner not in bodies:
             self.report(body_key, f"is on '{owner}', which is not a body.{suggest(owner, [*bodies, WORLD])}")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
+from liegeo.accuracy import Accuracy
 from liegeo.errors import FileProblem, InputError, Path_
 from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
@@ -101,6 +102,10 @@ def _read_output(value: Any) -> Any:
     return spacing
 
 
+def _read_accuracy(value: Any) -> str:
+    return str(Accuracy.of(value, "this"))
+
+
 def _positive(dimension: units.Dimension) -> Any:
     def read(value: Any) -> float:
         found = read_number(value, [dimension])
@@ -128,6 +133,11 @@ ExperimentForm = mapping(
     step=Key(_positive(units.TIME), "of methods of fixed step", None),
     rtol=Key(_positive(units.NUMBER), "relative tolerance of methods that choose their steps", None),
     atol=Key(_positive(units.NUMBER), "absolute tolerance of methods that choose their steps", None),
+    accuracy=Key(
+        made(_read_accuracy, {"type": ["number", "string", "array", "object"]}),
+        "of places and orientations at the end, in place of tolerances: 1 mm, or [1 mm, 0.1 deg]",
+        None,
+    ),
     max_step=Key(_positive(units.TIME), "of methods that choose their steps", None),
     inputs=Key(by_name(SIGNAL), "what drives it: signals by joint, actuator, force or motion", {}),
 )

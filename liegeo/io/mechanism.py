@@ -19,6 +19,8 @@ from liegeo.model.tree import Tree
 from liegeo.results import Result
 from liegeo.simulation import simulate
 
+_EXACTNESS = frozenset({"rtol", "atol", "accuracy"})
+
 
 @dataclass(frozen=True)
 class Initial:
@@ -46,12 +48,14 @@ class Experiment:
     step: float | None = None
     rtol: float | None = None
     atol: float | None = None
+    accuracy: str | None = None
     max_step: float | None = None
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def options(self) -> dict[str, Any]:
         """Arguments of `liegeo.simulate`."""
-        optional = {name: getattr(self, name) for name in ("output", "method", "step", "rtol", "atol", "max_step")}
+        names = ("output", "method", "step", "rtol", "atol", "accuracy", "max_step")
+        optional = {name: getattr(self, name) for name in names}
         given = {name: value for name, value in optional.items() if value is not None}
         return {"t_end": self.end, "every": self.every, "inputs": dict(self.inputs), **given}
 
@@ -138,7 +142,13 @@ class Mechanism:
         """The default experiment, or with other arguments of `liegeo.simulate`."""
         model = self.compile()
         state = overrides.pop("state", None)
-        options = self.experiment.options() | overrides
+        options = self.experiment.options()
+        # what replaces one way to say how exact a run is replaces the other too
+        given = {name for name in _EXACTNESS if overrides.get(name) is not None}
+        if given:
+            kept = {"rtol", "atol"} if given <= {"rtol", "atol"} else set()
+            options = {name: value for name, value in options.items() if name not in _EXACTNESS or name in kept}
+        options |= overrides
         return simulate(model, self.state() if state is None else state, **options)
 
     def changed(self, set: Mapping[str, Any]) -> Mechanism:  # noqa: A002

@@ -14,6 +14,8 @@ f_r, left at FOR, is the force that the joint exerts on the body, at B.
 
 from __future__ import annotations
 
+import numpy as np
+
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.articulated import clear, from_parent, give_force
@@ -99,6 +101,42 @@ def momentum(I, F, q, v, W, out):
         body_acceleration(I, F, i, v, at.NO_GRAVITY, W)
         _move_body(I, i, v, W)
     _collect(I, F, v, W, out)
+
+
+@kernel(forceinline=False)
+def displacement(I, F, q, e, W, out):
+    """out[0], out[1] = the largest √(eᵀ M_i e / m_i) of a body i, and its largest rotation, under a small change e.
+
+    A of (1) with e for v̇ and no bias is the displacement of the body's frame, and eᵀ M_i e = ∫ |displacement|² dm.
+    A body without mass counts by its origin.
+    """
+    for i in range(I[at.N_BODIES]):
+        body_pose(I, F, i, q, False, W)
+        body_inertia(I, F, i, q, False, W)
+    clear(I, W)
+    far, turn = 0.0, 0.0
+    for i in range(I[at.N_BODIES]):
+        body_acceleration(I, F, i, e, at.NO_GRAVITY, W)
+        b, _, w = at.rows(i)
+        A = six(W, w + at.ACC)
+        m = W[w + at.INE + 15]
+        square = dot(inertia_apply(W, w + at.INE, A), A)
+        n = index(I[b + at.NM])
+        if n > 0:
+            x, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
+            row = x + at.PFF * n
+            square += 2.0 * dot(sum_columns(W, x + at.PRF * n, n, e, ev), A)
+            for k in range(n):
+                for l in range(k):
+                    square += 2.0 * e[ev + k] * W[row + l] * e[ev + l]
+                square += e[ev + k] * W[row + k] * e[ev + k]
+                row += k + 1
+        square = square / m if m > 0.0 else A[3] * A[3] + A[4] * A[4] + A[5] * A[5]
+        # a number that is not one must not be lost in a comparison
+        far = far if square <= far else square
+        rotation = A[0] * A[0] + A[1] * A[1] + A[2] * A[2]
+        turn = turn if rotation <= turn else rotation
+    out[0], out[1] = np.sqrt(far), np.sqrt(turn)
 
 
 @kernel

@@ -300,6 +300,8 @@ def factorise_next(S, D, q, alpha, beta, local, W):
 def local_tangents(S, D, q, w, alpha, beta, secant, out):
     """elements.local_tangents."""
     I, F = model_of(S)
+    for k in range(I[at.N_X]):
+        out[index(I[at.N_V]) + k] = 0.0
     return elements.local_tangents(I, F, q, w, alpha, beta, secant, out)
 
 
@@ -338,6 +340,17 @@ def release(S, W):
     """loops.release."""
     I, _ = model_of(S)
     return loops.release(I, W)
+
+
+@kernel(forceinline=False)
+def displacement(S, D, q, e, W, out):
+    """Write what a small change e of the coordinates moves bodies by: out[0] in metres, out[1] in radians.
+
+    Of each body it is the root mean square displacement of its mass, and its rotation; of all bodies the largest.
+    """
+    I, F = model_of(S)
+    inverse.displacement(I, F, q, e, W, out)
+    return 0
 
 
 @kernel(forceinline=False)

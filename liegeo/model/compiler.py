@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -520,7 +519,7 @@ class Compiler:
             raise ModelError(
                 field.fault(place, 'expected "body", "body.frame", or a body and a position or pose in it')
             )
-        body, where = (replace(field, path=(*field.path, k), words=field.name) for k in range(2))
+        body, where = (field._replace(path=(*field.path, k), words=field.name) for k in range(2))
         return self._frame_on(place[0], place[1], body, where)
 
     def _frame_on(self, owner: str, where: str | ArrayLike | None, field: Field, where_field: Field) -> int:

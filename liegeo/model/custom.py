@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,12 +30,13 @@ class CustomRows:
 
     def __init__(self, model: Model, constraint: Custom, place: int) -> None:
         self._model, self._constraint, self.place = model, constraint, place
-        self._error: BaseException | None = None
+        # by thread: several may simulate one model
+        self._errors: dict[int, BaseException] = {}
         self._callback = DRIVE_FUNCTION(self._call)
         self.address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0
 
     def check(self) -> None:
-        error, self._error = self._error, None
+        error = self._errors.pop(threading.get_ident(), None)
         if error is not None:
             raise error
 
@@ -51,7 +53,7 @@ class CustomRows:
                 result[n : 2 * n] = (forth - back) / (2.0 * _DIFFERENCE)
             result[2 * n :] = np.stack([self._rate(here, 0.0, e) for e in np.eye(model.nv)], axis=1).ravel()
         except BaseException as error:
-            self._error = error
+            self._errors[threading.get_ident()] = error
             return 1
         return 0
 

@@ -57,7 +57,8 @@ class RunInfo:
 
     `ctrl_c` is whether it was pressed, perhaps too late to end the run early.  Two figures tell how far the run can be
     trusted: `energy` is its account of energy, and `local_errors` is the sum of the estimated errors of all steps, in
-    radians, or relative to a number of size 1; None of a method of fixed step, which estimates none.
+    radians, or relative to a number of size 1; None of a method of fixed step, which estimates none.  Where steps were
+    chosen by an accuracy, `accuracy` in metres and radians, it is in metres instead (integrate/adaptive.py (6)).
     """
 
     method: str
@@ -70,6 +71,15 @@ class RunInfo:
     ctrl_c: bool = False
     energy: EnergyAccount | None = None
     local_errors: float | None = None
+    accuracy: tuple[float, float] | None = None
+
+    def describe_errors(self) -> str:
+        """Return the sum of the local errors in words, with what was asked for if that was an accuracy."""
+        if self.local_errors is None:
+            return "an unknown number"
+        if self.accuracy is None:
+            return f"{self.local_errors:.1g}"
+        return f"{self.local_errors:.1g} m, at most {self.accuracy[0]:.1g} m asked for"
 
 
 class Spectrum(NamedTuple):
@@ -227,7 +237,7 @@ class Result:
             share = f" ({abs(account.defect) / self.energy_scale:.1g} of {self.energy_scale:.3g} J)"
             parts.append(f"energy {account.defect:.2g} J off{share if self.energy_scale > 0.0 else ''}")
         if local is not None:
-            parts.append(f"errors of steps add up to {local:.1g}")
+            parts.append(f"errors of steps add up to {self.info.describe_errors()}")
         return ", ".join(parts)
 
     def __repr__(self) -> str:

@@ -456,6 +456,16 @@ FE_REFUSED = {
 }
 
 
+def test_a_singular_mass_matrix_is_not_a_negative_one():
+    """A point mass at the end of a massless arm: six directions, all with mass, and a mass matrix of rank three."""
+    arm = np.array([0.3, -0.7, 0.4])
+    moves = np.hstack([-SO3.hat(arm), np.eye(3)])
+    mass = 2.0 * moves.T @ moves
+    assert np.diag(mass).min() > 0.1
+    fe = flex.FEModel([(0, 0, 0)], [(0, d) for d in range(6)], mass, np.eye(6))
+    assert fe.inertia[:3, :3] == pytest.approx(2.0 * (arm @ arm * np.eye(3) - np.outer(arm, arm)), abs=1e-15)
+
+
 @pytest.mark.parametrize("case", FE_REFUSED)
 def test_bad_finite_elements_are_refused(case):
     call, message = FE_REFUSED[case]

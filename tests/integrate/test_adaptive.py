@@ -5,6 +5,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 import pytest
+import systems
 from scipy.special import ellipj, ellipk
 
 from liegeo import integrate as li
@@ -112,6 +113,32 @@ def test_events_are_found_and_end_a_run():
     )
     assert stopped.t[-1] == pytest.approx(period / 2, abs=1e-8)
     assert (np.diff(stopped.t) > 0).all()
+
+
+@pytest.mark.parametrize("method", li.ALL_ADAPTIVE, ids=lambda method: method.name)
+def test_the_field_of_a_trajectory_is_that_at_its_points(method):
+    """The next step and dense output begin with it; of a driven system it depends on the time as well."""
+    problem = systems.problem_of("driven top", 1.0)
+    run = li.solve_adaptive(problem, method, rtol=1e-4, atol=1e-6)
+    stepper = li.AdaptiveStepper(problem, method, rtol=1e-4, atol=1e-6)
+    expected = [stepper.field(float(t), y) for t, y in zip(run.t, run.y, strict=True)]
+    # to the tolerance of the equations that an implicit method solves
+    assert run.f == pytest.approx(np.array(expected), abs=1e-6)
+
+
+@pytest.mark.parametrize("ends", [(1.0, 3.0), (3.0, -1.0)], ids=["forward", "backward"])
+def test_dense_output_up_to_a_terminal_event(ends):
+    """Steps and dense output of order four are exact for a quartic, also in the part of a step that an event leaves."""
+
+    def exact(t):
+        return t**4 - 3.0 * t**2 + t
+
+    problem = li.Problem(R(1), lambda t, y: np.array([4.0 * t**3 - 6.0 * t + 1.0]), [exact(ends[0])], ends[1], ends[0])
+    event = li.Event(lambda t, y: t - 1.7, terminal=True)
+    run = li.solve_adaptive(problem, first_step=0.3, events=[event])
+    assert run.t[-1] == pytest.approx(1.7)
+    t = np.linspace(run.t[0], run.t[-1], 101)
+    assert run(t)[:, 0] == pytest.approx(exact(t), abs=1e-12)
 
 
 def test_backwards_in_time():

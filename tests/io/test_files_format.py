@@ -80,7 +80,17 @@ FORCES = {
     lm.PointForce: {"at": ("a", X), "force": (1.0, 2.0, 3.0), "torque": (4.0, 5.0, 6.0), "axes": "body"},
     lm.SpringDamper: {**FRAMES, "stiffness": 10.0, "damping": 1.0, "length": 0.5},
     lm.Bushing: {**FRAMES, "stiffness": (1, 2, 3, 4, 5, 6), "damping": (6, 5, 4, 3, 2, 1)},
-    lm.Actuator: {"joint": "j", "speed": 0, "gear": 50.0, "limit": 3.0, "inertia": 1e-5},
+    lm.Actuator: {"joint": "j", "speed": 0, "gear": 50.0, "limit": 3.0, "inertia": 1e-5, "lag": 0.02},
+    lm.BristleFriction: {
+        "joint": "j",
+        "speed": 0,
+        "coulomb": 1.0,
+        "stiffness": 200.0,
+        "static": 1.5,
+        "stribeck": 0.02,
+        "damping": 3.0,
+        "viscous": 0.4,
+    },
 }
 SHAPES = {
     lm.Box: {"size": (1, 2, 3)},

@@ -150,8 +150,8 @@ OWN: dict[str, dict[str, Any]] = {
     "Distance": {"b": ROD},
     "Gear": {"a": HINGE, "b": SLIDE},
     "Rack": {"pinion": HINGE, "rack": SLIDE},
-    "Motion": {"joint": HINGE},
-    "Actuator": {"joint": HINGE},
+    # as large as a number may be: it must not be below `coulomb`, which takes wrong values
+    "BristleFriction": {"static": 1e60},
     "Mesh": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
     "Skin": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "modes": numbers((3, 3, 1), 0.1)},
     "Node": {"modes": numbers((6, 1), 0.1), "second": numbers((6, 1, 1), 0.1)},
@@ -184,7 +184,7 @@ ANY_NUMBER = {
 
 
 def entry(cls: type, **own: Any) -> dict[str, Any]:
-    found = {name: good(said) for name, said in about_fields(cls).items()}
+    found = {name: HINGE if name == "joint" else good(said) for name, said in about_fields(cls).items()}
     return {"kind": forms.kind_of(cls), **found, **OWN.get(cls.__name__, {}), **own}
 
 

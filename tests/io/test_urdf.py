@@ -268,7 +268,7 @@ def test_names_that_a_tree_cannot_have_are_changed_and_told():
 
 
 def test_names_that_clash_twice_are_numbered():
-    names = foreign.Names()
+    names = foreign.UniqueNames()
     assert [names.take("a", "joint") for _ in range(3)] == ["a", "a_joint", "a_joint_2"]
     assert names.take("world", "link") == "world_link"
 

@@ -255,6 +255,18 @@ def test_prescribed_motion_of_a_joint(name):
     assert needed == pytest.approx(held, abs=1e-8 * np.abs(needed).max())
 
 
+@pytest.mark.kernels
+def test_the_smallest_mechanism():
+    """One hinge, one speed, one row; as plain Python also: nothing is read behind vectors of length one."""
+    rod = lm.Body("rod", mass=2.0, com=(0.5, 0, 0), inertia=(0.1, 0.2, 0.3))
+    hinge = lm.Revolute(name="hinge", parent="world", child="rod", axis=(0, 0, 1))
+    model = lm.Tree([rod], [hinge], loops=[lm.Motion(name="drive", joint="hinge")]).compile()
+    inputs = {"drive": [0.0, 0.0, 4.0]}
+    assert dynamics.forward_dynamics(model, model.state(), [1.0], inputs) == pytest.approx([4.0])
+    torque = dynamics.loop_forces(model, model.state(), [1.0], inputs)["drive"]
+    assert torque == pytest.approx([(0.3 + 2.0 * 0.5**2) * 4.0 - 1.0])
+
+
 def test_one_coordinate_of_a_joint_can_be_prescribed():
     model = chain(2, lm.Cylindrical, loops=[lm.Motion(name="lift", joint="j1", coordinate=1)]).compile()
     a = dynamics.forward_dynamics(model, model.state(), inputs={"lift": [0.0, 0.0, 4.0]})

@@ -10,12 +10,13 @@ import liegeo as lg
 from fmu_export.outputs import Outputs
 from liegeo.errors import DynamicsError, InputError
 from liegeo.model import forces, joints
+from liegeo.model.about import XYZ, Part
 from liegeo.results import names
-from liegeo.results.names import Names, Part
+from liegeo.results.names import Names
 from liegeo.results.quantities import Quantities
 from models import flexible_chain
 
-WORDS = names.XYZ
+WORDS = XYZ
 
 
 @pytest.fixture(scope="module")

@@ -85,6 +85,7 @@ def test_npz_holds_the_trajectory_and_how_it_came_about(pendulum, tmp_path):
         "message": "the hinge broke",
         "energy": None,
         "local_errors": None,
+        "accuracy": None,
         "units": {"time": "s", "energy": "J"},
         "columns": ["time", "energy"],
     }
