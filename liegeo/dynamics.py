@@ -312,7 +312,7 @@ def frame_jacobian(model: Model, state: State, frame: str) -> Array:
     (q, v), work, _ = _prepare(model, state)
     observer = observer_of(model, sources)
     z, out = observer.numbers(q.dtype), np.empty((6, model.nv), q.dtype)
-    observer.observe(state.t, q, v, q[:0], work, z, z[:0])
+    observer.observe(float(state.t), q, v, q[:0], work, z, z[:0])
     i, place = model.frame(frame)
     X, modes = np.split(z[observer.places[sources[0]].start + observe.X_BF :], [12])
     if isinstance(place, np.ndarray):
@@ -351,7 +351,7 @@ def _observe(model: Model, state: State, sources: tuple[Source, ...], tau: Any, 
     if observer.solves:
         _check_real(model, work)
     z = observer.numbers(q.dtype)
-    status = observer.observe(state.t, q, v, u, work, z, z[:0])
+    status = observer.observe(float(state.t), q, v, u, work, z, z[:0])
     model.check_custom()
     _check(model, status)
     return [z[place] for place in observer.places.values()]
@@ -364,7 +364,7 @@ def _look(model: Model, state: State, sources: tuple[Source, ...], a: Array | No
     z = observer.numbers(q.dtype)
     if given:
         observer.accelerations(z)[:] = given[0]
-    observer.observe(state.t, q, v, q[:0], work, z, z[:0])
+    observer.observe(float(state.t), q, v, q[:0], work, z, z[:0])
     return [z[place] for place in observer.places.values()]
 
 

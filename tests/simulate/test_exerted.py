@@ -7,6 +7,7 @@ Q·v = −T L̇.  Lengths, rates and friction come from their definitions.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +20,7 @@ from fmu_export.outputs import Outputs
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.lie import SE3
-from liegeo.observer import not_implemented, observer_of
+from liegeo.observer import Observer, not_implemented, observer_of
 from liegeo.results.names import names_of
 
 BRISTLES = {"coulomb": 0.3, "static": 0.5, "stribeck": 0.1, "stiffness": 40.0, "damping": 0.5, "viscous": 0.02}
@@ -276,3 +277,16 @@ def test_loops_that_repeat_each_other_share_their_load():
     still = runs.run(model, np.zeros(1), state.q[np.newaxis], state.v[np.newaxis], tau[np.newaxis])
     for name, pull in zip(ends, pulls, strict=True):
         assert np.linalg.norm(still[f"{name}.reaction.force"][0]) == pytest.approx(pull, rel=1e-12)
+
+
+def test_threads_share_a_plan(run):
+    """Kernels over samples release the GIL; each call has numbers of its own."""
+    sources = [("frame", "arm.tip", "acceleration"), ("joint", "elbow"), ("balance", "energy")]
+    observer = Observer(run.model, sources)
+    u, rows = run.model.drives(run.u, run.x), np.arange(2000) % len(run)
+    samples = [array[rows] for array in (run.t, run.q, run.v, u)]
+    _, alone = observer.samples(*samples)
+    with ThreadPoolExecutor(4) as pool:
+        for done, found in pool.map(lambda _: observer.samples(*samples), range(8)):
+            assert done == len(rows)
+            assert np.array_equal(found, alone)
