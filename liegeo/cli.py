@@ -770,8 +770,9 @@ def cosim(
     algorithm: Annotated[str | None, typer.Option(help="jacobi or gauss-seidel.")] = None,
     extrapolation: Annotated[str | None, typer.Option(help="Of inputs within a step: hold or linear.")] = None,
     iterations: Annotated[int | None, typer.Option(help="How often a step is repeated, from saved states.")] = None,
-    tolerance: Annotated[float | None, typer.Option(help="Choose steps so that the relative error is less.")] = None,
-    memory: Annotated[str | None, typer.Option(help="How long errors live in the system, for --tolerance.")] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(help="Choose steps so that the relative error of the run is about this.")
+    ] = None,
     given: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="FMU.NAME=VALUE", help="A parameter or start value; repeatable."),
@@ -814,7 +815,6 @@ def cosim(
         "extrapolation": extrapolation,
         "iterations": iterations,
         "tolerance": tolerance,
-        "memory": _seconds("--memory", memory),
     }
     options: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     times = _seconds("--end", end), _seconds("--step", step)

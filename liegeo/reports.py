@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -188,6 +189,7 @@ def run_data(run: Result, compiled: float = 0.0, wall: float = 0.0) -> Data:
         "energy": energy(run),
         "local_errors": info.local_errors,
         "accuracy": None if info.accuracy is None else _accuracy(*info.accuracy),
+        "newton": None if info.newton is None else dataclasses.asdict(info.newton),
     }
 
 

@@ -520,7 +520,9 @@ class _Run:
         if local is not None and bound is not None:
             local, accuracy = local * bound.position, (bound.position, bound.angle)
         account = self.account.of(self.last.y[-1])
-        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local, accuracy)
+        info = RunInfo(
+            *counts, finished, self.why, events, self.ctrl_c, account, local, accuracy, self.stepper.newton or None
+        )
         q, v, x = model.parts(y)
         return Result(model, t, q, v, u, info, x)
 

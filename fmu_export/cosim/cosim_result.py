@@ -34,8 +34,8 @@ class CosimInfo:
     """How a run went: macro steps taken and rejected, calls of doStep, seconds, and why it ended early, if it did.
 
     `iterations` is how often steps were repeated in all, `residual` the largest relative change that the last
-    repetition of a step still made, `error` the sum of the relative errors that Richardson's estimate found; with a
-    `memory` the largest sum at any time, in which errors fade.
+    repetition of a step still made, `error`, with a tolerance, the largest estimated error of the outputs at any time,
+    relative to nominal value plus size (accuracy.py).
     """
 
     algorithm: str

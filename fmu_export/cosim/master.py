@@ -12,8 +12,8 @@ A macro step from t to t + h, with outputs y known at t:
 
 Orders in h, for FMUs that are exact: 1 with hold, 2 with linear inputs or iterations [ACS13].
 
-Richardson: a step h and two steps h/2 from the same state differ by (1 − 2⁻ᵖ) of the error of the former, so the
-error of the two is about their difference divided by 2ᵖ − 1.  The two are kept.
+With a tolerance, each macro step is taken as two halves, which are kept, once whole from the same state, and once whole
+by a second, coarse solution.  accuracy.py says what the differences tell, and how large a step may be.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fmu_export.cosim.accuracy import ErrorControl
 from fmu_export.cosim.algebraic_loops import LoopError, close_loop
 from fmu_export.cosim.cosim_result import CosimEvent, CosimInfo, CosimResult
 from fmu_export.cosim.graph import OutputGroup, fmu_order
@@ -47,7 +48,6 @@ CROSSING = 1e-9
 # Where an FMU does not say how far it got: the part of the macro step below which nobody looks for a step that it
 # takes, and how often steps are halved until the next macro step.
 SHORTEST_GUESS, _MOST_GUESSES = 1e-3, 64
-_SAFETY, _SHRINK, _GROW = 0.85, 0.2, 3.0
 
 log = logging.getLogger(LOGGER)
 
@@ -88,7 +88,12 @@ class Master:
         # FMUs that ended the run in the step that is being taken, and the times that they reached
         self._ended: dict[int, float] = {}
         self.steps = self.rejected = self.calls = self.iterations = self._guesses = 0
-        self.residual = self.estimate = self.lasting = self.spent = 0.0
+        self.residual = 0.0
+        self.control: ErrorControl | None = None
+        if experiment.tolerance is not None:
+            self.control = ErrorControl(experiment.tolerance, experiment.start, experiment.end, self._accuracy())
+        # where the coarse solution is, which takes each step in one
+        self.coarse: tuple[Point, list[Any]] | None = None
         self.events: list[CosimEvent] = []
         self.message = ""
         self.recorder = CosimRecorder(system, self.wiring)
@@ -461,14 +466,10 @@ class Master:
         return f"{', '.join(fixed)} cannot take steps of different size\nGive a smaller step." if fixed else ""
 
     def _controlled(self, t1: float, kept: tuple[Point, list[Any]]) -> tuple[float, float]:
-        """Take a step and two halves, which are kept; return the time reached and the error over what is allowed.
+        """Take a step and two halves, which are kept; return the time reached and the error of the halves.
 
-        An error of a step lives on: for ever, or for about the `memory` T of the system, as e^(−t/T).  Steps of size h
-        with errors ε h / T then add up to ε, so a step may use h / T of the tolerance; without a memory, T is the
-        length of the run.
+        The error is Richardson's estimate (2) in accuracy.py, and 0 where an FMU ended the step early.
         """
-        assert self.plan.tolerance is not None
-        fresh = bool(np.any(np.isnan(self.point.times_before)))
         reached = self._reach(t1)
         whole = self.point.y.copy()
         # the halves end where the whole was discarded, and meet nothing there
@@ -478,15 +479,47 @@ class Master:
         middle = start + 0.5 * (reached - start)
         if self._reach(middle) < middle or self.message or self._reach(reached) < reached:
             # an FMU that discards half a step and not the whole: what is reached counts, and no estimate
-            return self.t, 1.0
+            return self.t, 0.0
         self.events += met
-        order = 1 if fresh and not self.plan.iterations else self._accuracy()
+        return reached, self._difference(whole)
+
+    def _difference(self, coarse: Array) -> float:
+        """Return the error of the present outputs that their difference from those of twice the step tells."""
         size = self.wiring.nominal + np.abs(self.point.y)
-        error = float(np.max(np.abs(self.point.y - whole) / size, initial=0.0)) / (2.0**order - 1.0)
+        error = float(np.max(np.abs(self.point.y - coarse) / size, initial=0.0)) / (2.0 ** self._accuracy() - 1.0)
         # an estimate that is no number is no small one
-        self.estimate = error = error if math.isfinite(error) else math.inf
-        lives = min(self.plan.memory or math.inf, self.plan.end - self.plan.start)
-        return reached, error / self.plan.tolerance * max(1.0, lives / (reached - start))
+        return error if math.isfinite(error) else math.inf
+
+    def _follow(self) -> bool:
+        """Take the coarse solution to the present time in one step, and measure the error of the fine one.
+
+        Return False if the coarse solution could not be used: it begins anew here.
+        """
+        assert self.control is not None
+        if self.coarse is None:
+            self.coarse = self._keep_aside()
+            return True
+        previous, fine = self.coarse, self._keep_aside()
+        told = (self.events, self.message, self._guesses, self.rejected)
+        met = any(event.time == self.t for event in self.events)
+        try:
+            self._return_aside(previous)
+            arrived = self._reach(fine[0].t) == fine[0].t and not self.message
+        except (_StuckError, _EndedError):
+            arrived = False
+        if arrived and met:
+            self.point.forget()
+            self._latch()
+        there = self._keep_aside()
+        self._return_aside(fine)
+        self.events, self.message, self._guesses, self.rejected = told
+        useful = arrived and self.control.measure(self.t, self._difference(there[0].y))
+        if not arrived:
+            self.control.begin_anew(self.t)
+        given_up, self.coarse = (fine, there) if useful else (there, fine)
+        for kept in (given_up, previous):
+            self._free_aside(kept)
+        return useful
 
     def _accuracy(self) -> int:
         return 2 if self.linear or self.plan.iterations else 1
@@ -613,6 +646,8 @@ class Master:
                 yield last
                 if self.message:
                     return
+            if self.control is not None:
+                self._follow()
         except _EndedError:
             if self.t > last:
                 self.steps += 1
@@ -629,9 +664,12 @@ class Master:
         if not self.plan.tolerance:
             self._reach(wanted)
             return size
+        assert self.control is not None
         least = self.plan.min_step or 1e-6 * self.step
         largest = self.plan.max_step or math.inf
-        order = self._accuracy()
+        if not self._follow():
+            size = max(least, 0.5 * (wanted - self.t))
+            wanted = self.t + size
         start, kept = self.t, self._keep_aside()
         # a step that is cut short at an instant says little about the next
         cut = wanted - start < size * (1.0 - SMALLEST)
@@ -639,17 +677,16 @@ class Master:
             while True:
                 reached, error = self._controlled(wanted, kept)
                 h = reached - start
-                factor = _GROW if error == 0.0 else min(_GROW, max(_SHRINK, _SAFETY * error ** (-1.0 / order)))
-                if error <= 1.0:
-                    faded = math.exp(-h / self.plan.memory) if self.plan.memory else 1.0
-                    self.lasting = self.lasting * faded + self.estimate
-                    self.spent = max(self.spent, self.lasting)
+                ratio = error / self.control.allowed(start, h)
+                factor = self.control.factor(ratio)
+                if ratio <= 1.0:
+                    self.control.add(error)
                     shortened = cut or reached < wanted
                     return float(min(largest, max(least, h * factor, size if shortened else 0.0)))
                 self.rejected += 1
                 if h * factor < least:
                     raise _StuckError(
-                        f"the error of a step of {h:.3g} s is {error:.3g} times what the tolerance allows, and shorter "
+                        f"the error of a step of {h:.3g} s is {ratio:.3g} times what the tolerance allows, and shorter "
                         f"ones are below min_step = {least:.3g} s.\n"
                         "  Raise the tolerance, lower min_step, or use linear inputs or iterations."
                     )
@@ -674,7 +711,7 @@ class Master:
             calls=self.calls,
             iterations=self.iterations,
             residual=self.residual,
-            error=self.spent,
+            error=self.control.largest if self.control is not None else 0.0,
             seconds=seconds,
             finished=finished,
             message=message,

@@ -84,7 +84,6 @@ class CosimExperiment:
     iterations: int = 0
     feedthrough: bool = True
     tolerance: float | None = None
-    memory: float | None = None
     min_step: float | None = None
     max_step: float | None = None
     instants: tuple[float, ...] = ()
@@ -92,7 +91,7 @@ class CosimExperiment:
 
     def issues(self, prefix: Place = ("experiment",)) -> Iterator[Issue]:
         """What is wrong with it, whatever the system."""
-        for key in ("start", "end", "step", "tolerance", "memory", "min_step", "max_step"):
+        for key in ("start", "end", "step", "tolerance", "min_step", "max_step"):
             value = getattr(self, key)
             if value is not None and not math.isfinite(value):
                 yield (*prefix, key), f"is {value}, expected a finite number"

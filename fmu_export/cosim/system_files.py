@@ -137,7 +137,7 @@ _OLD_FMUS = "units"
 _FMU = ("fmu", "start", "every")
 _CONNECTION = ("from", "to", "factor", "offset")
 _EVENT = ("when", "crosses", "direction", "stop")
-_TIMES = ("start", "end", "step", "memory", "min_step", "max_step")
+_TIMES = ("start", "end", "step", "min_step", "max_step")
 _EXPERIMENT = (*_TIMES, "algorithm", "order", "extrapolation", "iterations", "feedthrough", "tolerance", "events")
 
 
@@ -312,6 +312,11 @@ class _Reader:
         from liegeo.io.units import NUMBER, TIME
 
         place: Place = ("experiment",)
+        if isinstance(value, dict) and "memory" in value:
+            self.say(
+                (*place, "memory"), "is no longer needed, because the master measures how long errors live; delete it"
+            )
+            value = {key: entry for key, entry in value.items() if key != "memory"}
         given = self.mapping(value, place, _EXPERIMENT)
         out: dict[str, Any] = {}
         for key in (*_TIMES, "tolerance"):

@@ -157,6 +157,14 @@ class NewtonRecord:
     dense_factorisations: int = 0
     cuts: int = 0
 
+    def __bool__(self) -> bool:
+        return any(astuple(self))
+
+    def __str__(self) -> str:
+        dense = f" ({self.dense_factorisations} dense)" if self.dense_factorisations else ""
+        cuts = f", {self.cuts} steps halved" if self.cuts else ""
+        return f"{self.iterations} corrections, {self.factorisations} matrices{dense}{cuts}"
+
     def __add__(self, other: NewtonRecord) -> NewtonRecord:
         return NewtonRecord(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
 

@@ -51,7 +51,7 @@ from liegeo.lie.series import arctan2
 from liegeo.lie.so3 import cross, log_entries
 
 # Parts of the scratch of a cut joint: X, X_J, coordinates, their change, S, normal matrix.
-_X, _XJ, _S, _DS, _SUB, _NORMAL = 0, 12, 24, 31, 38, 74
+_X, _XJ, _S, _DS, _SUB, _NORMAL = at.CUT_X, at.CUT_XJ, at.CUT_S, at.CUT_DS, at.CUT_SUB, at.CUT_NORMAL
 _ITERATIONS = 30
 
 

@@ -1,9 +1,9 @@
-"""Where things stand in the flat arrays that every pass shares.
+"""Where things stand in the flat arrays that every pass shares, as tables (layout_table.py): docs/layout.md shows them.
 
 A model is two arrays, `I` (int64) and `F` (float64); scratch is one array `W` of the type of q (float64, or complex128
 for derivatives by complex step).  All three are one-dimensional: a row is a slice, found from an offset.  I and F are
-read-only and shared by everybody who uses the model.  What drives a model is one vector `u`: a generalised force for
-each speed, the inputs of force elements and prescribed motions, the first-order states x of elements, and gravity.
+read-only and shared by everybody who uses the model.  What drives a model is one vector `u`.  What belongs to one
+motion of a model, and not to the model itself, is in two arrays `S` (int64) and `D` (float64), one for each stepper.
 
 Frames of body i, from its parent P to itself (docs/theory/trees.md):
 
@@ -11,183 +11,485 @@ Frames of body i, from its parent P to itself (docs/theory/trees.md):
 
 N is P itself where the parent is rigid there.  D is fixed to the body's own inboard node, which deforms against B when
 the modes are free-free; otherwise X_DB is constant.
+
+Who writes and reads each field is in access.py, apart, because an edit of layout.py compiles every kernel anew.
+
+In sizes, n is the number of modes of a body (of the parent, for the node that carries a joint), s that of the speeds of
+a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
+of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
+functions of a user's own write; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the
+number of bodies; `pieces` and `order` belong to the table of an input.
 """
 
 from __future__ import annotations
 
 from liegeo._jit import index, kernel
+from liegeo.kernels.layout_table import Kinds, Table
 
-# ---- I: header.  N_U: length of u; N_X: number of first-order states, which stand in u before gravity.  ELEMENTS,
-# ACTUATORS, FRAMES, STATES: where their rows begin in I.  WORLD: where poses X_WB begin in W.  SHARED: where scratch
-# begins in W that inertia.py and reduced.py use for one body after another.  CONSTRAINTS: where their rows begin in I;
-# N_ROWS: how many speeds they take away if none is redundant, one row each; ROWS_W: where their scratch begins in W.
-(
-    N_BODIES,
-    N_Q,
-    N_V,
-    N_U,
-    N_WORK,
-    FULL,
-    N_ELEMENTS,
-    ELEMENTS,
-    N_FRAMES,
-    FRAMES,
-    N_ACTUATORS,
-    ACTUATORS,
-    WORLD,
-    N_X,
-    SHARED,
-    N_CONSTRAINTS,
-    CONSTRAINTS,
-    N_ROWS,
-    ROWS_W,
-    N_STATES,
-    STATES,
-) = range(21)
-HEADER = 21
+# ---- I: whole numbers of a model
 
-# ---- I: one row a body, behind the header
-(
-    PARENT,  # index of the parent, -1 for the world; always smaller than the body's own
-    KIND,  # of the joint, below
-    JQ,  # where the joint's coordinates begin in q
-    JV,  # where its speeds begin in v
-    NV,  # number of its speeds
-    SCREWS,  # where its screws begin, in F: in D, then in B
-    NM,  # number of modes
-    EQ,  # where the modal coordinates begin in q
-    EV,  # where the modal speeds begin in v
-    PARENT_NODE,  # where the node that carries the joint begins in I, -1 if it does not deform
-    OWN_NODE,  # where the body's inboard node begins in I, -1 if it does not deform
-    MODAL,  # where the body's modal data begin in F
-    FLEX,  # where the body's modal scratch begins in W
-    CARRIER,  # where the scratch of the parent node begins in W
-    OFFSET,  # what X_DB is: NONE, CONSTANT or DEFORMING
-    LOCKED,  # bit k is set if speed k of the joint is locked
-    AXIS,  # 0, 1, 2: the joint is one rotation about this axis of B and X_DB is the identity; -1 otherwise
-    PASSIVE,  # 1 if the joint has a spring, a damper or friction; ON_GROUP if it has a spring and its q are not added
-    DIAGONAL,  # 1 if modal stiffness and damping are diagonal
-    SECOND_T,  # where C_t1 (3nn) begins in F, -1 if it is zero
-    SECOND_R,  # where the antisymmetric part of C_r1 (3nn), then the symmetric one (3n(n + 1)/2), begin in F, -1 if the
-    # symmetric one is zero
-    REDUCED,  # where the constants of reduced.py begin in F, -1 if the modal block is factorised each time
-    REDUCED_W,  # where the scratch of reduced.py begins in W
-    N_SLOTS,  # number of children that reduced.py sees
-    SLOT,  # which of them this body is for its parent
-    CARRIER_F,  # in ruthless models: where pose and Π_N of the undeformed parent node begin in F, as at CARRIER in W
-    MASSES,  # where C_r0 (3n), then M_e (n(n + 1)/2), begin in F
-    MATRICES,  # where K (nn), then D (nn), begin in F, behind all that every call reads
-) = range(28)
-BODY_I_SIZE = 28
-NONE, CONSTANT, DEFORMING = range(3)
-ON_GROUP = 2
+HEADER_ROW = Table("Header", "I", "0")
+N_BODIES = HEADER_ROW.add("N_BODIES", 1, "number of bodies")
+N_Q = HEADER_ROW.add("N_Q", 1, "length of q")
+N_V = HEADER_ROW.add("N_V", 1, "length of v")
+N_U = HEADER_ROW.add("N_U", 1, "length of u")
+N_WORK = HEADER_ROW.add("N_WORK", 1, "length of W, as far as the model itself needs it")
+FULL = HEADER_ROW.add("FULL", 1, "1 if the model is full, 0 if it is ruthless")
+N_ELEMENTS = HEADER_ROW.add("N_ELEMENTS", 1, "number of force elements")
+ELEMENTS = HEADER_ROW.add("ELEMENTS", 1, "where their rows begin in I")
+N_FRAMES = HEADER_ROW.add("N_FRAMES", 1, "number of frames that force elements or constraints use")
+FRAMES = HEADER_ROW.add("FRAMES", 1, "where their rows begin in I")
+N_ACTUATORS = HEADER_ROW.add("N_ACTUATORS", 1, "number of actuators")
+ACTUATORS = HEADER_ROW.add("ACTUATORS", 1, "where their rows begin in I")
+WORLD = HEADER_ROW.add("WORLD", 1, "where the poses X_WB begin in W; 0 if there are no frames")
+N_X = HEADER_ROW.add("N_X", 1, "number of first-order states, which stand in u before gravity")
+SHARED = HEADER_ROW.add("SHARED", 1, "where the scratch begins in W that bodies use one after another")
+N_CONSTRAINTS = HEADER_ROW.add("N_CONSTRAINTS", 1, "number of constraints")
+CONSTRAINTS = HEADER_ROW.add("CONSTRAINTS", 1, "where their rows begin in I")
+N_ROWS = HEADER_ROW.add(
+    "N_ROWS", 1, "m: how many speeds the constraints take away if none is redundant, one row for each"
+)
+ROWS_W = HEADER_ROW.add("ROWS_W", 1, "where the scratch of the constraints begins in W")
+N_STATES = HEADER_ROW.add("N_STATES", 1, "number of elements with a first-order state")
+STATES = HEADER_ROW.add("STATES", 1, "where their rows begin in I")
+HEADER = HEADER_ROW.end
 
-# ---- I: one row a deforming node: where its data begin in F, its number of modes, and where its terms of second order
-# begin in F (rotation 3nn, displacement 3nn; -1 if there are none)
-NODE_F, NODE_NM, NODE_SECOND = range(3)
-# its data in F: rotation and position in the undeformed body, then rotational and translational modes, 3 × nm each
-NODE_R, NODE_P, NODE_MODES = 0, 9, 12
+BODY_ROW = Table("Body", "I", "HEADER + i * BODY_I_SIZE")
+PARENT = BODY_ROW.add("PARENT", 1, "index of the parent, -1 for the world; always smaller than the index of the body")
+KIND = BODY_ROW.add("KIND", 1, "kind of the joint (JOINT_KINDS)")
+JQ = BODY_ROW.add("JQ", 1, "where the coordinates of the joint begin in q")
+JV = BODY_ROW.add("JV", 1, "where its speeds begin in v")
+NV = BODY_ROW.add("NV", 1, "s: number of its speeds")
+SCREWS = BODY_ROW.add("SCREWS", 1, "where its screws begin in F")
+NM = BODY_ROW.add("NM", 1, "n: number of modes")
+EQ = BODY_ROW.add("EQ", 1, "where the modal coordinates begin in q")
+EV = BODY_ROW.add("EV", 1, "where the modal speeds begin in v")
+PARENT_NODE = BODY_ROW.add(
+    "PARENT_NODE", 1, "where the row of the node that carries the joint begins in I, -1 if it does not deform"
+)
+OWN_NODE = BODY_ROW.add("OWN_NODE", 1, "where the row of the body's inboard node begins in I, -1 if it does not deform")
+MODAL = BODY_ROW.add("MODAL", 1, "where the modal data of the body begin in F")
+FLEX = BODY_ROW.add("FLEX", 1, "where the modal scratch of the body begins in W")
+CARRIER = BODY_ROW.add("CARRIER", 1, "where the scratch of the node that carries the joint begins in W")
+OFFSET = BODY_ROW.add("OFFSET", 1, "what X_DB is (OFFSET_KINDS)")
+LOCKED = BODY_ROW.add("LOCKED", 1, "bit j is set if speed j of the joint is locked")
+AXIS = BODY_ROW.add(
+    "AXIS", 1, "0, 1, 2: the joint is one rotation about this axis of B and X_DB is the identity; -1 otherwise"
+)
+PASSIVE = BODY_ROW.add("PASSIVE", 1, "what springs, dampers and friction the joint has (PASSIVE_KINDS)")
+DIAGONAL = BODY_ROW.add("DIAGONAL", 1, "1 if modal stiffness and damping are diagonal")
+SECOND_T = BODY_ROW.add("SECOND_T", 1, "where C_t1 begins in F, -1 if it is zero")
+SECOND_R = BODY_ROW.add("SECOND_R", 1, "where the parts of C_r1 begin in F, -1 if the symmetric part is zero")
+REDUCED = BODY_ROW.add(
+    "REDUCED", 1, "where the constants of reduced.py begin in F, -1 if the modal block is factorised each time"
+)
+REDUCED_W = BODY_ROW.add("REDUCED_W", 1, "where the scratch of reduced.py begins in W")
+N_SLOTS = BODY_ROW.add("N_SLOTS", 1, "k / 6: number of children that reduced.py sees")
+SLOT = BODY_ROW.add("SLOT", 1, "which of them this body is for its parent")
+CARRIER_F = BODY_ROW.add(
+    "CARRIER_F", 1, "in ruthless models: where pose and Π_N of the undeformed node that carries the joint begin in F"
+)
+MASSES = BODY_ROW.add("MASSES", 1, "where C_r0 and M_e begin in F")
+MATRICES = BODY_ROW.add("MATRICES", 1, "where K and D begin in F, behind all that every call reads")
+BODY_I_SIZE = BODY_ROW.end
 
-# ---- I: one row a frame that a force element or constraint uses: body (-1 for the world), its node in I (-1 if it does
-# not deform), its pose in F, its scratch in W (X_WF 12, X_BF 12, V_WF_F 6, Π_F 6 × nm, column by column)
-FRAME_BODY, FRAME_NODE, FRAME_F, FRAME_W = range(4)
-FRAME_SIZE = 4
-X_WF, X_BF, V_F, PI_F = 0, 12, 24, 30
+NODE_ROW = Table("Node that deforms", "I", "I[b + PARENT_NODE], I[b + OWN_NODE] or I[f + FRAME_NODE]")
+NODE_F = NODE_ROW.add("NODE_F", 1, "where its data begin in F")
+NODE_NM = NODE_ROW.add("NODE_NM", 1, "its number of modes")
+NODE_SECOND = NODE_ROW.add("NODE_SECOND", 1, "where its terms of second order begin in F, -1 if there are none")
 
-# ---- I: one row a force element: kind, frames (offsets in I), data in F, first input in u
-ELEMENT_KIND, FRAME_A, FRAME_B, ELEMENT_F, ELEMENT_U = range(5)
-ELEMENT_SIZE = 5
-LOAD_WORLD, LOAD_BODY, SPRING, BUSHING = range(4)
+FRAME_ROW = Table("Frame that a force element or constraint uses", "I", "I[FRAMES] + i * FRAME_SIZE")
+FRAME_BODY = FRAME_ROW.add("FRAME_BODY", 1, "its body, -1 for the world")
+FRAME_NODE = FRAME_ROW.add("FRAME_NODE", 1, "where the row of its node begins in I, -1 if it does not deform")
+FRAME_F = FRAME_ROW.add("FRAME_F", 1, "where its pose begins in F")
+FRAME_W = FRAME_ROW.add("FRAME_W", 1, "where its scratch begins in W")
+FRAME_SIZE = FRAME_ROW.end
 
-# ---- I: one row an actuator: speed, input in u, where gear and limit stand in F
-ACTUATED, ACTUATOR_U, ACTUATOR_F = range(3)
-ACTUATOR_SIZE = 3
+ELEMENT_ROW = Table("Force element", "I", "I[ELEMENTS] + i * ELEMENT_SIZE")
+ELEMENT_KIND = ELEMENT_ROW.add("ELEMENT_KIND", 1, "its kind (ELEMENT_KINDS)")
+FRAME_A = ELEMENT_ROW.add("FRAME_A", 1, "where the row of its first frame begins in I")
+FRAME_B = ELEMENT_ROW.add("FRAME_B", 1, "where that of its second frame begins")
+ELEMENT_F = ELEMENT_ROW.add("ELEMENT_F", 1, "where its data begin in F")
+ELEMENT_U = ELEMENT_ROW.add("ELEMENT_U", 1, "where its inputs begin in u")
+ELEMENT_SIZE = ELEMENT_ROW.end
 
-# ---- I: one row a constraint: kind; frames (offsets in I), or the row of the joint's body; data in F; first of its
-# rows and how many; first input in u; what else it needs (constraints.py)
-C_KIND, C_A, C_B, C_F, C_ROW, C_N, C_U, C_MORE = range(8)
-CONSTRAINT_SIZE = 8
-CUT, DISTANCE, POINT, ROLLING, COUPLING, MOTION, USER = range(7)
+ACTUATOR_ROW = Table("Actuator", "I", "I[ACTUATORS] + i * ACTUATOR_SIZE")
+ACTUATED = ACTUATOR_ROW.add("ACTUATED", 1, "the speed on which it acts")
+ACTUATOR_U = ACTUATOR_ROW.add("ACTUATOR_U", 1, "where its input stands in u; its state, if it has a lag")
+ACTUATOR_F = ACTUATOR_ROW.add("ACTUATOR_F", 1, "where its data begin in F")
+ACTUATOR_SIZE = ACTUATOR_ROW.end
 
-# ---- W: of the constraints, from ROWS_W, m = N_ROWS: wrenches on B and on A, six a row | then in units of m: residual
-# φ, its rate, its acceleration without v̇, right-hand side, multipliers, pivots, order of elimination, first speed that
-# a row touches and the one behind the last | A mm | L mm | then e and D⁻¹e, nv a row | a mark a body | scratch.
-ON_B, ON_A, PHI, RATE, CURVE, RIGHT, LAMBDA, PIVOT, ORDER, LOW, HIGH, R_END = 0, 6, *range(12, 22)
-# of the scratch: what a cut joint uses; behind it what functions of a user's own wrote, each from its C_F
-CUT_SCRATCH = 120
+CONSTRAINT_ROW = Table("Constraint", "I", "I[CONSTRAINTS] + i * CONSTRAINT_SIZE")
+C_KIND = CONSTRAINT_ROW.add("C_KIND", 1, "its kind (CONSTRAINT_KINDS)")
+C_A = CONSTRAINT_ROW.add(
+    "C_A", 1, "where the row of its first frame begins in I; of a motion, the row of the joint's body"
+)
+C_B = CONSTRAINT_ROW.add("C_B", 1, "where the row of its second frame begins in I")
+C_F = CONSTRAINT_ROW.add(
+    "C_F", 1, "where its data begin in F; of a user's, where its scratch begins behind that of cut joints"
+)
+C_ROW = CONSTRAINT_ROW.add("C_ROW", 1, "the first of its rows")
+C_N = CONSTRAINT_ROW.add("C_N", 1, "how many rows it has")
+C_U = CONSTRAINT_ROW.add("C_U", 1, "where the inputs of a motion begin in u; of a cut joint, its number of speeds")
+C_MORE = CONSTRAINT_ROW.add(
+    "C_MORE",
+    1,
+    "joint kind of a cut; where terms of a coupling begin in I; first speed of a motion; address of a user's",
+)
+CONSTRAINT_SIZE = CONSTRAINT_ROW.end
 
-# ---- I: one row per element with a first-order state: kind; the speed on which it acts; where its state stands in u;
-# its input in u; where its data begin in F (states.py)
-STATE_KIND, STATE_SPEED, STATE_U, STATE_INPUT, STATE_F = range(5)
-STATE_SIZE = 5
-LAG, LUGRE = range(2)
+COUPLING_TERMS = Table("Terms of a coupling", "I", "I[c + C_MORE]")
+COUPLING_TERMS.add("N_TERMS", 1, "number of terms")
+COUPLING_TERMS.add("TERMS", "2*terms", "for each term its coordinate in q and its speed in v")
 
-# ---- The drive: what belongs to one motion of a model and not to the model itself, in two arrays, S (int64) and D
-# (float64); every stepper has its own.  S: where I and F of the model are in memory and how long they are, the address
-# of a function that changes u or 0, the number of tables, then one row per table: which of u it fills, where it begins
-# in D, its number of pieces, and of coefficients per piece.  D: the first and the last time at which inputs are asked
-# for (the sides of jumps), then u as far as it is constant, then the tables.
-S_I, S_NI, S_F, S_NF, S_CALL, S_TABLES, S_ROWS = range(7)
-TABLE_U, TABLE_D, TABLE_PIECES, TABLE_ORDER = range(4)
-TABLE_SIZE = 4
-D_FIRST, D_LAST, D_U = range(3)
+STATE_ROW = Table("Element with a first-order state", "I", "I[STATES] + i * STATE_SIZE")
+STATE_KIND = STATE_ROW.add("STATE_KIND", 1, "its kind (STATE_KINDS)")
+STATE_SPEED = STATE_ROW.add("STATE_SPEED", 1, "the speed on which it acts")
+STATE_U = STATE_ROW.add("STATE_U", 1, "where its state stands in u")
+STATE_INPUT = STATE_ROW.add("STATE_INPUT", 1, "where its input stands in u, -1 if it has none")
+STATE_F = STATE_ROW.add("STATE_F", 1, "where its data begin in F")
+STATE_SIZE = STATE_ROW.end
 
-# ---- joint kinds
-FIXED, REVOLUTE, PRISMATIC, SCREW_CHAIN, SPHERICAL, PLANAR, FREE, WHEEL = range(8)
+# ---- Kinds
 
-# ---- F: one row a body, what every body needs first; rotations row by row, inertia about B's origin: xx yy zz xy xz yz
-X_NJ_R, X_NJ_P, MASS, MOMENT, INERTIA, ARMATURE, X_DB_R, X_DB_P = 0, 9, 12, 13, 16, 22, 28, 37
-# armature (above), springs, dampers and friction of the joint, six each; the speed at which friction is felt; where
-# springs are slack, as the joint's coordinates stand in q, at most seven
-STIFFNESS, DAMPING, FRICTION, FRICTION_SPEED, REST = 40, 46, 52, 58, 59
-BODY_F_SIZE = 66
+JOINT_KINDS = Kinds("Joints", "I[b + KIND]")
+FIXED = JOINT_KINDS.add("FIXED", "no motion")
+REVOLUTE = JOINT_KINDS.add("REVOLUTE", "one rotation")
+PRISMATIC = JOINT_KINDS.add("PRISMATIC", "one translation")
+SCREW_CHAIN = JOINT_KINDS.add("SCREW_CHAIN", "exponentials of screws, one after another")
+SPHERICAL = JOINT_KINDS.add("SPHERICAL", "a unit quaternion")
+PLANAR = JOINT_KINDS.add("PLANAR", "angle and two displacements")
+FREE = JOINT_KINDS.add("FREE", "a unit quaternion and three displacements")
+WHEEL = JOINT_KINDS.add("WHEEL", "a rotation that moves nothing")
 
-# ---- W: one row a body
-R_NB = 0  # 9   rotation of B in N                                   kinematics
-P_NB = 9  # 3   position of B in N                                   kinematics
-VEL = 12  # 6   twist V_WB_B                                         kinematics
-BIAS = 18  # 6  acceleration of B when nothing else accelerates       kinematics
-SUB = 24  # 36  motion subspace in B, one column of six after another kinematics
-INE = 60  # 21  inertia: own, then composite or articulated (J 6, H 9, M 6)
-ACC = 81  # 6   acceleration of B, gravity included
-FOR = 87  # 6   force across the joint, at B
-PSU = 93  # 36  P S, column after column
-FAC = 129  # 6  one over the pivot of each speed of the joint
-RES = 135  # 6  its residual
-SIZE = 141  # 2 traces of J and of M, the largest outboard: what round-off in INE is measured by
-WORK_SIZE = 143
+PASSIVE_KINDS = Kinds("Springs, dampers and friction of a joint", "I[b + PASSIVE]")
+WITHOUT = PASSIVE_KINDS.add("WITHOUT", "the joint has none")
+ADDED = PASSIVE_KINDS.add("ADDED", "it has some, and its coordinates are added")
+ON_GROUP = PASSIVE_KINDS.add("ON_GROUP", "it has a spring, and its coordinates are composed")
 
-# ---- F: a body's modal data, from MODAL, n = NM, in units of n up to C_r1, what every call reads
-# C_t 3n | J_1 6n | diagonals of K and D, n each | only in full models C_r1 3nn | J_2 3n(n + 1)
-# J as xx yy zz xy xz yz.  C_r1[a, l, k] = ∂C_r[a, k]/∂η_l: a row for each l, in it three numbers for each k, so that
-# sums over l run along rows; its parts at SECOND_R likewise.  J_2[l, k], six numbers each, M_e and the symmetric part
-# of C_r1 stand as their lower triangles: [0, 0], [1, 0], [1, 1], [2, 0] …
-M_J1, M_DIAGONAL_K, M_DIAGONAL_D, M_END = 3, 9, 10, 11
+OFFSET_KINDS = Kinds("X_DB of a body", "I[b + OFFSET]")
+NONE = OFFSET_KINDS.add("NONE", "the identity")
+CONSTANT = OFFSET_KINDS.add("CONSTANT", "constant")
+DEFORMING = OFFSET_KINDS.add("DEFORMING", "it follows the body's own node")
 
-# ---- W: a flexible body's scratch, from FLEX, n = NM, in units of n, what every call uses first
-# Π_d 6n | z_f n | ε_f n | P_rf 6n, whose place μ takes, then g | P_ff n(n + 1)/2, its lower triangle
-# Matrices 6 × n stand column by column: the six numbers of a mode together.
-PID, ZF, EPS, PRF, PFF = 0, 6, 7, 8, 14
-MU = GAIN = PRF
+ELEMENT_KINDS = Kinds("Force elements", "I[e + ELEMENT_KIND]")
+LOAD_WORLD = ELEMENT_KINDS.add("LOAD_WORLD", "a wrench in the axes of the world")
+LOAD_BODY = ELEMENT_KINDS.add("LOAD_BODY", "a wrench in the axes of its frame")
+SPRING = ELEMENT_KINDS.add("SPRING", "a spring with a damper between two points")
+BUSHING = ELEMENT_KINDS.add("BUSHING", "six springs with dampers between two frames")
 
-# ---- W: what inertia.py finds of one body and needs until it is done with it, from SHARED, in units of n
-# Σ_l J_2 η_l 6n | Σ_l C_r1 η_l, then with η̇_l, 3n
-J2_ETA, CR1_ETA, SUMS_END = 0, 6, 9
+CONSTRAINT_KINDS = Kinds("Constraints", "I[c + C_KIND]")
+CUT = CONSTRAINT_KINDS.add("CUT", "a joint that closes a loop")
+DISTANCE = CONSTRAINT_KINDS.add("DISTANCE", "a constant distance of two points")
+POINT = CONSTRAINT_KINDS.add("POINT", "a point on a line or in a plane")
+ROLLING = CONSTRAINT_KINDS.add("ROLLING", "a disc or ball that rolls on a plane")
+COUPLING = CONSTRAINT_KINDS.add("COUPLING", "a linear equation between coordinates of joints")
+MOTION = CONSTRAINT_KINDS.add("MOTION", "coordinates of a joint follow inputs")
+USER = CONSTRAINT_KINDS.add("USER", "a function of a user's own")
 
-# ---- W: scratch of a node that carries a joint, from CARRIER: R_PN 9 | p_PN 3 | Π_N 6 × n, column by column |
-# θ and coefficients that nodes.py finds for poses and keeps for rates, 7
-CARRIER_R, CARRIER_P, CARRIER_PI, CARRIER_KEPT = 0, 9, 12, 7
+STATE_KINDS = Kinds("Elements with a first-order state", "I[e + STATE_KIND]")
+LAG = STATE_KINDS.add("LAG", "the lag of an actuator")
+LUGRE = STATE_KINDS.add("LUGRE", "LuGre friction")
+
+# ---- F: numbers of a model.  Poses are a rotation row by row, then a position; inertias are xx yy zz xy xz yz.
+
+BODY_DATA = Table("Body", "F", "i * BODY_F_SIZE")
+X_NJ_R = BODY_DATA.add("X_NJ_R", 9, "rotation of X_NJ")
+X_NJ_P = BODY_DATA.add("X_NJ_P", 3, "position of X_NJ")
+MASS = BODY_DATA.add("MASS", 1, "mass")
+MOMENT = BODY_DATA.add("MOMENT", 3, "first moment of mass")
+INERTIA = BODY_DATA.add("INERTIA", 6, "inertia about the origin of B")
+ARMATURE = BODY_DATA.add("ARMATURE", 6, "armature of each speed of the joint")
+X_DB_R = BODY_DATA.add("X_DB_R", 9, "rotation of X_DB, or of X_ND if the body's own node deforms")
+X_DB_P = BODY_DATA.add("X_DB_P", 3, "position of the same")
+STIFFNESS = BODY_DATA.add("STIFFNESS", 6, "spring of each speed of the joint")
+DAMPING = BODY_DATA.add("DAMPING", 6, "damper of each speed")
+FRICTION = BODY_DATA.add("FRICTION", 6, "Coulomb friction of each speed")
+FRICTION_SPEED = BODY_DATA.add(
+    "FRICTION_SPEED", 1, "the speed at which friction is about three quarters of its full value"
+)
+REST = BODY_DATA.add("REST", 7, "where springs are slack, as the joint's coordinates stand in q")
+BODY_F_SIZE = BODY_DATA.end
+
+SCREW_DATA = Table("Screws of a joint", "F", "I[b + SCREWS]")
+SCREW_DATA.add("IN_D", "6*s", "screws in D")
+SCREW_DATA.add_behind("IN_B", "6*s", "screws in B, where X_DB is constant")
+
+MODAL_DATA = Table("Modal data that every call reads", "F", "I[b + MODAL]", unit="n", shared=True)
+MODAL_DATA.add("M_CT", 3, "C_t at η = 0, 3 × n")
+M_J1 = MODAL_DATA.add("M_J1", 6, "J_1, six numbers for each mode")
+M_DIAGONAL_K = MODAL_DATA.add("M_DIAGONAL_K", 1, "diagonal of K")
+M_DIAGONAL_D = MODAL_DATA.add("M_DIAGONAL_D", 1, "diagonal of D")
+M_CR1 = MODAL_DATA.add(
+    "M_CR1",
+    "3*n*n*full",
+    "in full models C_r1[a, l, k] = ∂C_r[a, k]/∂η_l: for each l a row, in it three numbers for each k",
+)
+MODAL_DATA.add_behind("M_J2", "3*n*(n+1)*full", "in full models J_2[l, k], lower triangle, six numbers each")
+M_END = MODAL_DATA.alias("M_END", "M_CR1", "what is in units of n ends here, and the matrices begin")
+
+MODAL_MASSES = Table("Modal masses", "F", "I[b + MASSES]", shared=True)
+MODAL_MASSES.add("CR0", "3*n", "C_r0, 3 × n")
+MODAL_MASSES.add_behind("ME", "n*(n+1)//2", "M_e, lower triangle")
+
+MODAL_MATRICES = Table("Modal stiffness and damping", "F", "I[b + MATRICES]", shared=True)
+MODAL_MATRICES.add("K", "n*n", "stiffness")
+MODAL_MATRICES.add_behind("D", "n*n", "damping")
+
+SECOND_T_DATA = Table("Second-order translation", "F", "I[b + SECOND_T]", shared=True)
+SECOND_T_DATA.add("CT1", "3*n*n", "C_t1[a, l, k]")
+
+SECOND_R_DATA = Table("Second-order rotation", "F", "I[b + SECOND_R]", shared=True)
+SECOND_R_DATA.add("CR1_SKEW", "3*n*n", "antisymmetric part of C_r1, as M_CR1")
+SECOND_R_DATA.add_behind("CR1_SYMMETRIC", "3*n*(n+1)//2", "its symmetric part, lower triangle, three numbers each")
+
+NODE_DATA = Table("Node that deforms", "F", "I[node + NODE_F]", shared=True)
+NODE_R = NODE_DATA.add("NODE_R", 9, "rotation in the undeformed body")
+NODE_P = NODE_DATA.add("NODE_P", 3, "position in it")
+NODE_MODES = NODE_DATA.add("NODE_MODES", "3*n", "rotational modes, 3 × n")
+NODE_DATA.add_behind("NODE_TRANSLATIONS", "3*n", "translational modes, 3 × n")
+
+NODE_SECOND_DATA = Table("Terms of second order of a node", "F", "I[node + NODE_SECOND]", shared=True)
+NODE_SECOND_DATA.add("G_R", "3*n*n", "of rotation")
+NODE_SECOND_DATA.add_behind("G_T", "3*n*n", "of displacement")
+
+CARRIER_DATA = Table("Undeformed node that carries a joint, in ruthless models", "F", "I[b + CARRIER_F]", shared=True)
+CARRIER_DATA.add("POSE", 12, "X_PN")
+CARRIER_DATA.add("PI", "6*n", "Π_N, column by column")
+CARRIER_DATA.alias(
+    "AS_IN_W",
+    "POSE PI",
+    "the numbers of CARRIER_R, CARRIER_P, CARRIER_PI in W, in that order: to be copied, or read in place",
+)
+
+REDUCED_DATA = Table("Constants of reduced.py", "F", "I[b + REDUCED]", shared=True)
+REDUCED_DATA.add("LAMBDA_F", "n*(n+1)//2", "Λ, lower triangle")
+REDUCED_DATA.add_behind("LAMBDA_MU", "6*n", "Λ μ₀ᵀ, six numbers for each mode")
+REDUCED_DATA.add_behind("UPSILON", "n*k", "Υ")
+REDUCED_DATA.add_behind("ROOT", "k*k", "C, the square root of Ω")
+REDUCED_DATA.add_behind("E", "6*k", "E")
+REDUCED_DATA.add_behind("SQUARE", 21, "μ₀ Λ μ₀ᵀ as an inertia")
+
+FRAME_DATA = Table("Frame", "F", "I[f + FRAME_F]")
+FRAME_DATA.add("X", 12, "pose in its body, of the undeformed node if there is one")
+
+LOAD_DATA = Table("Load", "F", "I[e + ELEMENT_F]")
+LOAD_DATA.add("WRENCH", 6, "its constant part")
+
+SPRING_DATA = Table("Spring", "F", "I[e + ELEMENT_F]")
+SPRING_DATA.add("SPRING_STIFFNESS", 1, "stiffness")
+SPRING_DATA.add("SPRING_DAMPING", 1, "damping")
+SPRING_DATA.add("LENGTH", 1, "free length")
+
+BUSHING_DATA = Table("Bushing", "F", "I[e + ELEMENT_F]")
+BUSHING_DATA.add("BUSHING_STIFFNESS", 6, "stiffness, rotations first")
+BUSHING_DATA.add("BUSHING_DAMPING", 6, "damping")
+
+ACTUATOR_DATA = Table("Actuator", "F", "I[a + ACTUATOR_F]")
+ACTUATOR_DATA.add("GEAR", 1, "gear")
+ACTUATOR_DATA.add("LIMIT", 1, "largest input")
+
+LAG_DATA = Table("Lag", "F", "I[e + STATE_F]")
+LAG_DATA.add("TIME", 1, "time constant")
+
+LUGRE_DATA = Table("LuGre friction", "F", "I[e + STATE_F]")
+LUGRE_DATA.add("SIGMA_0", 1, "stiffness of the bristles")
+LUGRE_DATA.add("SIGMA_1", 1, "their damping")
+LUGRE_DATA.add("SIGMA_2", 1, "viscous friction")
+LUGRE_DATA.add("F_C", 1, "Coulomb force")
+LUGRE_DATA.add("F_S", 1, "static force")
+LUGRE_DATA.add("V_S", 1, "Stribeck speed")
+
+CUT_DATA = Table("Cut joint", "F", "I[c + C_F]")
+CUT_DATA.add("CUT_SCREWS", "6*s", "its screws")
+CUT_DATA.add_behind("HELD", "36 - 6*s", "rows perpendicular to them")
+
+DISTANCE_DATA = Table("Distance", "F", "I[c + C_F]")
+DISTANCE_DATA.add("L0", 1, "length")
+
+POINT_DATA = Table("Point on a line or plane", "F", "I[c + C_F]")
+POINT_DATA.add("DIRECTIONS", "3*rows", "directions in A in which it does not move")
+
+ROLLING_DATA = Table("Rolling", "F", "I[c + C_F]")
+ROLLING_DATA.add("RADIUS", 1, "radius")
+ROLLING_DATA.add("DISC", 1, "1 for a disc, 0 for a ball")
+ROLLING_DATA.add("DISC_AXIS", 3, "axis of the disc in B")
+ROLLING_DATA.add("NORMAL", 3, "normal of the plane in A")
+ROLLING_DATA.add("TANGENTS", 6, "two directions of the plane in A")
+
+COUPLING_DATA = Table("Coupling", "F", "I[c + C_F]")
+COUPLING_DATA.add("C0", 1, "offset")
+COUPLING_DATA.add("FACTORS", "terms", "factors")
+
+# ---- W: scratch.  Matrices 6 × n stand column by column: the six numbers of a mode together.
+
+BODY_SCRATCH = Table("Body", "W", "i * WORK_SIZE")
+R_NB = BODY_SCRATCH.add("R_NB", 9, "rotation of B in N")
+P_NB = BODY_SCRATCH.add("P_NB", 3, "position of B in N")
+VEL = BODY_SCRATCH.add("VEL", 6, "twist V_WB_B")
+BIAS = BODY_SCRATCH.add("BIAS", 6, "acceleration of B when nothing else accelerates")
+SUB = BODY_SCRATCH.add("SUB", 36, "motion subspace in B, one column of six numbers for each speed")
+INE = BODY_SCRATCH.add("INE", 21, "inertia (J 6, H 9, M 6): of the body, then composite or articulated")
+ACC = BODY_SCRATCH.add("ACC", 6, "acceleration of B, gravity included")
+FOR = BODY_SCRATCH.add(
+    "FOR", 6, "bias force of the body, then the force across the joint, at B; body_inertia has J here for a moment"
+)
+PSU = BODY_SCRATCH.add(
+    "PSU", 36, "P S, column by column; scratch before: poses in body_pose, body_velocity, Γ of a child in give_inertia"
+)
+FAC = BODY_SCRATCH.add("FAC", 6, "one over the pivot of each speed of the joint")
+RES = BODY_SCRATCH.add("RES", 6, "residual of each speed")
+SIZE = BODY_SCRATCH.add("SIZE", 2, "largest traces of J and M outboard, with which round-off in INE is compared")
+BODY_SCRATCH.alias("X_NB", "R_NB P_NB", "a pose is twelve numbers")
+WORK_SIZE = BODY_SCRATCH.end
+
+MODAL_SCRATCH = Table("Flexible body", "W", "I[b + FLEX]", unit="n")
+PID = MODAL_SCRATCH.add("PID", 6, "Π_d, modes of the body's own node in B")
+ZF = MODAL_SCRATCH.add("ZF", 1, "z_f, bias of the modes; ε₀ in reduced.py")
+EPS = MODAL_SCRATCH.add("EPS", 1, "D_f⁻¹ε_f; λ in reduced.py")
+PRF = MODAL_SCRATCH.add("PRF", 6, "P_rf")
+PFF = MODAL_SCRATCH.add("PFF", "n*(n+1)//2", "P_ff, lower triangle; D_f in its place, then its factors")
+MU = MODAL_SCRATCH.alias("MU", "PRF", "μ = P_rf − P_rr Π_d takes the place of P_rf, which nobody needs then")
+GAIN = MODAL_SCRATCH.alias("GAIN", "PRF", "g = μ D_f⁻¹ takes the place of μ")
+
+CARRIER_SCRATCH = Table("Node that carries a joint", "W", "I[b + CARRIER]")
+CARRIER_R = CARRIER_SCRATCH.add("CARRIER_R", 9, "rotation of N in P")
+CARRIER_P = CARRIER_SCRATCH.add("CARRIER_P", 3, "position of N in P")
+CARRIER_PI = CARRIER_SCRATCH.add("CARRIER_PI", "6*n", "Π_N, with the modes of the parent")
+CARRIER_SCRATCH.add_behind(
+    "CARRIER_KEPT", 7, "θ and the coefficients of A and its derivative, which poses find and rates use"
+)
+CARRIER_SCRATCH.alias("X_PN", "CARRIER_R CARRIER_P", "a pose is twelve numbers")
+
+REDUCED_SCRATCH = Table("Scratch of reduced.py", "W", "I[b + REDUCED_W]")
+REDUCED_SCRATCH.add("PSI", "k", "f, forces of the children, then ψ")
+REDUCED_SCRATCH.add_behind("X_SERIES", "k*k", "Γ of the children, then X")
+
+SHARED_SCRATCH = Table("Scratch that bodies use one after another", "W", "I[SHARED]", unit="n")
+J2_ETA = SHARED_SCRATCH.add("J2_ETA", 6, "Σ_l J_2 η_l")
+CR1_ETA = SHARED_SCRATCH.add("CR1_ETA", 3, "Σ_l C_r1 η_l, then with η̇_l")
+
+REDUCED_SHARED = Table("Scratch of reduced.py that bodies use one after another", "W", "I[SHARED]")
+REDUCED_SHARED.add("SERIES", "max(21, 2*k*k)", "Γ of one child, the two factors of X, or rows of products")
+REDUCED_SHARED.alias(
+    "SUMS",
+    "SERIES",
+    "it stands where SHARED_SCRATCH does: a model is full or ruthless, so that it has only one of them",
+)
+
+FRAME_SCRATCH = Table("Frame", "W", "I[f + FRAME_W]")
+X_WF = FRAME_SCRATCH.add("X_WF", 12, "pose in the world")
+X_BF = FRAME_SCRATCH.add("X_BF", 12, "pose in its body")
+V_F = FRAME_SCRATCH.add("V_F", 6, "twist V_WF_F")
+PI_F = FRAME_SCRATCH.add("PI_F", "6*n", "modes in F, of a frame on a node")
+
+WORLD_SCRATCH = Table("World poses", "W", "I[WORLD]")
+WORLD_SCRATCH.add("X_WB", "12*bodies", "X_WB of each body")
+WORLD_SCRATCH.add_behind("X_PB", 12, "X_PB of one body at a time")
+
+CUT_PARTS = Table("Scratch of one constraint", "W", "constraint_parts(I)[5]")
+CUT_X = CUT_PARTS.add("CUT_X", 12, "X_AB")
+CUT_XJ = CUT_PARTS.add("CUT_XJ", 12, "X_J(s), the pose that the joint allows")
+CUT_S = CUT_PARTS.add("CUT_S", 7, "coordinates s")
+CUT_DS = CUT_PARTS.add("CUT_DS", 7, "their change, or their rate")
+CUT_SUB = CUT_PARTS.add("CUT_SUB", 36, "S(s)")
+CUT_NORMAL = CUT_PARTS.add("CUT_NORMAL", 36, "normal matrix, or scratch of S and of its complement")
+CUT_PARTS.alias(
+    "WRENCHES",
+    "CUT_X CUT_XJ CUT_S CUT_DS CUT_SUB",
+    "operational_inertia carries two times six wrenches from frames to the base here, when constraints are evaluated",
+)
+CUT_SCRATCH = CUT_PARTS.end
+
+CONSTRAINT_SCRATCH = Table("Constraints", "W", "I[ROWS_W]", unit="m")
+ON_B = CONSTRAINT_SCRATCH.add("ON_B", 6, "wrench of each row on B, in B")
+ON_A = CONSTRAINT_SCRATCH.add("ON_A", 6, "wrench of each row on A, in A")
+PHI = CONSTRAINT_SCRATCH.add("PHI", 1, "residual φ")
+RATE = CONSTRAINT_SCRATCH.add("RATE", 1, "its rate")
+CURVE = CONSTRAINT_SCRATCH.add("CURVE", 1, "its acceleration without v̇")
+RIGHT = CONSTRAINT_SCRATCH.add("RIGHT", 1, "right-hand side")
+LAMBDA = CONSTRAINT_SCRATCH.add("LAMBDA", 1, "multipliers")
+PIVOT = CONSTRAINT_SCRATCH.add("PIVOT", 1, "what is left of each pivot, then the solution of the first triangle")
+ORDER = CONSTRAINT_SCRATCH.add("ORDER", 1, "order of elimination, -1 behind the last")
+LOW = CONSTRAINT_SCRATCH.add("LOW", 1, "first speed that a row touches")
+HIGH = CONSTRAINT_SCRATCH.add("HIGH", 1, "the one behind the last")
+ROWS_A = CONSTRAINT_SCRATCH.add("ROWS_A", "m*m", "A = J M⁻¹ Jᵀ, used up by its factorisation")
+CONSTRAINT_SCRATCH.add_behind("L", "m*m", "L, by the order of elimination")
+CONSTRAINT_SCRATCH.add_behind("ROWS_E", "m*nv", "e, one row for each")
+CONSTRAINT_SCRATCH.add_behind("ROWS_G", "m*nv", "D⁻¹e")
+CONSTRAINT_SCRATCH.add_behind("MARKS", "bodies", "1 for bodies that a row touches")
+CONSTRAINT_SCRATCH.add_behind("CUT_WORK", str(CUT_SCRATCH), "scratch of one constraint after another: CUT_PARTS")
+CONSTRAINT_SCRATCH.add_behind(
+    "USER_WORK",
+    "user",
+    "what functions of a user's own wrote, each from its C_F: φ (rows), d (rows), ∂φ/∂q (rows × nv)",
+)
+R_END = CONSTRAINT_SCRATCH.alias("R_END", "ROWS_A", "what is in units of m ends here, and the matrices begin")
+
+MOTION_SCRATCH = Table("A motion, behind the scratch of its model", "W", "I[N_WORK]")
+MOTION_SCRATCH.add("U", "nu", "u")
+MOTION_SCRATCH.add_behind("A", "nv", "a vector: forces, or accelerations")
+MOTION_SCRATCH.add_behind("B", "nv", "another one")
+MOTION_SCRATCH.add_behind("WORLD_POSES", "12*(bodies + 1)", "world poses, as at WORLD")
+MOTION_SCRATCH.add_behind("NUMBERS", 13, "energies, momentum, mass and centre")
+MOTION_SCRATCH.add_behind(
+    "EVEN", "(work + nu + 2*nv + 12*(bodies + 1) + 13) % 2", "nothing: what follows begins at an even place"
+)
+MOTION_SCRATCH.add_behind("COMPLEX_W", "2*work", "a complex workspace")
+MOTION_SCRATCH.add_behind("PLACE", "2*nq", "complex q")
+MOTION_SCRATCH.add_behind("SPEEDS", "2*nv", "complex v")
+MOTION_SCRATCH.add_behind("COMPLEX_U", "2*nu", "complex u")
+MOTION_SCRATCH.add_behind("RESULT", "2*(nv + nx)", "complex result")
+MOTION_SCRATCH.alias("SLOPE", "COMPLEX_U RESULT", "`slope` has its complex result right behind the speeds")
+
+# ---- u: what drives a model
+
+DRIVE_VECTOR = Table("u", "u", "0")
+DRIVE_VECTOR.add("FORCES", "nv", "a generalised force for each speed; inverse dynamics takes accelerations here")
+DRIVE_VECTOR.add_behind("INPUTS", "nu - nv - nx - 3", "inputs of force elements and prescribed motions")
+DRIVE_VECTOR.add_behind("STATES_X", "nx", "first-order states")
+DRIVE_VECTOR.add_behind("GRAVITY", 3, "acceleration of gravity")
+
+# ---- S and D: the drive of one motion
+
+DRIVE_INTS = Table("Drive", "S", "0")
+S_I = DRIVE_INTS.add("S_I", 1, "address of I")
+S_NI = DRIVE_INTS.add("S_NI", 1, "length of I")
+S_F = DRIVE_INTS.add("S_F", 1, "address of F")
+S_NF = DRIVE_INTS.add("S_NF", 1, "length of F")
+S_CALL = DRIVE_INTS.add("S_CALL", 1, "address of a function that changes u, or 0")
+S_TABLES = DRIVE_INTS.add("S_TABLES", 1, "number of tables")
+S_ROWS = DRIVE_INTS.end
+
+TABLE_ROW = Table("Table of an input", "S", "S_ROWS + i * TABLE_SIZE")
+TABLE_U = TABLE_ROW.add("TABLE_U", 1, "which of u it fills")
+TABLE_D = TABLE_ROW.add("TABLE_D", 1, "where it begins in D")
+TABLE_PIECES = TABLE_ROW.add("TABLE_PIECES", 1, "number of pieces")
+TABLE_ORDER = TABLE_ROW.add("TABLE_ORDER", 1, "number of coefficients of each piece")
+TABLE_SIZE = TABLE_ROW.end
+
+DRIVE_FLOATS = Table("Drive", "D", "0")
+D_FIRST = DRIVE_FLOATS.add("D_FIRST", 1, "first time at which inputs are asked for: the side of a jump")
+D_LAST = DRIVE_FLOATS.add("D_LAST", 1, "last time")
+D_U = DRIVE_FLOATS.add("D_U", "nu", "u as far as it is constant")
+
+TABLE_DATA = Table("Table of an input", "D", "S[t + TABLE_D]")
+TABLE_DATA.add("TIMES", "pieces + 1", "where pieces begin, and where the last one ends")
+TABLE_DATA.add_behind("COEFFICIENTS", "pieces*order", "coefficients of each piece, highest power first")
+
+# All of them, by name.
+TABLES = {name: value for name, value in list(globals().items()) if isinstance(value, Table)}
+KINDS = {name: value for name, value in list(globals().items()) if isinstance(value, Kinds)}
+
+# What passes that leave gravity out take in its place.
+NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
 @kernel
 def rows(i):
-    """Where the rows of body i begin in I, F and W."""
+    """Return where the rows of body i begin in I, F and W."""
     k = index(i)
     return HEADER + k * BODY_I_SIZE, k * BODY_F_SIZE, k * WORK_SIZE
-
-
-# What passes that leave gravity out take in its place.
-NO_GRAVITY = (0.0, 0.0, 0.0)
 
 
 @kernel
@@ -205,13 +507,13 @@ def first_state(I):
 
 @kernel
 def triangle(n):
-    """How many numbers the lower triangle of an n × n matrix has: where row n of a larger one begins."""
+    """Return how many numbers the lower triangle of an n × n matrix has: where row n of a larger one begins."""
     return n * (n + 1) // 2
 
 
 @kernel
 def modal_matrices(I, b):
-    """Where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
+    """Return where C_r1, J_2, M_e, K and D of a flexible body begin in F."""
     n = I[b + NM]
     c = index(I[b + MODAL]) + M_END * n
     k = index(I[b + MATRICES])
@@ -224,7 +526,7 @@ _NEAR = 1 << 16
 
 @kernel
 def to_next_modal(I, F, b):
-    """How far behind the modal data of a body those of the next one begin; 0 if there is none, or all is near."""
+    """Return how far behind a body's modal data those of the next one begin; 0 if there is none, or all is near."""
     after = b + BODY_I_SIZE
     if F.size <= _NEAR or after >= HEADER + I[N_BODIES] * BODY_I_SIZE or I[after + NM] == 0:
         return 0
@@ -233,7 +535,7 @@ def to_next_modal(I, F, b):
 
 @kernel
 def constraint_parts(I):
-    """Where A, L, e, D⁻¹e, marks and scratch of the constraints begin in W."""
+    """Return where A, L, e, D⁻¹e, marks and scratch of the constraints begin in W."""
     m, nv = I[N_ROWS], I[N_V]
     a = index(I[ROWS_W]) + R_END * m
     l = a + m * m
@@ -241,8 +543,3 @@ def constraint_parts(I):
     g = e + m * nv
     marks = g + m * nv
     return index(a), index(l), index(e), index(g), index(marks), index(marks + I[N_BODIES])
-
-
-def constraint_size(m: int, nv: int, n_bodies: int, user: int) -> int:
-    """How much scratch m rows need; `user` is what functions of a user's own write."""
-    return R_END * m + 2 * m * m + 2 * m * nv + n_bodies + CUT_SCRATCH + user if m else 0

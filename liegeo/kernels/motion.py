@@ -38,10 +38,8 @@ _STEP = 1e-40
 
 
 def work_size(n_work: int, n_u: int, n_v: int, n_x: int, n_q: int, n_bodies: int) -> int:
-    """Return how much scratch these kernels use: the parts in the order of `_parts`."""
-    real = n_work + n_u + 2 * n_v + 12 * (n_bodies + 1) + 13
-    # even, so that a second workspace behind the first can be used as complex numbers too
-    return real + real % 2 + 2 * (n_work + n_q + 2 * n_v + n_x + n_u)
+    """Return how much scratch these kernels use: the model's own, and the parts in the order of `_parts`."""
+    return n_work + at.MOTION_SCRATCH.size(work=n_work, nu=n_u, nv=n_v, nx=n_x, nq=n_q, bodies=n_bodies)
 
 
 @kernel

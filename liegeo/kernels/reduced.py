@@ -50,16 +50,6 @@ def _scratch(I, b):
     return o, o + 6 * index(I[b + at.N_SLOTS])
 
 
-def scratch_size(n_slots: int) -> int:
-    """How much of W `_scratch` describes."""
-    return 6 * n_slots * (6 * n_slots + 1)
-
-
-def shared_size(n_slots: int) -> int:
-    """How much of W from SHARED on a body with so many children uses: at most two k × k matrices."""
-    return max(21, 2 * (6 * n_slots) ** 2)
-
-
 @kernel
 def receive_inertia(I, b, w, pb, W):
     """Γ of the child with rows b, w into its rows of the block-diagonal matrix."""

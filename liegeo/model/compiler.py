@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import Fault, Field, ModelError
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
-from liegeo.kernels.reduced import scratch_size, shared_size
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, split_name, suggest
@@ -225,7 +224,7 @@ class Compiler:
                 row[at.CARRIER_F] = self._put_shared(
                     [*_flat_pose(np.asarray(outer.pose)), *_modes_in_node(outer).T.ravel()]
                 )
-            row[at.CARRIER] = self._reserve(at.CARRIER_PI + 6 * np.asarray(outer.modes).shape[1] + at.CARRIER_KEPT)
+            row[at.CARRIER] = self._reserve(at.CARRIER_SCRATCH.size(n=np.asarray(outer.modes).shape[1]))
         n = body.n_modes
         row[at.NM], row[at.EQ], row[at.EV] = n, nq, nv
         if isinstance(body, FlexibleBody) and n:
@@ -233,7 +232,7 @@ class Compiler:
             row[at.MODAL] = self._put_shared(_modal_data(body, self.tree.fidelity == FULL))
             if i not in self.slots:
                 row[at.MASSES] = self._put_shared(_masses(body))
-            row[at.FLEX] = self._reserve(at.PFF * n + at.triangle(n))
+            row[at.FLEX] = self._reserve(at.MODAL_SCRATCH.size(n=n))
             matrices = (np.asarray(body.K), np.asarray(body.D))
             if self.tree.fidelity == FULL:
                 row[at.SECOND_T], row[at.SECOND_R] = (
@@ -303,12 +302,15 @@ class Compiler:
                     *_six(square[3:, 3:]),
                 ]
             )
-            rows[i][at.REDUCED_W] = self._reserve(scratch_size(len(children)))
+            rows[i][at.REDUCED_W] = self._reserve(at.REDUCED_SCRATCH.size(k=6 * len(children)))
             rows[i][at.N_SLOTS] = len(children)
             for slot, k in enumerate(children):
                 rows[k][at.SLOT] = slot
-        sums = [at.SUMS_END * body.n_modes for body in self.bodies] if self.tree.fidelity == FULL else []
-        return self._reserve(max([0, *sums, *(shared_size(len(children)) for children in self.slots.values())]))
+        if self.tree.fidelity == FULL:
+            sizes = [at.SHARED_SCRATCH.size(n=body.n_modes) for body in self.bodies]
+        else:
+            sizes = [at.REDUCED_SHARED.size(k=6 * len(children)) for children in self.slots.values()]
+        return self._reserve(max(sizes, default=0))
 
     def _forces(self, header: list[int], rows: list[list[int]], nv: int) -> dict[str, slice]:
         """Rows of elements and actuators; where each one's inputs stand."""
@@ -370,7 +372,7 @@ class Compiler:
         start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE
         for column in self.frame_columns:
             self.more_ints[column - start] = header[at.FRAMES] + self.more_ints[column - start] * at.FRAME_SIZE
-        header[at.WORLD] = self._reserve(12 * (len(self.bodies) + 1)) if self.frames else 0
+        header[at.WORLD] = self._reserve(at.WORLD_SCRATCH.size(bodies=len(self.bodies))) if self.frames else 0
 
     # ---- constraints
 
@@ -413,7 +415,8 @@ class Compiler:
             if row[at.C_KIND] < at.COUPLING:
                 offset = start + i * at.CONSTRAINT_SIZE
                 self.frame_columns += [offset + at.C_A, offset + at.C_B]
-        header[at.ROWS_W] = self._reserve(at.constraint_size(len(named), nv, len(self.bodies), user - at.CUT_SCRATCH))
+        sizes = {"m": len(named), "nv": nv, "bodies": len(self.bodies), "user": user - at.CUT_SCRATCH}
+        header[at.ROWS_W] = self._reserve(at.CONSTRAINT_SCRATCH.size(**sizes) if named else 0)
         return named
 
     def _cut(self, joint: Joint, row: list[int]) -> tuple[str, ...]:
@@ -534,7 +537,7 @@ class Compiler:
         n = body.n_modes if body is not None else 0
         node = self._put_node(found) if isinstance(found, Node) else -1
         pose = found.pose if isinstance(found, Node) else found
-        self.frames += [i, node, self._put(*_flat_pose(np.asarray(pose))), self._reserve(at.PI_F + 6 * n)]
+        self.frames += [i, node, self._put(*_flat_pose(np.asarray(pose))), self._reserve(at.FRAME_SCRATCH.size(n=n))]
         return len(self.frames) // at.FRAME_SIZE - 1
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError
+from liegeo.integrate import NewtonRecord
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
 from liegeo.observer import not_implemented
@@ -59,6 +60,8 @@ class RunInfo:
     trusted: `energy` is its account of energy, and `local_errors` is the sum of the estimated errors of all steps, in
     radians, or relative to a number of size 1; None of a method of fixed step, which estimates none.  Where steps were
     chosen by an accuracy, `accuracy` in metres and radians, it is in metres instead (integrate/adaptive.py (6)).
+    `newton` counts what Newton's method did, None if the method does not use it; a run that went on from a checkpoint
+    counts from there.
     """
 
     method: str
@@ -72,6 +75,7 @@ class RunInfo:
     energy: EnergyAccount | None = None
     local_errors: float | None = None
     accuracy: tuple[float, float] | None = None
+    newton: NewtonRecord | None = None
 
     def describe_errors(self) -> str:
         """Return the sum of the local errors in words, with what was asked for if that was an accuracy."""
@@ -217,6 +221,7 @@ class Result:
             "model": self.model.tree.name,
             "time": f"{self.t[0]:.6g} to {self.t[-1]:.6g} s, {samples}",
             "method": f"{info.method}, {info.steps} steps{rejected}",
+            **({"newton": str(info.newton)} if info.newton else {}),
             "took": f"{info.seconds:.3g} s{speed}",
             **({"error": error} if (error := self._error()) else {}),
             **({} if info.finished else {"stopped early": info.message}),

@@ -44,7 +44,6 @@ def loop(folder, liegeo):
         (("--extrapolation", "linear", "--step", "10 ms"), {"extrapolation": "linear", "step": 0.01}),
         (("--iterations", "2", "--end", "500 ms"), {"iterations": 2, "end": 0.5}),
         (("--tolerance", "1e-2"), {"tolerance": 1e-2}),
-        (("--tolerance", "1e-2", "--memory", "100 ms"), {"tolerance": 1e-2, "memory": 0.1}),
         (("--set", "control.r=0.3 m", "--set", "plant.x0=20 cm"), {"set": {"control.r": 300.0, "plant.x0": 0.2}}),
         (("--set", "control.r=300"), {"set": {"control.r": 300.0}}),
     ],

@@ -188,6 +188,10 @@ def test_patterns_and_crossings_are_checked(folder):
         ("cosim: 1\nname: 3\nfmus: {a: lag.fmu}\n", "name is 3, expected text"),
         ("cosim: 1\nfmus: {'a b': lag.fmu}\n", "is called 'a b', expected a name without blanks"),
         ("cosim: 1\nfmus: {a: text.fmu}\n", "'text.fmu' is no FMU: "),
+        (
+            "cosim: 1\nfmus: {a: lag.fmu}\nexperiment: {memory: 2 s}\n",
+            "experiment.memory is no longer needed, because the",
+        ),
         ("cosim: !!python/object 1\n", "nothing in a model file is executed"),
     ],
 )

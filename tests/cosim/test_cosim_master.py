@@ -226,40 +226,6 @@ def test_loop_of_whole_numbers(system):
 # ---- error control
 
 
-@pytest.mark.parametrize("options", [{}, {"extrapolation": "linear"}, {"iterations": 2}])
-@pytest.mark.parametrize("tolerance", [1e-2, 1e-3])
-def test_richardson_meets_its_tolerance(loop, options, tolerance):
-    """At all times, relative to 1 + |x|: the loop is damped, so that errors do not grow."""
-    found = loop.simulate(1.0, 0.01, tolerance=tolerance, **options)
-    error = max(abs(x - closed(t)[0]) for t, x in zip(found.t, found["plant.x"], strict=True))
-    assert error < tolerance
-    assert found.info.error <= tolerance
-    # and not by brute force
-    assert error > tolerance / 200
-
-
-@pytest.mark.parametrize("options", [{"extrapolation": "linear"}, {"iterations": 2}])
-def test_errors_that_the_system_forgets(loop, options):
-    """A damped loop for 40 s: e^(−3/4 t), so that errors live for 4/3 s.  Without that, the tolerance is not used.
-
-    The largest error of position and speed, relative to 1 + their size, is within a factor of ten below the tolerance.
-    """
-    tolerance = 1e-2
-
-    def run(**more):
-        found = loop.simulate(40.0, 0.01, tolerance=tolerance, **options, **more)
-        exact = np.array([closed(t) for t in found.t])
-        values = np.stack([found["plant.x"], found["plant.v"]], axis=1)
-        return np.max(np.abs(values - exact) / (1.0 + np.abs(exact))) / tolerance, found.info
-
-    careful, long = run()
-    told, short = run(memory=4.0 / 3.0)
-    assert careful < 0.1
-    assert 0.1 < told < 1.0
-    assert short.steps < 0.4 * long.steps
-    assert short.error <= tolerance * 1.5
-
-
 def test_estimate_is_the_error_of_a_step(loop):
     """One step of 0.02 from rest: the estimate against the closed form."""
     found = loop.simulate(0.02, 0.02, tolerance=1.0)

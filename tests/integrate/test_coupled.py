@@ -162,14 +162,8 @@ def test_tangents_are_derivatives_of_the_residual(kind):
     assert np.abs(out - slope).max() < 1e-6 * np.abs(slope).max()
 
 
-@pytest.mark.kernels
-@pytest.mark.parametrize("case", ["tree", "loop"])
-def test_with_true_tangents_few_corrections_are_enough(case):
-    """From rest, Newton's method converges quadratically: three corrections from 1e-2 to round-off.
-
-    As many may be lost before with a matrix of D and K only, and as many on the way to where quadratic begins.
-    """
-    _, model, state = bench.rods(1e8, moving=False) if case == "tree" else bench.loop(0.0, 1e8)
+def counting(model, state, t_end):
+    """A problem, and how often each kernel of its system has been called."""
     system, calls = motion.system(model), Counter()
 
     def counted(name, function):
@@ -180,11 +174,32 @@ def test_with_true_tangents_few_corrections_are_enough(case):
         return call if function is not None else None
 
     # all of them, so that the step around them is plain Python
-    counting = li.Dynamics(*(counted(*kernel) for kernel in system.dynamics._asdict().items()))
-    problem = li.Problem.of(dataclasses.replace(system, dynamics=counting), state.q, state.v, 0.02)
+    kernels = li.Dynamics(*(counted(*item) for item in system.dynamics._asdict().items()))
+    return li.Problem.of(dataclasses.replace(system, dynamics=kernels), state.q, state.v, t_end), calls
+
+
+@pytest.mark.kernels
+@pytest.mark.parametrize("case", ["tree", "loop"])
+def test_with_true_tangents_few_corrections_are_enough(case):
+    """From rest, Newton's method converges quadratically: three corrections from 1e-2 to round-off.
+
+    As many may be lost before with a matrix of D and K only, and as many on the way to where quadratic begins.
+    """
+    _, model, state = bench.rods(1e8, moving=False) if case == "tree" else bench.loop(0.0, 1e8)
+    problem, calls = counting(model, state, 0.02)
     li.solve(problem, li.GeneralisedAlpha, 2, save=1)
     assert calls["along"] >= model.nv
     assert calls["residual"] <= 2 * 9, calls
+
+
+@pytest.mark.kernels
+def test_what_rests_is_not_imprecise():
+    """A step of rosenbrock-3 from rest has no error, and is not cut: the start, three stages and the end."""
+    _, model, _ = bench.hinges(1.0, 2)
+    problem, calls = counting(model, model.state(), 0.01)
+    run = li.solve(problem, li.Rosenbrock3, 1, save=1)
+    assert np.abs(run.end).max() < 1e-15
+    assert calls["acceleration"] == 5
 
 
 def test_which_systems_are_coupled():

@@ -381,3 +381,15 @@ def test_how_it_shows_itself(pendulum):
     shown = early._repr_html_()
     assert "<td style='text-align:left'>the step &lt;became&gt; small</td>" in shown
     assert "stopped early" not in pendulum._repr_html_()
+
+
+def test_a_run_tells_what_newtons_method_did():
+    """Of an implicit method there are corrections and matrices; of an explicit one there is nothing to tell."""
+    model = flexible_chain(1)
+    run = lg.simulate(model, model.state(), 0.01, step=1e-3, progress=False)
+    record = run.info.newton
+    assert record.iterations >= run.info.steps
+    assert 0 < record.factorisations <= record.iterations
+    assert "corrections" in run._facts()["newton"]
+    explicit = lg.simulate(model, model.state(), 1e-4, method="rkmk-4", step=1e-5, progress=False)
+    assert explicit.info.newton is None

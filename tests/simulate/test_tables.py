@@ -86,6 +86,7 @@ def test_npz_holds_the_trajectory_and_how_it_came_about(pendulum, tmp_path):
         "energy": None,
         "local_errors": None,
         "accuracy": None,
+        "newton": None,
         "units": {"time": "s", "energy": "J"},
         "columns": ["time", "energy"],
     }

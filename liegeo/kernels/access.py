@@ -1,0 +1,412 @@
+"""Who writes and reads the fields of layout.py; tests/dynamics/test_layout.py compares it with every access it sees.
+
+[TABLE]
+FIELD: writers -> readers
+
+Of W these are functions: readers read what another function, or an earlier call, left there; helpers that are told
+where to read and write count as their callers.  Of the other arrays writers are functions above the kernels (mostly of
+`Compiler` in model/compiler.py), and readers are modules of kernels.  Modules above the kernels read too.  The scratch
+of a motion is passed to all other kernels as q, v, u or their results: its writers and readers are the functions of
+motion.py that do so.  "module.one,another" are two functions of one module.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Access(NamedTuple):
+    """Who writes a field, and who reads it."""
+
+    writers: tuple[str, ...]
+    readers: tuple[str, ...]
+
+
+_TEXT = """
+[HEADER_ROW]
+N_BODIES: compiler.model -> articulated composite constraints elements inertia inverse kinematics loops
+    motion observe
+N_Q: compiler.model -> motion
+N_V: compiler.model -> articulated constraints elements loops motion
+N_U: compiler._states -> articulated inverse loops motion observe states
+N_WORK: compiler.model -> motion
+FULL: compiler.model -> inertia kinematics
+N_ELEMENTS: compiler._forces -> articulated elements inverse loops motion observe
+ELEMENTS: compiler._forces -> elements
+N_FRAMES: compiler._put_frames -> constraints elements
+FRAMES: compiler._put_frames -> elements
+N_ACTUATORS: compiler._forces -> elements inverse
+ACTUATORS: compiler._forces -> elements inverse
+WORLD: compiler._put_frames -> elements
+N_X: compiler._states -> motion states
+SHARED: compiler.model -> inertia reduced
+N_CONSTRAINTS: compiler._constraints -> constraints loops
+CONSTRAINTS: compiler._constraints -> constraints loops
+N_ROWS: compiler._constraints -> constraints loops motion
+ROWS_W: compiler._constraints -> constraints loops motion
+N_STATES: compiler._states -> elements inverse motion observe states
+STATES: compiler._states -> states
+
+[BODY_ROW]
+PARENT: compiler._body_ints -> articulated composite inverse kinematics loops observe
+KIND: compiler._body_ints -> constraints elements kinematics motion
+JQ: compiler._body_ints -> constraints elements kinematics motion observe
+JV: compiler._body_ints -> articulated composite constraints elements inverse kinematics loops motion observe
+NV: compiler._body_ints -> articulated composite elements inverse kinematics loops motion observe
+SCREWS: compiler._body_ints -> kinematics
+NM: compiler._body_ints -> articulated composite constraints elements inertia inverse kinematics loops motion
+    observe reduced
+EQ: compiler._body_ints -> constraints elements inertia kinematics motion observe
+EV: compiler._body_ints -> articulated composite constraints elements inertia inverse kinematics loops motion
+    observe reduced
+PARENT_NODE: compiler._body_ints compiler._put_rest -> articulated composite inverse kinematics
+    loops observe
+OWN_NODE: compiler._body_ints -> kinematics
+MODAL: compiler._body_ints -> articulated elements inertia motion observe
+FLEX: compiler._body_ints -> articulated composite elements inertia inverse kinematics loops observe reduced
+CARRIER: compiler._body_ints -> articulated composite kinematics loops observe
+OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops observe reduced
+LOCKED: model.Model.lock -> articulated motion
+AXIS: compiler._body_ints -> articulated kinematics
+PASSIVE: compiler._body_ints -> elements inverse observe
+DIAGONAL: compiler._body_ints -> articulated inertia motion
+SECOND_T: compiler._body_ints -> inertia
+SECOND_R: compiler._body_ints -> inertia
+REDUCED: compiler._reduce -> articulated inertia reduced
+REDUCED_W: compiler._reduce -> reduced
+N_SLOTS: compiler._reduce -> reduced
+SLOT: compiler._reduce -> reduced
+CARRIER_F: compiler._body_ints -> kinematics
+MASSES: compiler._body_ints compiler._put_rest -> articulated elements inertia motion observe
+MATRICES: compiler._put_rest -> articulated elements inertia motion observe
+
+[NODE_ROW]
+NODE_F: compiler._put_node -> nodes
+NODE_NM: compiler._put_node -> nodes
+NODE_SECOND: compiler._put_node -> nodes
+
+[FRAME_ROW]
+FRAME_BODY: compiler._frame_on -> constraints elements loops
+FRAME_NODE: compiler._frame_on -> constraints elements loops
+FRAME_F: compiler._frame_on -> elements
+FRAME_W: compiler._frame_on -> constraints elements loops
+
+[ELEMENT_ROW]
+ELEMENT_KIND: compiler._forces -> elements
+FRAME_A: compiler._forces -> elements
+FRAME_B: compiler._forces -> elements
+ELEMENT_F: compiler._forces -> elements
+ELEMENT_U: compiler._forces -> elements
+
+[ACTUATOR_ROW]
+ACTUATED: compiler._forces -> elements inverse
+ACTUATOR_U: compiler._forces compiler._states -> elements
+ACTUATOR_F: compiler._forces -> elements
+
+[CONSTRAINT_ROW]
+C_KIND: compiler._constraints -> constraints loops
+C_A: compiler._constraints -> constraints loops
+C_B: compiler._constraints -> constraints loops
+C_F: compiler._constraints -> constraints loops
+C_ROW: compiler._constraints -> constraints loops
+C_N: compiler._constraints -> constraints loops
+C_U: compiler._constraints -> constraints
+C_MORE: compiler._constraints custom.connect -> constraints loops
+
+[COUPLING_TERMS]
+N_TERMS: compiler._coupling -> constraints loops
+TERMS: compiler._coupling -> constraints loops
+
+[STATE_ROW]
+STATE_KIND: compiler._states -> states
+STATE_SPEED: compiler._states -> states
+STATE_U: compiler._states -> states
+STATE_INPUT: compiler._states -> states
+STATE_F: compiler._states -> states
+
+[BODY_DATA]
+X_NJ_R: compiler._body_floats -> joints kinematics
+X_NJ_P: compiler._body_floats -> joints kinematics
+MASS: compiler._body_floats -> inertia
+MOMENT: compiler._body_floats -> inertia
+INERTIA: compiler._body_floats -> inertia
+ARMATURE: compiler._body_floats -> articulated composite inverse observe
+X_DB_R: compiler._body_floats -> kinematics
+X_DB_P: compiler._body_floats -> kinematics
+STIFFNESS: compiler._body_floats -> articulated elements motion observe
+DAMPING: compiler._body_floats -> articulated elements motion
+FRICTION: compiler._body_floats -> elements
+FRICTION_SPEED: compiler._body_floats -> elements
+REST: compiler._body_floats -> elements observe
+
+[SCREW_DATA]
+IN_D: compiler._body_ints -> joints kinematics
+IN_B: compiler._body_ints -> kinematics
+
+[MODAL_DATA]
+M_CT: compiler._modal_data -> inertia
+M_J1: compiler._modal_data -> inertia
+M_DIAGONAL_K: compiler._modal_data -> inertia
+M_DIAGONAL_D: compiler._modal_data -> inertia
+M_CR1: compiler._modal_data -> inertia
+M_J2: compiler._modal_data -> inertia
+
+[MODAL_MASSES]
+CR0: compiler._masses -> inertia
+ME: compiler._masses -> inertia
+
+[MODAL_MATRICES]
+K: compiler._put_rest -> articulated inertia motion observe
+D: compiler._put_rest -> articulated elements inertia motion
+
+[SECOND_T_DATA]
+CT1: compiler._second_order -> inertia
+
+[SECOND_R_DATA]
+CR1_SKEW: compiler._second_order -> inertia
+CR1_SYMMETRIC: compiler._second_order -> inertia
+
+[NODE_DATA]
+NODE_R: compiler._put_node -> nodes
+NODE_P: compiler._put_node -> nodes
+NODE_MODES: compiler._put_node -> nodes
+NODE_TRANSLATIONS: compiler._put_node -> nodes
+
+[NODE_SECOND_DATA]
+G_R: compiler._put_node -> nodes
+G_T: compiler._put_node -> nodes
+
+[CARRIER_DATA]
+POSE: compiler._body_ints -> kinematics
+PI: compiler._body_ints -> kinematics
+
+[REDUCED_DATA]
+LAMBDA_F: compiler._reduce -> reduced
+LAMBDA_MU: compiler._reduce -> reduced
+UPSILON: compiler._reduce -> reduced
+ROOT: compiler._reduce -> reduced
+E: compiler._reduce -> reduced
+SQUARE: compiler._reduce -> reduced
+
+[FRAME_DATA]
+X: compiler._frame_on -> elements
+
+[LOAD_DATA]
+WRENCH: compiler._forces -> elements
+
+[SPRING_DATA]
+SPRING_STIFFNESS: compiler._forces -> elements
+SPRING_DAMPING: compiler._forces -> elements
+LENGTH: compiler._forces -> elements
+
+[BUSHING_DATA]
+BUSHING_STIFFNESS: compiler._forces -> elements
+BUSHING_DAMPING: compiler._forces -> elements
+
+[ACTUATOR_DATA]
+GEAR: compiler._forces -> elements
+LIMIT: compiler._forces -> elements
+
+[LAG_DATA]
+TIME: compiler._states -> states
+
+[LUGRE_DATA]
+SIGMA_0: compiler._states -> states
+SIGMA_1: compiler._states -> states
+SIGMA_2: compiler._states -> states
+F_C: compiler._states -> states
+F_S: compiler._states -> states
+V_S: compiler._states -> states
+
+[CUT_DATA]
+CUT_SCREWS: compiler._cut -> constraints joints
+HELD: compiler._cut -> constraints
+
+[DISTANCE_DATA]
+L0: compiler._constraints -> constraints
+
+[POINT_DATA]
+DIRECTIONS: compiler._constraints -> constraints
+
+[ROLLING_DATA]
+RADIUS: compiler._constraints -> constraints
+DISC: compiler._constraints -> constraints
+DISC_AXIS: compiler._constraints -> constraints
+NORMAL: compiler._constraints -> constraints
+TANGENTS: compiler._constraints -> constraints
+
+[COUPLING_DATA]
+C0: compiler._coupling -> constraints
+FACTORS: compiler._coupling -> constraints loops
+
+[BODY_SCRATCH]
+R_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter composite.mass_matrix
+    elements.element_energy,element_powers inverse.body_acceleration,forces,inverse_dynamics,momentum
+    kinematics.body_velocity,world_poses loops.correct,multipliers,operational_inertia observe.jacobian
+    reduced.receive_inertia
+P_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter composite.mass_matrix
+    inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity,world_poses
+    loops.operational_inertia observe.jacobian reduced.receive_inertia
+VEL: kinematics.body_velocity -> elements.place_frames inertia.body_bias kinematics.body_velocity observe.energies
+BIAS: articulated.clear kinematics.body_velocity -> articulated.gather,scatter inverse.body_acceleration
+SUB: kinematics.body_pose -> articulated.articulate,gather,scatter composite.mass_matrix
+    inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity loops.operational_inertia
+    observe.jacobian
+INE: articulated.articulate,give_inertia composite.mass_matrix inertia.body_inertia reduced.reduce ->
+    articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix inertia.body_bias
+    inverse.forces,inverse_dynamics,momentum observe.energies reduced.receive_inertia,reduce
+ACC: articulated.scatter inverse.body_acceleration -> constraints.frame_rate
+    inverse.body_acceleration,forces,inverse_dynamics,momentum
+FOR: articulated.clear,gather,give_force elements.push inertia.body_bias,body_inertia
+    inverse.forces,inverse_dynamics,momentum loops.operational_inertia -> articulated.gather,give_force elements.push
+    inverse.forces,inverse_dynamics,momentum
+PSU: articulated.articulate,give_inertia kinematics.body_pose,body_velocity -> articulated.gather,scatter
+    loops.operational_inertia
+FAC: articulated.articulate -> articulated.gather,scatter loops.correct,operational_inertia
+RES: articulated.gather loops.correct,correction,forward_dynamics -> articulated.scatter
+    loops.correct,forward_dynamics
+SIZE: articulated.articulate inertia.body_inertia -> articulated.articulate
+
+[MODAL_SCRATCH]
+PID: kinematics.body_pose -> articulated.gather,modal_block,scatter composite.mass_matrix
+    inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity loops.operational_inertia
+    observe.jacobian reduced.gather_reduced
+ZF: articulated.clear,give_force elements.push inertia.body_bias inverse.forces,inverse_dynamics,momentum
+    reduced.gather_reduced -> articulated.gather,give_force elements.push inverse.forces,inverse_dynamics,momentum
+    reduced.gather_reduced
+EPS: articulated.gather loops.correct,correction,forward_dynamics reduced.gather_reduced -> articulated.scatter
+    loops.correct,forward_dynamics reduced.scatter_reduced
+PRF: articulated.articulate,give_inertia,modal_block inertia.body_inertia ->
+    articulated.articulate,gather,give_inertia,modal_block,scatter composite.mass_matrix inertia.body_bias
+    inverse.forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
+PFF: articulated.articulate,give_inertia,modal_block inertia.body_inertia ->
+    articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix
+    inverse.forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
+
+[CARRIER_SCRATCH]
+CARRIER_R: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix
+    inverse.body_acceleration kinematics.body_velocity,world_poses loops.operational_inertia observe.jacobian
+CARRIER_P: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix
+    inverse.body_acceleration kinematics.body_velocity,world_poses loops.operational_inertia observe.jacobian
+CARRIER_PI: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix
+    inverse.body_acceleration kinematics.body_velocity loops.operational_inertia observe.jacobian
+CARRIER_KEPT: kinematics.body_pose -> kinematics.body_velocity
+
+[REDUCED_SCRATCH]
+PSI: reduced.gather_reduced,receive_force -> reduced.gather_reduced,scatter_reduced
+X_SERIES: reduced.receive_inertia,reduce -> reduced.gather_reduced,reduce,scatter_reduced
+
+[SHARED_SCRATCH]
+J2_ETA: inertia.body_inertia -> inertia.body_bias
+CR1_ETA: inertia.body_bias,body_inertia ->
+
+[REDUCED_SHARED]
+SERIES: reduced.gather_reduced,receive_inertia,reduce,scatter_reduced ->
+
+[FRAME_SCRATCH]
+X_WF: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
+    elements.apply_elements,element_energy,element_powers
+X_BF: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
+V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate elements.apply_elements,element_powers
+PI_F: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
+
+[WORLD_SCRATCH]
+X_WB: kinematics.world_poses -> elements.place_frames
+X_PB: kinematics.world_poses ->
+
+[CUT_PARTS]
+CUT_X: constraints.accelerated,evaluate loops.operational_inertia ->
+CUT_XJ: constraints.evaluate loops.operational_inertia ->
+CUT_S: constraints.evaluate loops.operational_inertia ->
+CUT_DS: constraints.evaluate loops.operational_inertia ->
+CUT_SUB: constraints.evaluate loops.operational_inertia ->
+CUT_NORMAL: constraints.evaluate ->
+
+[CONSTRAINT_SCRATCH]
+ON_B: constraints.evaluate -> constraints.accelerated,push_rows loops.operational_inertia
+ON_A: constraints.evaluate -> constraints.push_rows loops.operational_inertia
+PHI: constraints.evaluate -> loops.correct,correction
+RATE: constraints.evaluate -> loops.correct,correction
+CURVE: constraints.evaluate -> constraints.accelerated
+RIGHT: constraints.accelerated loops.correct,correction,forward_dynamics -> loops.forward_dynamics,multipliers
+LAMBDA: loops.correct,multipliers,release -> constraints.add_rows,push_rows loops.correct,correction,forward_dynamics
+    motion.along
+PIVOT: loops.multipliers,operational_inertia ->
+ORDER: loops.operational_inertia -> loops.multipliers
+LOW: loops.operational_inertia -> loops.correct,correction,forward_dynamics
+HIGH: loops.operational_inertia -> loops.correct,correction,forward_dynamics
+ROWS_A: loops.operational_inertia ->
+L: loops.operational_inertia -> loops.multipliers
+ROWS_E: loops.operational_inertia -> loops.correct,correction,forward_dynamics
+ROWS_G: loops.operational_inertia -> loops.correct,correction,forward_dynamics
+MARKS: loops.operational_inertia ->
+CUT_WORK: ->
+USER_WORK: constraints.evaluate -> constraints.accelerated,add_rows loops.operational_inertia
+
+[MOTION_SCRATCH]
+U: motion.drive,energy,powers,residual -> motion.acceleration,along,closing,powers,residual
+A: motion.powers,residual ->
+B: motion.powers,slope -> motion.residual
+WORLD_POSES: motion.energy ->
+NUMBERS: motion.energy ->
+EVEN: ->
+COMPLEX_W: motion.along,slope ->
+PLACE: motion.along,configuration_rate,slope -> motion.along,slope
+SPEEDS: motion.along,slope ->
+COMPLEX_U: motion.along,slope ->
+RESULT: motion.along ->
+
+[DRIVE_VECTOR]
+FORCES: model.Model.drive motion.drive -> elements inverse kinematics states
+INPUTS: model.Model.drive motion.drive -> constraints elements
+STATES_X: model.Model.drive motion.drive -> elements states
+GRAVITY: model.Model.drive motion.drive -> articulated inverse loops observe
+
+[DRIVE_INTS]
+S_I: liegeo.motion.Drive._pack -> motion
+S_NI: liegeo.motion.Drive._pack -> motion
+S_F: liegeo.motion.Drive._pack -> motion
+S_NF: liegeo.motion.Drive._pack -> motion
+S_CALL: liegeo.motion.Drive._pack -> motion
+S_TABLES: liegeo.motion.Drive._pack -> motion
+
+[TABLE_ROW]
+TABLE_U: liegeo.motion.Drive._pack -> motion
+TABLE_D: liegeo.motion.Drive._pack -> motion
+TABLE_PIECES: liegeo.motion.Drive._pack -> motion
+TABLE_ORDER: liegeo.motion.Drive._pack -> motion
+
+[DRIVE_FLOATS]
+D_FIRST: liegeo.motion.Drive._pack -> motion
+D_LAST: liegeo.motion.Drive._pack -> motion
+D_U: liegeo.motion.Drive._pack -> motion
+
+[TABLE_DATA]
+TIMES: liegeo.motion.Drive._pack -> motion
+COEFFICIENTS: liegeo.motion.Drive._pack -> motion
+"""
+
+
+def _names(text: str) -> tuple[str, ...]:
+    out = []
+    for word in text.split():
+        module, dot, functions = word.rpartition(".")
+        out += [module + dot + function for function in functions.split(",")]
+    return tuple(out)
+
+
+def _parse(text: str) -> dict[str, dict[str, Access]]:
+    out: dict[str, dict[str, Access]] = {}
+    # continuation lines are indented
+    for line in text.replace("\n    ", " ").split("\n"):
+        if line.startswith("["):
+            table = out.setdefault(line.strip("[]"), {})
+        elif line:
+            name, _, rest = line.partition(":")
+            writers, _, readers = rest.partition("->")
+            table[name] = Access(_names(writers), _names(readers))
+    return out
+
+
+#: By name of the table in layout.py and by name of the field.
+ACCESS = _parse(_TEXT)
