@@ -11,7 +11,7 @@ Prescribed motions that `inputs` do not name follow their laws at the time of th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 
 from liegeo import operators
 from liegeo.errors import DynamicsError, InputError
-from liegeo.kernels import articulated, composite, constraints, inertia, inverse, kinematics, loops, nodes, observe
+from liegeo.kernels import articulated, composite, constraints, inverse, kinematics, loops, observe
 from liegeo.kernels import layout as at
-from liegeo.lie import SE3
 from liegeo.model.model import Model, Row, State
+from liegeo.observer import Source, observer_of
 from liegeo.status import NOT_FINITE
 
 Array = NDArray[Any]
@@ -141,25 +141,9 @@ def mass_matrix_inverse(model: Model, state: State) -> Array:
 
 @_finite
 def joint_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> dict[str, Array]:
-    """By joint: the wrench (moment, force) that it exerts on its child, at the child's frame and in its axes.
-
-    Constraint forces and the joint's own forces together, in the motion that `tau` and `inputs` give.
-    """
-    _, work = _forces_in_motion(model, state, tau, inputs)
-    return {name: _row(work, i, at.FOR) for i, name in enumerate(model.joints)}
-
-
-def _forces_in_motion(model: Model, state: State, tau: Any, inputs: Any) -> tuple[Array, Array]:
-    """The generalised forces that the motion under `tau` takes beside inputs and loops; a workspace with all forces."""
-    (q, v, u), work, a = _prepare(model, state, _drive(model, "tau", tau, inputs, state))
-    _accelerate(model, q, v, u, work, a)
-    given, forces = np.concatenate([a, u[model.nv :]]), np.empty_like(a)
-    if model.rows:
-        work[model.row_slice(at.LAMBDA)] = _smallest_multipliers(model, work)
-        loops.inverse_dynamics(model.ints, model.floats, q, v, given, work, forces)
-    else:
-        inverse.inverse_dynamics(model.ints, model.floats, q, v, given, work, forces)
-    return forces, work
+    """Return by joint the wrench that it exerts on its child, at the child's frame and in its axes."""
+    observed = _observe(model, state, tuple(("joint", name) for name in model.joints), tau, inputs)
+    return dict(zip(model.joints, observed, strict=True))
 
 
 class ConstraintValues(NamedTuple):
@@ -198,37 +182,14 @@ def constraint_jacobian(model: Model, state: State) -> Array:
 
 @_finite
 def loop_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> dict[str, Array]:
-    """By loop: what it exerts, the smallest where constraints are redundant.
+    """Return by loop what it exerts, the smallest where constraints are redundant.
 
     Of one between frames the wrench (moment, force) on its child or `b`, at that frame and in its axes; of others one
     generalised force a row, such as the torque that a Motion takes.
     """
-    (q, v, u), work, a = _prepare(model, state, _drive(model, "tau", tau, inputs, state))
-    _accelerate(model, q, v, u, work, a)
-    return _loop_forces(model, work, _smallest_multipliers(model, work)) if model.rows else {}
-
-
-def _loop_forces(model: Model, work: Array, multipliers: Array) -> dict[str, Array]:
-    out = {}
-    wrenches = work[int(model.ints[at.ROWS_W]) :][: 6 * len(model.rows)].reshape(-1, 6)
-    for i, loop in enumerate(model.tree.loops):
-        row = int(model.ints[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
-        first, n = (int(model.ints[row + column]) for column in (at.C_ROW, at.C_N))
-        mine = multipliers[first : first + n]
-        out[loop.name] = mine @ wrenches[first : first + n] if model.ints[row + at.C_KIND] < at.COUPLING else mine
-    return out
-
-
-def _smallest_multipliers(model: Model, work: Array) -> Array:
-    """λ less its share in the null space of A = J M⁻¹ Jᵀ: the kernels leave redundant rows without multipliers."""
-    given, m = work[model.row_slice(at.LAMBDA)].copy(), len(model.rows)
-    order = work[model.row_slice(at.ORDER)].real
-    rank = int(np.count_nonzero(order >= 0.0))
-    if rank == m:
-        return given
-    A = work[int(at.constraint_parts(model.ints)[1]) :][: m * m].reshape(m, m)[:, :rank]
-    # A = L Lᵀ: the range of A is that of L
-    return np.asarray(A @ np.linalg.solve(A.T @ A, A.T @ given))
+    names = [loop.name for loop in model.tree.loops]
+    observed = _observe(model, state, tuple(("loop", name) for name in names), tau, inputs)
+    return dict(zip(names, observed, strict=True))
 
 
 def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
@@ -244,7 +205,7 @@ def redundant_rows(model: Model, state: State) -> tuple[Row, ...]:
 @_finite
 def lock_forces(model: Model, state: State, tau: Any = None, inputs: Any = None) -> Array:
     """The generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
-    needed, _ = _forces_in_motion(model, state, tau, inputs)
+    (needed,) = _observe(model, state, (("required",),), tau, inputs)
     return np.where(model.locked, needed - model.speeds("tau", tau), 0.0)
 
 
@@ -314,54 +275,49 @@ class FrameMotion(NamedTuple):
 
 @_finite
 def body_poses(model: Model, state: State) -> dict[str, Array]:
-    """By body: its pose X_WB, 4×4."""
-    (q, *_), work, _ = _prepare(model, state)
-    kinematics.poses(model.ints, model.floats, q, work)
-    world = _world(model, work)
-    return {name: _matrix(world[12 * i : 12 * i + 12]) for i, name in enumerate(model.bodies)}
+    """Return by body its pose X_WB, 4×4."""
+    poses = _look(model, state, tuple(("frame", name, "pose") for name in model.bodies))
+    return {name: _matrix(X) for name, X in zip(model.bodies, poses, strict=True)}
 
 
 @_finite
 def body_motions(model: Model, state: State, a: Any = None) -> dict[str, FrameMotion]:
-    """By body: pose, twist and its rate with the accelerations a (none given: zero)."""
-    world, work = _move(model, state, a)
-    return {
-        name: FrameMotion(_matrix(world[12 * i : 12 * i + 12]), _row(work, i, at.VEL), _row(work, i, at.ACC))
-        for i, name in enumerate(model.bodies)
-    }
+    """Return by body pose, twist and its rate with the accelerations a (none given: zero)."""
+    motions = _motions(model, state, model.bodies, a)
+    return dict(zip(model.bodies, motions, strict=True))
 
 
 @_finite
 def frame_motion(model: Model, state: State, frame: str, a: Any = None) -> FrameMotion:
-    """Pose, twist and its rate of a body ("boom") or of a frame or node on it ("boom.tip")."""
-    acceleration = model.speeds("a", a)
-    world, work = _move(model, state, acceleration)
-    i, X, modes, rate = _frame(model, state, frame)
-    place = model.modal_slice(i, at.EV)
-    bending = modes.reshape(-1, 6).T
-    Ad = SE3.Ad(SE3.inverse(_matrix(X)))
-    eta_rate = bending @ state.v[place]
-    twist = Ad @ _row(work, i, at.VEL) + eta_rate
-    bias = SE3.ad_apply(twist, eta_rate) + rate
-    rate = Ad @ _row(work, i, at.ACC) + bending @ acceleration[place] + bias
-    return FrameMotion(_matrix(world[12 * i : 12 * i + 12]) @ _matrix(X), twist, rate)
+    """Return pose, twist and its rate of a body ("boom") or of a frame or node on it ("boom.tip")."""
+    return _motions(model, state, (frame,), a)[0]
+
+
+def _motions(model: Model, state: State, frames: Sequence[str], a: Any) -> list[FrameMotion]:
+    sources = tuple(("frame", frame, part) for frame in frames for part in ("pose", "twist", "rate"))
+    found = _look(model, state, sources, model.speeds("a", a))
+    return [FrameMotion(_matrix(found[k]), found[k + 1], found[k + 2]) for k in range(0, len(found), 3)]
 
 
 @_finite
 def frame_pose(model: Model, state: State, frame: str) -> Array:
-    """X_WF of a body ("boom") or of a frame or node on it ("boom.tip")."""
-    i, X, _, _ = _frame(model, state, frame)
-    poses = list(body_poses(model, state).values())
-    return np.asarray(poses[i] @ _matrix(X))
+    """Return X_WF of a body ("boom") or of a frame or node on it ("boom.tip")."""
+    return _matrix(_look(model, state, (("frame", frame, "pose"),))[0])
 
 
 @_finite
 def frame_jacobian(model: Model, state: State, frame: str) -> Array:
-    """6 × nv: the twist of the frame relative to the world, at and in itself, is this times v."""
-    i, X, modes, _ = _frame(model, state, frame)
-    (q, *_), work, _ = _prepare(model, state)
-    kinematics.poses(model.ints, model.floats, q, work)
-    out = np.empty((6, model.nv), q.dtype)
+    """Return J, 6 × nv: the twist of the frame relative to the world, at and in itself, is J v."""
+    sources = (("frame", frame, "pose"), ("frame", frame, "twist"))
+    (q, v), work, _ = _prepare(model, state)
+    observer = observer_of(model, sources)
+    z, out = observer.numbers(q.dtype), np.empty((6, model.nv), q.dtype)
+    observer.observe(float(state.t), q, v, q[:0], work, z, z[:0])
+    i, place = model.frame(frame)
+    X, modes = np.split(z[observer.places[sources[0]].start + observe.X_BF :], [12])
+    if isinstance(place, np.ndarray):
+        # it moves with its body, which may deform elsewhere
+        modes = np.zeros(6 * model.body(i).n_modes, q.dtype)
     observe.jacobian(model.ints, work, i, X, modes, np.empty(24, q.dtype), out)
     return out
 
@@ -383,15 +339,33 @@ class Balance(NamedTuple):
 
 @_finite
 def balance(model: Model, state: State) -> Balance:
-    """Energy, momentum and centre of mass of the whole model."""
-    (q, v, u), work, _ = _prepare(model, state, _drive(model, "tau", None, np.zeros(model.nu), state))
-    I, F = model.ints, model.floats
-    kinematics.poses(I, F, q, work)
-    kinematics.velocities(I, F, q, v, work)
-    inertia.inertias(I, F, q, work)
-    out = np.empty(13, q.dtype)
-    observe.energies(I, F, q, v, u, work, _world(model, work), out)
-    return Balance(out[0], out[1], out[2], out[3:9], out[9], out[10:13])
+    """Return energy, momentum and centre of mass of the whole model."""
+    (out,) = _observe(model, state, (("balance", "all"),), None, np.zeros(model.nu))
+    return Balance(out[0], out[1], out[2], out[3:9], out[observe.MASS], out[observe.CENTER : observe.CENTER + 3])
+
+
+def _observe(model: Model, state: State, sources: tuple[Source, ...], tau: Any, inputs: Any) -> list[Array]:
+    """Return sources of a state under `tau` and `inputs`, with the accelerations that they give."""
+    (q, v, u), work, _ = _prepare(model, state, _drive(model, "tau", tau, inputs, state))
+    observer = observer_of(model, sources)
+    if observer.solves:
+        _check_real(model, work)
+    z = observer.numbers(q.dtype)
+    status = observer.observe(float(state.t), q, v, u, work, z, z[:0])
+    model.check_custom()
+    _check(model, status)
+    return [z[place] for place in observer.places.values()]
+
+
+def _look(model: Model, state: State, sources: tuple[Source, ...], a: Array | None = None) -> list[Array]:
+    """Return sources that no force enters, with the accelerations a."""
+    (q, v, *given), work, _ = _prepare(model, state, *(() if a is None else (a,)))
+    observer = observer_of(model, sources, solve=False)
+    z = observer.numbers(q.dtype)
+    if given:
+        observer.accelerations(z)[:] = given[0]
+    observer.observe(float(state.t), q, v, q[:0], work, z, z[:0])
+    return [z[place] for place in observer.places.values()]
 
 
 def _drive(model: Model, what: str, vector: Any, inputs: Any, state: State) -> Array:
@@ -428,54 +402,7 @@ def _check(model: Model, status: int) -> None:
         raise _not_finite("a matrix") if status == NOT_FINITE else DynamicsError(model.failure(status))
 
 
-def _row(work: Array, i: int, column: int) -> Array:
-    """Six numbers of the row of body i."""
-    start = i * at.WORK_SIZE + column
-    return work[start : start + 6].copy()
-
-
-def _move(model: Model, state: State, a: Any) -> tuple[Array, Array]:
-    """World poses, and a workspace with twists and their rates."""
-    (q, v, acceleration), work, _ = _prepare(model, state, model.speeds("a", a))
-    I, F = model.ints, model.floats
-    kinematics.poses(I, F, q, work)
-    kinematics.velocities(I, F, q, v, work)
-    inverse.accelerations(I, F, acceleration, at.NO_GRAVITY, work)
-    return _world(model, work), work
-
-
-def _world(model: Model, work: Array) -> Array:
-    world = np.empty(12 * (len(model.bodies) + 1), work.dtype)
-    kinematics.world_poses(model.ints, work, world, 0)
-    return world
-
-
 def _matrix(X: Array) -> Array:
     M = np.eye(4, dtype=X.dtype)
     M[:3, :3], M[:3, 3] = X[:9].reshape(3, 3), X[9:12]
     return M
-
-
-def _frame(model: Model, state: State, frame: str) -> tuple[int, Array, Array, Array]:
-    """Index of the body, pose of the frame in it (12 numbers), its modes in the frame (6 a mode), and Π̇ η̇.
-
-    The frame's own node is taken as deformed, in a ruthless model too: one wants to see it bend.
-    """
-    i, place = model.frame(frame)
-    n = model.body(i).n_modes
-    dtype = np.result_type(state.q, state.v, np.float64)
-    modes, rate, X = np.zeros(6 * n, dtype), np.zeros(6, dtype), np.empty(12, dtype)
-    if isinstance(place, np.ndarray):
-        X[:9], X[9:] = place[:3, :3].ravel(), place[:3, 3]
-        return i, X, modes, rate
-    # A node's data, laid out as the kernels know it, for a node that perhaps carries no joint.
-    shape, pose = np.asarray(place.modes), np.asarray(place.pose)
-    second = np.zeros(0) if place.second is None else np.asarray(place.second).ravel()
-    floats = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3], shape.ravel(), second])
-    ints = np.array([0, n, -1 if place.second is None else len(floats) - len(second)], dtype=np.int64)
-    eta = np.ascontiguousarray(state.q[model.modal_slice(i, at.EQ)], dtype)
-    speed = np.ascontiguousarray(state.v[model.modal_slice(i, at.EV)], dtype)
-    nodes.node_pose(ints, floats, 0, True, eta, 0, X, 0)
-    nodes.node_modes(ints, floats, 0, True, eta, 0, X, 0, False, modes, 0)
-    rate[:] = nodes.node_rate(ints, floats, 0, eta, 0, speed, 0, X, 0, False)
-    return i, X, modes, rate

@@ -49,21 +49,42 @@ _SURE = 20.0
 
 @kernel
 def add_resistance(I, F, b, f, q, v, sign, out):
-    """Add to `out`, times `sign`, what springs, dampers and friction of a joint oppose to its motion.
-
-    Friction is Coulomb's, smoothed: full at a few times the joint's friction speed, which keeps it differentiable.
-    """
-    jq, jv = index(I[b + at.JQ]), index(I[b + at.JV])
-    on_group = I[b + at.PASSIVE] == at.ON_GROUP
+    """Add to `out`, times `sign`, what springs, dampers and friction of a joint oppose to its motion."""
+    jv = index(I[b + at.JV])
     for k in range(index(I[b + at.NV])):
-        force = F[f + at.DAMPING + k] * v[jv + k]
-        if not on_group and F[f + at.STIFFNESS + k] != 0.0:
-            force += F[f + at.STIFFNESS + k] * (q[jq + k] - F[f + at.REST + k])
-        if F[f + at.FRICTION + k] != 0.0:
-            force += F[f + at.FRICTION + k] * _smooth_sign(v[jv + k] / F[f + at.FRICTION_SPEED])
-        out[jv + k] += sign * force
-    if on_group:
+        out[jv + k] += sign * (_plain_resistance(I, F, b, f, k, q, v) + joint_friction(F, f, k, v[jv + k]))
+    if I[b + at.PASSIVE] == at.ON_GROUP:
         _add_spring(I, F, b, f, q, sign, out)
+
+
+@kernel
+def add_spring_and_damper(I, F, b, f, q, v, sign, out):
+    """Add to `out`, times `sign`, what springs and dampers of a joint oppose to its motion."""
+    jv = index(I[b + at.JV])
+    for k in range(index(I[b + at.NV])):
+        out[jv + k] += sign * _plain_resistance(I, F, b, f, k, q, v)
+    if I[b + at.PASSIVE] == at.ON_GROUP:
+        _add_spring(I, F, b, f, q, sign, out)
+
+
+@kernel
+def _plain_resistance(I, F, b, f, k, q, v):
+    """Return the force of the damper of speed k and of its spring, unless that is one on a group, (4)."""
+    force = F[f + at.DAMPING + k] * v[index(I[b + at.JV]) + k]
+    if I[b + at.PASSIVE] != at.ON_GROUP and F[f + at.STIFFNESS + k] != 0.0:
+        force += F[f + at.STIFFNESS + k] * (q[index(I[b + at.JQ]) + k] - F[f + at.REST + k])
+    return force
+
+
+@kernel
+def joint_friction(F, f, k, speed):
+    """Return the Coulomb friction that speed k of a joint meets.
+
+    It is smoothed: full at a few times the joint's friction speed, which keeps it differentiable.
+    """
+    if F[f + at.FRICTION + k] == 0.0:
+        return 0.0 * speed
+    return F[f + at.FRICTION + k] * _smooth_sign(speed / F[f + at.FRICTION_SPEED])
 
 
 @kernel
@@ -236,9 +257,15 @@ def apply_elements(I, F, q, v, u, W):
 
 
 @kernel
+def given_wrench(I, F, e, u):
+    """Return the load of the element with row e, its constant part and its input, in the axes in which it is given."""
+    return plus(six(F, index(I[e + at.ELEMENT_F])), six(u, index(I[e + at.ELEMENT_U])))
+
+
+@kernel
 def _wrench(I, F, e, u, W):
-    """The load of the element with row e, its constant part and its input, in the axes of its frame."""
-    wrench = plus(six(F, index(I[e + at.ELEMENT_F])), six(u, index(I[e + at.ELEMENT_U])))
+    """Return the same in the axes of its frame."""
+    wrench = given_wrench(I, F, e, u)
     if I[e + at.ELEMENT_KIND] != at.LOAD_WORLD:
         return wrench
     x = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W])
@@ -280,25 +307,37 @@ def _stretching(W, x, y, n0, n1, n2):
     return (a0, a1, a2), (b0, b1, b2), rate
 
 
+@kernel
+def spring_tension(F, f, W, x, y):
+    """Return length, its rate and tension (2) of a spring between the frames at W[x] and W[y], n in their axes.
+
+    Between frames that coincide there is no direction, hence neither rate nor tension; n is zero.
+    """
+    r0, r1, r2, length = _span(W, x, y)
+    if length.real == 0.0:
+        zero = 0.0 * length
+        return length, zero, zero, (zero, zero, zero), (zero, zero, zero)
+    a, b, rate = _stretching(W, x, y, r0 / length, r1 / length, r2 / length)
+    return length, rate, F[f] * (length - F[f + 2]) + F[f + 1] * rate, a, b
+
+
 @kernel(forceinline=False)
 def _spring(I, F, a, b, f, W):
     """(2); its data: stiffness, damping, free length.
 
-    A spring between frames that coincide has no direction, hence no force.  If its free length is zero its force is
-    −k r all the same, which has a derivative there.
+    A spring between frames that coincide has no force.  If its free length is zero its force is −k r all the same,
+    which has a derivative there.
     """
     a, b, f = index(a), index(b), index(f)
     x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-    r0, r1, r2, length = _span(W, x, y)
+    length, _, tension, (a0, a1, a2), (b0, b1, b2) = spring_tension(F, f, W, x, y)
     if length.real == 0.0:
-        if F[f + 2] == 0.0:
-            a0, a1, a2 = rotate_back(W, x, F[f] * r0, F[f] * r1, F[f] * r2)
-            b0, b1, b2 = rotate_back(W, y, F[f] * r0, F[f] * r1, F[f] * r2)
-            push(I, a, (0.0 * a0, 0.0 * a0, 0.0 * a0, a0, a1, a2), W)
-            push(I, b, (0.0 * b0, 0.0 * b0, 0.0 * b0, -b0, -b1, -b2), W)
-        return
-    (a0, a1, a2), (b0, b1, b2), rate = _stretching(W, x, y, r0 / length, r1 / length, r2 / length)
-    tension = F[f] * (length - F[f + 2]) + F[f + 1] * rate
+        if F[f + 2] != 0.0:
+            return
+        r0, r1, r2, _ = _span(W, x, y)
+        tension = 0.0 * length + F[f]
+        a0, a1, a2 = rotate_back(W, x, r0, r1, r2)
+        b0, b1, b2 = rotate_back(W, y, r0, r1, r2)
     zero = 0.0 * tension
     push(I, a, (zero, zero, zero, tension * a0, tension * a1, tension * a2), W)
     push(I, b, (zero, zero, zero, -tension * b0, -tension * b1, -tension * b2), W)
@@ -328,18 +367,24 @@ def _deformation(W, x, y):
     return (t0, t1, t2), p, (d0, d1, d2), (v0 - A[3] - c0, v1 - A[4] - c1, v2 - A[5] - c2), R, g
 
 
+@kernel
+def bushing_wrench(F, f, W, x, y):
+    """Return moment and force (3) on B at its origin, in the axes of A; then p_AB and R_AB."""
+    (t0, t1, t2), p, (d0, d1, d2), (r0, r1, r2), R, g = _deformation(W, x, y)
+    k, d = f, f + 6
+    m0, m1, m2 = F[k] * t0 + F[d] * d0, F[k + 1] * t1 + F[d + 1] * d1, F[k + 2] * t2 + F[d + 2] * d2
+    f0 = -F[k + 3] * p[0] - F[d + 3] * r0
+    f1 = -F[k + 4] * p[1] - F[d + 4] * r1
+    f2 = -F[k + 5] * p[2] - F[d + 5] * r2
+    return quadratic_apply(t0, t1, t2, 0.5, g, -m0, -m1, -m2), (f0, f1, f2), p, R
+
+
 @kernel(forceinline=False)
 def _bushing(I, F, a, b, f, W):
     """(3); its data: stiffness and damping, six each."""
     a, b, f = index(a), index(b), index(f)
     x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-    (t0, t1, t2), (p0, p1, p2), (d0, d1, d2), (r0, r1, r2), R, g = _deformation(W, x, y)
-    k, d = f, f + 6
-    m0, m1, m2 = F[k] * t0 + F[d] * d0, F[k + 1] * t1 + F[d + 1] * d1, F[k + 2] * t2 + F[d + 2] * d2
-    n0, n1, n2 = quadratic_apply(t0, t1, t2, 0.5, g, -m0, -m1, -m2)
-    f0 = -F[k + 3] * p0 - F[d + 3] * r0
-    f1 = -F[k + 4] * p1 - F[d + 4] * r1
-    f2 = -F[k + 5] * p2 - F[d + 5] * r2
+    (n0, n1, n2), (f0, f1, f2), (p0, p1, p2), R = bushing_wrench(F, f, W, x, y)
     e0, e1, e2 = cross(p0, p1, p2, f0, f1, f2)
     push(I, a, (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), W)
     b0, b1, b2 = rotate_back(R, 0, n0, n1, n2)
@@ -381,10 +426,8 @@ def element_powers(I, F, u, W):
             continue
         y = index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
         if kind == at.SPRING:
-            r0, r1, r2, length = _span(W, x, y)
-            if length.real != 0.0:
-                _, _, rate = _stretching(W, x, y, r0 / length, r1 / length, r2 / length)
-                dissipated += F[f + 1] * rate * rate
+            _, rate, _, _, _ = spring_tension(F, f, W, x, y)
+            dissipated += F[f + 1] * rate * rate
         else:
             _, _, turning, moving, _, _ = _deformation(W, x, y)
             for k in range(3):
@@ -407,8 +450,7 @@ def joint_powers(I, F, v, u):
         for k in range(index(I[b + at.NV])):
             speed = v[jv + k]
             dissipated += F[f + at.DAMPING + k] * speed * speed
-            if F[f + at.FRICTION + k] != 0.0:
-                dissipated += F[f + at.FRICTION + k] * _smooth_sign(speed / F[f + at.FRICTION_SPEED]) * speed
+            dissipated += joint_friction(F, f, k, speed) * speed
         if n > 0:
             damping = at.modal_matrices(I, b)[4]
             for k in range(n):

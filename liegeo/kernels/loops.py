@@ -487,3 +487,43 @@ def multipliers(I, W):
         row = l + m * k
         W[x + k] = W[y + r] / W[row + r]
         _add(W, y, -W[x + k], W, row, r)
+
+
+@kernel(forceinline=False)
+def smallest_multipliers(I, W):
+    """Replace λ at LAMBDA by the smallest multipliers that do the same, which give redundant rows their share.
+
+    What λ does is L Lᵀ λ, so it may change in the null space of Lᵀ only, and the smallest is its share in the range of
+    L,  L (LᵀL)⁻¹ Lᵀ λ.                                                                                           (5)
+    LᵀL is factorised in the place of A, which (4) has used up.
+    """
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    a, l, _, _, _, _ = at.constraint_parts(I)
+    x, y, n = o + at.LAMBDA * m, o + at.PIVOT * m, 0
+    while n < m and chosen(I, W, n) >= 0:
+        n += 1
+    if n == m:
+        return
+    for r in range(n):
+        W[y + r] = 0.0 * W[x]
+        for k in range(m):
+            W[y + r] += W[l + m * k + r] * W[x + k]
+        for s in range(r + 1):
+            total = 0.0 * W[x]
+            for k in range(m):
+                total += W[l + m * k + r] * W[l + m * k + s]
+            # Cholesky's factor, row by row
+            for k in range(s):
+                total -= W[a + m * r + k] * W[a + m * s + k]
+            W[a + m * r + s] = np.sqrt(total) if s == r else total / W[a + m * s + s]
+        for k in range(r):
+            W[y + r] -= W[a + m * r + k] * W[y + k]
+        W[y + r] /= W[a + m * r + r]
+    for r in range(n - 1, -1, -1):
+        for k in range(r + 1, n):
+            W[y + r] -= W[a + m * k + r] * W[y + k]
+        W[y + r] /= W[a + m * r + r]
+    for k in range(m):
+        W[x + k] = 0.0 * W[x + k]
+        for r in range(n):
+            W[x + k] += W[l + m * k + r] * W[y + r]

@@ -1,27 +1,295 @@
-"""What can be seen of a state: poses and twists of bodies and frames, Jacobians, energies, momentum.
+"""What can be seen of a state: motion of bodies and frames, reactions, what elements exert, energies, momenta.
 
-A frame F belongs to a body and is either constant in it or one of its nodes.  All functions run after `poses` (and,
-where they say so, `velocities` and `inertias`) on the same workspace.
+A *plan* (whole numbers, made by liegeo/observer.py) says which passes and tasks are to be done; `show` does them for
+one state and leaves all that it finds in one vector z, of which it copies some numbers, the *columns*, into a row.
+`data` has the numbers of frames and nodes.  z, of the type of q, begins with t, q, v and u; then come accelerations,
+with a copy of the rest of u behind them, as inverse dynamics wants it, the generalised forces that the motion takes,
+energies and momenta, world poses of the bodies, and what each task finds.
+
+A frame F belongs to a body B and is either constant in it or one of its nodes.  With X_BF = (R, p), its modes Π and η̇,
+
+    V_F = Ad(X_BF)⁻¹ V_B + Πη̇,      V̇_F = Ad(X_BF)⁻¹ V̇_B + Πη̈ + Π̇η̇ + ad(V_F) Πη̇,                              (1)
+    acceleration of its origin in the world:  R_WF (v̇_F + ω_F × v_F).                                             (2)
+
+A node is taken as deformed in a ruthless model too: one wants to see it bend.
+
+A quaternion gets the sign that continues what stood in its place in z before; NaN there leaves it as it is.
 """
 
 from __future__ import annotations
 
 from liegeo._jit import index, kernel
+from liegeo.kernels import articulated, inverse, loops
 from liegeo.kernels import layout as at
-from liegeo.kernels.elements import element_energy, place_frames, spring_energy
+from liegeo.kernels.elements import (
+    actuator_force,
+    add_spring_and_damper,
+    bushing_wrench,
+    element_energy,
+    given_wrench,
+    joint_friction,
+    place_frames,
+    spring_energy,
+    spring_tension,
+)
+from liegeo.kernels.inertia import inertias
+from liegeo.kernels.kinematics import poses, velocities, world_poses
+from liegeo.kernels.nodes import node_modes, node_pose, node_rate
 from liegeo.kernels.spatial import (
     add,
+    bracket,
     compose,
     dot,
     inertia_apply,
     plus,
+    put,
     rotate,
     six,
     sum_columns,
+    times,
     twist_outward,
     wrench_inward,
 )
-from liegeo.kernels.states import state_energy
+from liegeo.kernels.states import friction_force, state_energy
+from liegeo.lie.quaternion import from_entries
+from liegeo.lie.so3 import cross, log_entries
+
+# ---- The plan: a header, task rows, rows of nodes as nodes.py reads them, and for each column its place in z.
+# A, REQUIRED, BALANCE, WORLD: where accelerations, generalised forces, energies and world poses begin in z.
+PASSES, N_TASKS, TASKS, N_COLUMNS, COLUMNS, A, REQUIRED, BALANCE, WORLD = range(9)
+PLAN_HEADER = 9
+# Passes, as bits: poses, twists, their rates, energies, frames of force elements, inverse dynamics.
+POSES, TWISTS, RATES, WEIGH, ELEMENTS, REACT = (1 << k for k in range(6))
+# A task: its kind, where its numbers begin in z; of a frame the body, the node's row in the plan (-1 if it does not
+# deform), its modes in q and v, and its pose in `data`; of others the number of the body, or the row in I.
+KIND, PLACE, OWNER, NODE, EQ, EV, DATA = range(7)
+TASK_SIZE = 7
+FRAME, REACTION, LOOP, TENSION, WRENCH_OF_BUSHING, WRENCH_OF_LOAD, MOTOR, BRISTLES, RESISTANCE, FRICTION = range(10)
+
+# ---- z: a frame's numbers: X_WF 12 | V_F and V̇_F, in F | angular velocity, velocity, angular acceleration and
+# acceleration in the world | displacement and rotation vector from the undeformed node, in B | quaternion | X_BF 12 | Π
+TWIST, RATE, VELOCITIES, ACCELERATIONS, BENDING, QUATERNION, X_BF, MODES = 12, 18, 24, 30, 36, 42, 46, 58
+# kinetic, gravitational, elastic energy | momentum 6 | mass | centre of mass 3 | sum of the energies
+MASS, CENTER, ENERGY = 9, 10, 13
+BALANCE_SIZE = 14
+
+
+@kernel(forceinline=False, apart=True)
+def show(plan, data, I, F, t, q, v, u, W, z, out):
+    """Do the passes and tasks of the plan, but for forward and inverse dynamics; columns into `out`.  Returns 0.
+
+    Accelerations, if rates of twists are asked for, stand in z.  Of u, which may be empty, energies need gravity.
+    """
+    passes, nq, nv = plan[PASSES], index(I[at.N_Q]), index(I[at.N_V])
+    z[0] = t
+    for k in range(nq):
+        z[1 + k] = q[k]
+    for k in range(nv):
+        z[1 + nq + k] = v[k]
+    for k in range(u.shape[0]):
+        z[1 + nq + nv + k] = u[k]
+    a, world = index(plan[A]), index(plan[WORLD])
+    if passes & POSES:
+        poses(I, F, q, W)
+        world_poses(I, W, z, world)
+    if passes & TWISTS:
+        velocities(I, F, q, v, W)
+    if passes & RATES:
+        inverse.accelerations(I, F, z[a : a + nv], at.NO_GRAVITY, W)
+    if passes & WEIGH:
+        o = index(plan[BALANCE])
+        inertias(I, F, q, W)
+        energies(I, F, q, v, u, W, z[world:], z[o:])
+        z[o + ENERGY] = z[o] + z[o + 1] + z[o + 2]
+    if passes & ELEMENTS:
+        place_frames(I, F, q, v, W)
+    for k in range(plan[N_TASKS]):
+        r = index(plan[TASKS]) + k * TASK_SIZE
+        if plan[r + KIND] == FRAME:
+            _show_frame(plan, r, data, q, v, z[a : a + nv], world, W, z)
+        elif plan[r + KIND] > LOOP:
+            _show_element(plan, r, I, F, q, v, u, W, z)
+    for k in range(plan[N_COLUMNS]):
+        out[k] = z[index(plan[index(plan[COLUMNS]) + k])]
+    return 0
+
+
+@kernel(forceinline=False)
+def _show_frame(plan, r, data, q, v, a, world, W, z):
+    """The numbers of the frame with task row r: (1), (2), and how far a node is from where it is undeformed."""
+    r, world = index(r), index(world)
+    passes, body, node, d = plan[PASSES], index(plan[r + OWNER]), plan[r + NODE], index(plan[r + DATA])
+    eq, ev, o = index(plan[r + EQ]), index(plan[r + EV]), index(plan[r + PLACE])
+    x, w, n = o + X_BF, body * at.WORK_SIZE, 0
+    if node >= 0:
+        n = index(plan[index(node) + at.NODE_NM])
+        node_pose(plan, data, node, True, q, eq, z, x)
+        _show_bending(data, d, z, x, o + BENDING)
+    else:
+        for k in range(12):
+            z[x + k] = data[d + k]
+    compose(z, world + 12 * body, z, x, z, o)
+    _show_quaternion(z, o)
+    if not passes & TWISTS:
+        return
+    if node >= 0:
+        node_modes(plan, data, node, True, q, eq, z, x, False, z, o + MODES)
+    bending = sum_columns(z, o + MODES, n, v, ev)
+    V = plus(twist_outward(z, x, six(W, w + at.VEL)), bending)
+    put(z, o + TWIST, V)
+    _turn(z, o, o + TWIST, o + VELOCITIES)
+    _turn(z, o, o + TWIST + 3, o + VELOCITIES + 3)
+    if not passes & RATES:
+        return
+    rate = plus(twist_outward(z, x, six(W, w + at.ACC)), bracket(V, bending))
+    if node >= 0:
+        rate = plus(rate, sum_columns(z, o + MODES, n, a, ev))
+        rate = plus(rate, node_rate(plan, data, node, q, eq, v, ev, z, x, False))
+    put(z, o + RATE, rate)
+    c0, c1, c2 = cross(V[0], V[1], V[2], V[3], V[4], V[5])
+    put(z, o + ACCELERATIONS, plus(rate, (0.0 * c0, 0.0 * c0, 0.0 * c0, c0, c1, c2)))
+    _turn(z, o, o + ACCELERATIONS, o + ACCELERATIONS)
+    _turn(z, o, o + ACCELERATIONS + 3, o + ACCELERATIONS + 3)
+
+
+@kernel
+def _turn(z, R, source, into):
+    """z[into …] = R z[source …], with the rotation at z[R]."""
+    z[into], z[into + 1], z[into + 2] = rotate(z, R, z[source], z[source + 1], z[source + 2])
+
+
+@kernel
+def _show_quaternion(z, o):
+    """The quaternion of the rotation at z[o], with the sign that continues the one before."""
+    k = o + QUATERNION
+    a, b, c, d = from_entries(z[o], z[o + 1], z[o + 2], z[o + 3], z[o + 4], z[o + 5], z[o + 6], z[o + 7], z[o + 8])
+    same = a * z[k] + b * z[k + 1] + c * z[k + 2] + d * z[k + 3]
+    sign = -1.0 if same.real < 0.0 else 1.0
+    z[k], z[k + 1], z[k + 2], z[k + 3] = sign * a, sign * b, sign * c, sign * d
+
+
+@kernel
+def _show_bending(rest, r, z, x, o):
+    """Displacement, and rotation vector, of the node at z[x] from the undeformed one at rest[r], in their body."""
+    for k in range(3):
+        z[o + k] = z[x + 9 + k] - rest[r + 9 + k]
+    # a row of R times R₀ᵀ is R₀ times the row
+    r00, r01, r02 = rotate(rest, r, z[x], z[x + 1], z[x + 2])
+    r10, r11, r12 = rotate(rest, r, z[x + 3], z[x + 4], z[x + 5])
+    r20, r21, r22 = rotate(rest, r, z[x + 6], z[x + 7], z[x + 8])
+    z[o + 3], z[o + 4], z[o + 5] = log_entries(r00, r01, r02, r10, r11, r12, r20, r21, r22)
+
+
+@kernel(forceinline=False)
+def _show_element(plan, r, I, F, q, v, u, W, z):
+    """What the force element, or the joint, with task row r exerts, as the task kinds say."""
+    r = index(r)
+    kind, e, o = plan[r + KIND], index(plan[r + OWNER]), index(plan[r + PLACE])
+    if kind in (TENSION, WRENCH_OF_BUSHING):
+        f = index(I[e + at.ELEMENT_F])
+        x, y = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W]), index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
+        if kind == TENSION:
+            z[o + 1], z[o + 2], z[o], _, _ = spring_tension(F, f, W, x, y)
+        else:
+            n, g, _, _ = bushing_wrench(F, f, W, x, y)
+            put(z, o, (n[0], n[1], n[2], g[0], g[1], g[2]))
+    elif kind == WRENCH_OF_LOAD:
+        put(z, o, given_wrench(I, F, e, u))
+    elif kind == MOTOR:
+        z[o] = actuator_force(I, F, e, u)
+        z[o + 1] = z[o] * v[index(I[e + at.ACTUATED])]
+    elif kind == BRISTLES:
+        z[o] = friction_force(F, index(I[e + at.STATE_F]), v[index(I[e + at.STATE_SPEED])], u[index(I[e + at.STATE_U])])
+    else:
+        b, f, _ = at.rows(e)
+        jv, n = index(I[b + at.JV]), index(I[b + at.NV])
+        if kind == FRICTION:
+            for k in range(n):
+                z[o + k] = joint_friction(F, f, k, v[jv + k])
+        else:
+            for k in range(n):
+                z[o + k] = 0.0
+            # it counts speeds from the first of the model, whose place lies before o by jv
+            add_spring_and_damper(I, F, b, f, q, v, 1.0, z[o - jv :])
+
+
+@kernel(forceinline=False)
+def _show_loop(plan, r, I, W, z):
+    """What the constraint with task row r exerts: a wrench on B, in its axes; or, if it has no frames, multipliers."""
+    r = index(r)
+    c, o = index(plan[r + OWNER]), index(plan[r + PLACE])
+    m, rows, first = I[at.N_ROWS], index(I[at.ROWS_W]), index(I[c + at.C_ROW])
+    wrench = times(0.0, six(W, rows + 6 * first))
+    for k in range(I[c + at.C_N]):
+        multiplier = W[rows + at.LAMBDA * m + first + k]
+        if I[c + at.C_KIND] < at.COUPLING:
+            wrench = plus(wrench, times(multiplier, six(W, rows + at.ON_B * m + 6 * (first + k))))
+        else:
+            z[o + k] = multiplier
+    if I[c + at.C_KIND] < at.COUPLING:
+        put(z, o, wrench)
+
+
+@kernel
+def _nothing(I, W):
+    """What `solved` of open trees does where those with loops find the smallest multipliers."""
+
+
+def _solved(forward_dynamics, settle, inverse_dynamics, name):
+    """(plan, data, I, F, t, q, v, u, W, z, out): accelerations and what follows from them, then `show`.
+
+    Reactions are the forces that inverse dynamics finds across the joints.  Returns as articulated.forward_dynamics.
+    """
+
+    @kernel(forceinline=False, name=name)
+    def solved(plan, data, I, F, t, q, v, u, W, z, out):
+        nv, n_u, a, required = index(I[at.N_V]), index(I[at.N_U]), index(plan[A]), index(plan[REQUIRED])
+        status = forward_dynamics(I, F, q, v, u, W, z[a : a + nv])
+        if status != 0:
+            return status
+        settle(I, W)
+        for k in range(nv, n_u):
+            z[a + k] = u[k]
+        if plan[PASSES] & REACT:
+            inverse_dynamics(I, F, q, v, z[a : a + n_u], W, z[required : required + nv])
+        for k in range(plan[N_TASKS]):
+            r = index(plan[TASKS]) + k * TASK_SIZE
+            if plan[r + KIND] == LOOP:
+                _show_loop(plan, r, I, W, z)
+            elif plan[r + KIND] == REACTION:
+                _, _, w = at.rows(plan[r + OWNER])
+                put(z, index(plan[r + PLACE]), six(W, w + at.FOR))
+        return show(plan, data, I, F, t, q, v, u, W, z, out)
+
+    return solved
+
+
+# Trees without loops need not wait until those are compiled.
+solved = _solved(articulated.forward_dynamics, _nothing, inverse.inverse_dynamics, "observe.solved")
+solved_loops = _solved(
+    loops.forward_dynamics, loops.smallest_multipliers, loops.inverse_dynamics, "observe.solved_loops"
+)
+
+
+def _over_samples(one, name):
+    """(plan, data, I, F, T, Q, V, U, W, z, out): a row of `out` for each sample.
+
+    Returns how many samples were done: all, or as many as come before one at which `one` fails.
+    """
+
+    @kernel(forceinline=False, name=name, nogil=True)
+    def samples(plan, data, I, F, T, Q, V, U, W, z, out):
+        for k in range(T.shape[0]):
+            if one(plan, data, I, F, T[k], Q[k], V[k], U[k], W, z, out[k]) != 0:
+                return k
+        return T.shape[0]
+
+    return samples
+
+
+show_samples = _over_samples(show, "observe.show_samples")
+solved_samples = _over_samples(solved, "observe.solved_samples")
+solved_loops_samples = _over_samples(solved_loops, "observe.solved_loops_samples")
 
 
 @kernel(forceinline=False)

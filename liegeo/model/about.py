@@ -4,7 +4,7 @@ Readers of model files, the schema, results and messages collect it from there. 
 
     radius: float = field(metadata=about("length", "of the disc or ball"))
 
-and the columns of a joint stand in its `coordinates` and `speeds`, those of a force element's inputs in `inputs`.
+and the columns of a joint stand in its `coordinates` and `speeds`, those of a force element in `inputs` and `exerts`.
 """
 
 from __future__ import annotations
@@ -74,4 +74,6 @@ def counted(name: str, kind: str, n: int) -> Part:
 XY, XYZ, WXYZ = (".x", ".y"), (".x", ".y", ".z"), (".w", ".x", ".y", ".z")
 ANGLE, POSITION = Part("angle", "angle"), Part("position", "position")
 TURN, MOVE = Part("angular_velocity", "angular velocity", XYZ), Part("velocity", "velocity", XYZ)
+# The kind of a force, or a torque, on a joint: which it is depends on the joint.
+OF_JOINT = "of the joint"
 ROTATION, PLACE = Part("quaternion", "quaternion", WXYZ), Part("position", "position", XYZ)

@@ -3,7 +3,8 @@
 A place is "body" (its frame), "body.name" (a frame or node on it), or a pair of a body and a position or pose in it;
 the body may be "world".  An element with inputs adds them, under its name, to what drives the model.
 
-Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layout.py, its force in kernels/elements.py.
+Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layout.py, its force in kernels/elements.py;
+if it `exerts` something that is to be seen, that in kernels/observe.py and liegeo/observer.py.
 Model files, their schema and results know it from what the class says about its fields and inputs (about.py).
 """
 
@@ -18,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
-from liegeo.model.about import XYZ, Part, about
+from liegeo.model.about import OF_JOINT, XYZ, Part, about
 from liegeo.model.body import Body
 from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole
 from liegeo.model.joints import Joint, Revolute, unit
@@ -41,6 +42,8 @@ class Force(Sealed):
     n_inputs: ClassVar[int] = 0
     # Columns of its inputs in results; None: they are numbered.
     inputs: ClassVar[tuple[Part, ...] | None] = None
+    # Columns of what it exerts, in the order in which kernels/observe.py finds them.
+    exerts: ClassVar[tuple[Part, ...]] = ()
 
     @property
     def n_states(self) -> int:
@@ -93,6 +96,8 @@ class PointForce(Force):
         Part("input.torque", "moment", XYZ),
         Part("input.force", "force", XYZ),
     )
+    # Constant and input together, in `axes`.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("torque", "moment", XYZ), Part("force", "force", XYZ))
 
     def __post_init__(self) -> None:
         for name in ("force", "torque"):
@@ -116,6 +121,7 @@ class SpringDamper(Force):
     stiffness: float = field(default=0.0, metadata=about("stiffness", "of the spring"))
     damping: float = field(default=0.0, metadata=about("damping", "of the damper"))
     length: float = field(default=0.0, metadata=about("length", "when it is free"))
+    exerts: ClassVar[tuple[Part, ...]] = (Part("tension", "force"), Part("length", "length"), Part("rate", "velocity"))
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "length"):
@@ -146,6 +152,8 @@ class Bushing(Force):
     damping: ArrayLike = field(
         default=(0.0,) * 6, metadata=about("turning_damping and damping", "the same six for rates", shape=(6,))
     )
+    # On `b`, at its origin and in the axes of `a`.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("moment", "moment", XYZ), Part("force", "force", XYZ))
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping"):
@@ -188,6 +196,8 @@ class Actuator(JointForce):
         default=0.0, metadata=about("time", "the time constant with which it follows its input; 0: at once")
     )
     n_inputs: ClassVar[int] = 1
+    # Behind limit and gear.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("torque", OF_JOINT), Part("power", "power"))
 
     @property
     def n_states(self) -> int:
@@ -232,6 +242,8 @@ class BristleFriction(JointForce):
     viscous: float = field(
         default=0.0, metadata=about("turning_damping or damping", "the friction per speed, added to the rest")
     )
+    # What it opposes to the motion: positive against a positive speed.
+    exerts: ClassVar[tuple[Part, ...]] = (Part("friction", OF_JOINT),)
 
     @property
     def n_states(self) -> int:

@@ -91,6 +91,8 @@ class Model:
         self.bodies: tuple[str, ...] = tuple(joints[i].child for i in tree._order)
         self.joints: tuple[str, ...] = tuple(joints[i].name for i in tree._order)
         self._by_name = {body.name: body for body in tree.all_bodies}
+        # Plans of what can be seen of it (liegeo/observer.py), which live as long as the model.
+        self.observers: dict[Any, Any] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""

@@ -6,7 +6,8 @@ are only counted.  Its owner is a joint, a body, a frame or node on one ("boom.t
 joint is `.speed`, rates of several are `.angular_velocity` and `.velocity`.
 
 What belongs to a joint is in its own axes, as q and v hold it; what belongs to a body, frame or node is in the world's.
-The columns of a joint and of a force element's inputs are said by its class (model/about.py), or numbered.
+The columns of a joint, and those of a force element's inputs and of what it exerts, are said by its class
+(model/about.py); coordinates and inputs of which it says nothing are numbered.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from typing import NamedTuple
 import numpy as np
 
 from liegeo.errors import InputError
+from liegeo.kernels import layout as at
 from liegeo.model import constraints, forces, joints
-from liegeo.model.about import MOVE, PLACE, ROTATION, TURN, XYZ, Part, counted
+from liegeo.model.about import MOVE, OF_JOINT, PLACE, ROTATION, TURN, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model
+from liegeo.observer import Source
 
 #: From the kind of a column to its unit.  Modes and screws are scaled as their author likes: they have none.
 UNITS: Mapping[str, str] = MappingProxyType(
@@ -51,6 +54,8 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "moment": "N·m",
         "input": "",
         "energy": "J",
+        "power": "W",
+        "length": "m",
         "momentum": "N·s",
         "angular momentum": "N·m·s",
     }
@@ -63,8 +68,6 @@ _DUAL = {
     "rate of coordinate": ("acceleration of coordinate", "generalised force"),
     "modal speed": ("modal acceleration", "modal force"),
 }
-
-Source = tuple[str, ...]
 
 
 class Column(NamedTuple):
@@ -109,7 +112,7 @@ BALANCE = (
 _UNITS_OF: dict[tuple[str, str], set[str]] = {}
 for _part in (
     *(part for joint in joints.ALL_JOINTS for part in (*(joint.coordinates or ()), *(joint.speeds or ()))),
-    *(part for force in forces.ALL_FORCES for part in force.inputs or ()),
+    *(part for force in forces.ALL_FORCES for part in (*(force.inputs or ()), *force.exerts) if part.kind != OF_JOINT),
     *(*FRAMES, *BENDING, *REACTION, *BALANCE),
 ):
     for _component in _part.components:
@@ -328,6 +331,10 @@ class Names:
                 _add_rates(out, joint.name, "acceleration", kinds, speeds[joint.name].start, numbered=len(kinds) > 1)
             for k, part in enumerate(REACTION):
                 out.add(joint.name, part, ("joint", joint.name), 3 * k)
+            self._add_resistance(out, joint.name, kinds)
+        for force in self.model.tree.forces:
+            for part in force.exerts:
+                out.add(force.name, self._exerted(force, part), ("force", force.name, part.name))
         for loop in self.model.tree.loops:
             self._add_loop(out, loop)
         for name in self._flexible():
@@ -341,6 +348,23 @@ class Names:
                 for part in (*FRAMES, *(BENDING if bends else ())):
                     out.add(owner, part, ("frame", owner, part.name))
         return out
+
+    def _add_resistance(self, out: _Columns, joint: str, speeds: Sequence[str]) -> None:
+        """What a joint's spring and damper, and its friction, oppose to its motion, if it has any."""
+        kinds = [_DUAL[speed][1] for speed in speeds]
+        data = self.model.floats[self.model.joints.index(joint) * at.BODY_F_SIZE :]
+        for what, starts in (("resistance", (at.STIFFNESS, at.DAMPING)), ("friction", (at.FRICTION,))):
+            if any(data[start : start + len(kinds)].any() for start in starts):
+                part = counted(what, kinds[0], len(kinds)) if len(kinds) > 1 else Part(what, kinds[0])
+                out.add(joint, part, (what, joint), 0, kinds)
+
+    def _exerted(self, force: forces.Force, part: Part) -> Part:
+        """Return a part of what a force element exerts, its kind that of the joint on which it acts if it says so."""
+        if part.kind != OF_JOINT or not isinstance(force, forces.JointForce):
+            return part
+        joint = next(j for j in self._joints() if j.name == force.joint)
+        kind = _DUAL[_speed_kinds(joint)[force.speed]][1]
+        return Part("force" if part.name == "torque" and kind != "moment" else part.name, kind)
 
     def _add_loop(self, out: _Columns, loop: joints.Joint | constraints.Constraint) -> None:
         """What a loop exerts: a wrench, what a motion takes, or its multipliers."""

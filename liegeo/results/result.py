@@ -17,9 +17,10 @@ from liegeo.errors import InputError
 from liegeo.integrate import NewtonRecord
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
+from liegeo.observer import not_implemented
 from liegeo.results import tables
 from liegeo.results.names import Column, Names, implied_unit, matches, names_of
-from liegeo.results.quantities import Observer, not_implemented
+from liegeo.results.quantities import Quantities
 from liegeo.results.tables import read_table, read_units
 
 if TYPE_CHECKING:
@@ -130,8 +131,8 @@ class Result:
         return names_of(self.model)
 
     @functools.cached_property
-    def _observer(self) -> Observer:
-        return Observer(self.model, self.t, self.q, self.v, self.model.drives(self.u, self.x))
+    def _quantities(self) -> Quantities:
+        return Quantities(self.model, self.t, self.q, self.v, self.u, self.x)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -184,7 +185,7 @@ class Result:
 
     def _columns(self, names: Iterable[str]) -> dict[str, Array]:
         columns = [self._names.column(name) for name in names]
-        answers = self._observer.answer(column.source for column in columns)
+        answers = self._quantities.answer(column.source for column in columns)
         for column in columns:
             if column.place >= answers[column.source].shape[1]:
                 raise not_implemented((*column.source, column.name))

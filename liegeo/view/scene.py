@@ -24,7 +24,7 @@ from liegeo.model.checks import suggest
 from liegeo.model.compiler import RUTHLESS, WORLD
 from liegeo.model.model import Model
 from liegeo.results.names import names_of
-from liegeo.results.quantities import Observer
+from liegeo.results.quantities import Quantities
 from liegeo.results.result import Result
 from liegeo.view.arrays import Arrays
 from liegeo.view.looks import Looks, pose_numbers, split, still
@@ -52,7 +52,7 @@ class Arrow:
     body: str
     where: Any
     axes: str
-    vector: Callable[[Observer], Array]
+    vector: Callable[[Quantities], Array]
 
 
 class Scene:
@@ -196,14 +196,13 @@ class Scene:
         place = place_on(self.looks.bodies[i], joint.child_at, joint.owner.field("child_at"))
         modal = self.model.modal_slice(i, at.EQ)
 
-        def wrench(observer: Observer) -> Array:
-            return observer.answer([("joint", joint.name)])["joint", joint.name]
+        wrench = _answer("joint", joint.name)
 
-        def moment(observer: Observer) -> Array:
-            p = np.broadcast_to(still(place)[:3, 3], (len(observer.t), 3))
+        def moment(seen: Quantities) -> Array:
+            p = np.broadcast_to(still(place)[:3, 3], (len(seen.t), 3))
             if isinstance(place, Node):
-                p = p + observer.q[:, modal] @ np.asarray(place.modes)[3:].T
-            both = wrench(observer)
+                p = p + seen.q[:, modal] @ np.asarray(place.modes)[3:].T
+            both = wrench(seen)
             return both[:, :3] - np.cross(p, both[:, 3:])
 
         name = f"{joint.name}.reaction"
@@ -213,9 +212,7 @@ class Scene:
         ]
 
     def _loop(self, loop: joints.Joint | constraints.Constraint) -> list[Arrow]:
-        def exerted(observer: Observer) -> Array:
-            return observer.answer([("loop", loop.name)])["loop", loop.name]
-
+        exerted = _answer("loop", loop.name)
         if isinstance(loop, joints.Joint):
             owner, where = loop.child, loop.child_at
         elif isinstance(loop, constraints.FrameConstraint):
@@ -232,30 +229,20 @@ class Scene:
         ]
 
     def _load(self, force: forces.PointForce) -> list[Arrow]:
-        start = self.model.nv + self.model.inputs[force.name].start
         owner, where = split(force.at, self.model.bodies)
         axes = "world" if force.axes == forces.WORLD_AXES else "frame"
-
-        def part(k: int, constant: Any) -> Callable[[Observer], Array]:
-            return lambda o: o.u[:, start + k : start + k + 3] + np.asarray(constant)
-
         return [
-            Arrow(f"{force.name}.input.force", FORCE, owner, where, axes, part(3, force.force)),
-            Arrow(f"{force.name}.input.torque", MOMENT, owner, where, axes, part(0, force.torque)),
+            Arrow(f"{force.name}.input.{part}", kind, owner, where, axes, _answer("force", force.name, part))
+            for part, kind in (("force", FORCE), ("torque", MOMENT))
         ]
 
     def _actuator(self, force: forces.Actuator) -> list[Arrow]:
         joint = next(j for j in self.looks.joints if j.name == force.joint)
         if len(joint.screws()) != 1:
             return []
-        column = _column("u", self.model.nv + self.model.inputs[force.name].start)
+        return [self._along(f"{force.name}.input", joint, _answer("force", force.name, "torque"))]
 
-        def exerted(observer: Observer) -> Array:
-            return force.gear * np.clip(column(observer), -force.limit, force.limit)
-
-        return [self._along(f"{force.name}.input", joint, exerted)]
-
-    def _along(self, name: str, joint: joints.Joint, size: Callable[[Observer], Array]) -> Arrow:
+    def _along(self, name: str, joint: joints.Joint, size: Callable[[Quantities], Array]) -> Arrow:
         """What acts along the one freedom of a joint."""
         screw = joint.screws()[0]
         turns = bool(np.any(screw[:3]))
@@ -273,25 +260,24 @@ class Scene:
     def frames(self, run: Result, samples: NDArray[np.int64], arrays: Arrays) -> dict[str, Any]:
         """These samples of a run."""
         model = self.model
-        moments, places, speeds = (np.array(array[samples]) for array in (run.t, run.q, run.v))
-        observer = Observer(model, moments, places, speeds, model.drives(run.u[samples], run.x[samples]))
+        seen = Quantities(model, *(x[samples] for x in (run.t, run.q, run.v, run.u, run.x)))
         n = len(samples)
         asked = [("frame", body, what) for body in model.bodies for what in ("position", "quaternion")]
-        found = observer.answer(asked)
+        found = seen.answer(asked)
         positions = np.stack([found[source] for source in asked[::2]], axis=1)
         # scalar first here, last in the page
         quaternions = np.stack([found[source][:, [1, 2, 3, 0]] for source in asked[1::2]], axis=1)
         modal = [model.modal_slice(i, at.EQ) for i in range(len(model.bodies))]
-        eta = np.concatenate([observer.q[:, place] for place in modal], axis=1)
+        eta = np.concatenate([seen.q[:, place] for place in modal], axis=1)
         q = model.group.q if model.group is not None else {}
-        spin = [observer.q[:, q[self.looks.joints[i].name].start] for i in self.wheels]
-        vectors = [arrow.vector(observer) for arrow in self.arrows]
+        spin = [seen.q[:, q[self.looks.joints[i].name].start] for i in self.wheels]
+        vectors = [arrow.vector(seen) for arrow in self.arrows]
         columns = [self.names.column(name) for name in self.plots]
-        answers = observer.answer(column.source for column in columns)
+        answers = seen.answer(column.source for column in columns)
         plotted = [answers[column.source][:, column.place] for column in columns]
         far = positions.size and np.abs(positions).max() > _FAR
         return {
-            "t": arrays.put(observer.t, "f8"),
+            "t": arrays.put(seen.t, "f8"),
             "position": arrays.put(positions, "f8" if far else "f4"),
             "quaternion": arrays.put(quaternions),
             "eta": arrays.put(eta),
@@ -319,8 +305,12 @@ def speed_for(seconds: float) -> float:
     return min(_SPEEDS, key=lambda s: abs(np.log(seconds / s / wanted)))
 
 
-def _column(what: str, k: int) -> Callable[[Observer], Array]:
-    return lambda observer: getattr(observer, what)[:, k]
+def _answer(*source: str) -> Callable[[Quantities], Array]:
+    return lambda seen: seen.answer([source])[source]
+
+
+def _column(what: str, k: int) -> Callable[[Quantities], Array]:
+    return lambda seen: getattr(seen, what)[:, k]
 
 
 def _listed(who: str, names: Names) -> list[str]:

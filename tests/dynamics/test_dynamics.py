@@ -81,6 +81,13 @@ def test_nodes_of_second_order_agree_with_the_oracle(seed):
     assert close(dynamics.mass_matrix(model, state), M, 1e-13)
     assert close(dynamics.inverse_dynamics(model, state), h, 1e-12)
     assert close(dynamics.forward_dynamics(model, state, tau), np.linalg.solve(M, tau - h), 1e-10)
+    for (body, name), G in seconds.items():
+        node, eta = dict(made[model.bodies.index(body)].nodes)[name], state.q[model.group.q[body]]
+        moved = np.asarray(node.modes) @ eta + 0.5 * np.einsum("alk,l,k->a", G, eta, eta)
+        X_BN = np.array(node.pose)
+        X_BN[:3, :3], X_BN[:3, 3] = SO3.exp(moved[:3]) @ X_BN[:3, :3], X_BN[:3, 3] + moved[3:]
+        expected = dynamics.body_poses(model, state)[body] @ X_BN
+        assert dynamics.frame_pose(model, state, f"{body}.{name}") == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize("seed", range(100, 103))

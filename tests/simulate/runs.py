@@ -16,7 +16,7 @@ INFO = RunInfo(method="rkmk-54", steps=523, rejected=12, seconds=0.5)
 
 def run(model, t, q, v, u=None, info=INFO):
     u = np.zeros((len(t), model.nv + model.nu)) if u is None else u
-    return Result(model, t, q, v, u, info)
+    return Result(model, t, q, v, u, info, np.zeros((len(t), model.nx)))
 
 
 def pendulum(n=201, **more):

@@ -13,7 +13,7 @@ from liegeo.model import forces, joints
 from liegeo.model.about import XYZ, Part
 from liegeo.results import names
 from liegeo.results.names import Names
-from liegeo.results.quantities import Observer
+from liegeo.results.quantities import Quantities
 from models import flexible_chain
 
 WORDS = XYZ
@@ -25,19 +25,23 @@ def run():
     return lg.simulate(model, t_end=0.01, output=0.005, progress=False)
 
 
+def _quantities(run):
+    return Quantities(run.model, run.t, run.q, run.v, run.u, run.x)
+
+
 def _asked(run, listed, column):
     """By a result, and by the outputs of an FMU."""
     found = listed.column(column)
-    observer = Observer(run.model, run.t, run.q, run.v, run.u)
+    quantities = _quantities(run)
     fresh = lg.Result(run.model, run.t, run.q, run.v, run.u, run.info)
 
     def of_result():
-        observer.answer([found.source])
+        quantities.answer([found.source])
         return fresh._columns([column])
 
     def of_fmu():
         outputs = Outputs(run.model, [(found.source, found.place)])
-        point = 0.0, run.q[0].copy(), run.v[0].copy(), run.u[0].copy()
+        point = 0.0, run.q[0].copy(), run.v[0].copy(), run.model.drives(run.u, run.x)[0]
         return outputs.values(*point, outputs.signs(*point) if outputs.has_quaternions else np.zeros(0))
 
     return of_result, of_fmu
@@ -90,10 +94,14 @@ def test_names_that_are_more_than_the_numbers(run, monkeypatch):
     monkeypatch.setattr(forces.PointForce, "inputs", (Part("input.force", "force", WORDS),))
     with pytest.raises(InputError, match="'load' has 6 numbers, but 3 names"):
         Names(tree.compile())
+    monkeypatch.undo()
+    monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", WORDS),))
+    with pytest.raises(DynamicsError, match=r"nothing computes the quantity 'load\.force'"):
+        Outputs(tree.compile(), [(("force", "load", "force"), 0)])
 
 
 def test_an_unknown_source_is_an_error(run):
     with pytest.raises(DynamicsError, match="nothing computes the quantity 'w'"):
-        Observer(run.model, run.t, run.q, run.v, run.u).answer([("w",)])
+        _quantities(run).answer([("w",)])
     with pytest.raises(DynamicsError, match="nothing computes the quantity 'w'"):
         Outputs(run.model, [(("w",), 0)])
