@@ -28,6 +28,8 @@ from liegeo.kernels import (
 )
 from liegeo.kernels import layout as at
 from liegeo.motion import Drive
+from liegeo.observer import Observer
+from liegeo.results.names import names_of
 
 # What they do is what their callers do: they are told where.
 HELPERS = {
@@ -36,7 +38,12 @@ HELPERS = {
     "articulated.triangle_row",
     "constraints.along",
     "constraints.complement",
+    "elements.add_spring_and_damper",
+    "elements.bushing_wrench",
+    "elements.given_wrench",
+    "elements.joint_friction",
     "elements.relative",
+    "elements.spring_tension",
     "kinematics.through_node",
     "loops.chosen",
 }
@@ -186,7 +193,7 @@ def _run(model, I, F, S, D, W, q, v, u):
     inverse.forces(I, F, q, v, u, W, out)
     articulated.forward_dynamics(I, F, q, v, u, W, out)
     inverse.inverse_dynamics(I, F, q, v, u, W, out)
-    articulated.factorise_next(I, F, q, 0.1, 0.2, W)
+    articulated.factorise_next(I, F, q, 0.1, 0.2, np.zeros(nv), W)
     inverse.momentum(I, F, q, v, W, out)
     composite.mass_matrix(I, F, q, W, matrix)
     articulated.solve(I, F, q, v, 0.1, 0.2, W, out)
@@ -195,7 +202,7 @@ def _run(model, I, F, S, D, W, q, v, u):
     if model.ints[at.N_FRAMES] > 0:
         elements.place_frames(I, F, q, v, W)
         elements.element_powers(I, F, u, W)
-    T, Y = np.zeros(1), np.concatenate([q, w])[None, :]
+    T, Y = np.zeros(1), np.concatenate([q, np.zeros(model.nx), w])[None, :]
     if model.rows:
         loops.forward_dynamics(I, F, q, v, u, W, out)
         loops.inverse_dynamics(I, F, q, v, u, W, out)
@@ -206,12 +213,16 @@ def _run(model, I, F, S, D, W, q, v, u):
         loops.operational_inertia(I, F, W)
         loops.correct(I, F, v, 1.0, 1.0, 1.0, 1.0, W, W, out)
         loops.release(I, W)
-        motion.closing(S, D, 0.1, q, w, W, out, more)
+        motion.closing(S, D, 0.1, q, w, W, wide, wide.copy())
         motion.constrained_acceleration(S, D, 0.1, q, w, W, wide)
         motion.constrained_residual(S, D, 0.1, q, w, wide, W, wide.copy())
         if not model.custom:
             motion.constrained_along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
         motion.constrained_powers(S, D, T, Y, True, W, np.zeros((1, 2)))
+    names = names_of(model)
+    observer = Observer(model, [names.column(name).source for name in [*names.table, *names.more]])
+    solved = observe.solved_loops if model.rows else observe.solved
+    solved(observer.plan, observer.data, I, F, 0.1, q, v, u, W, observer.numbers(), np.zeros(observer.width))
     motion.acceleration(S, D, 0.1, q, w, W, wide)
     motion.residual(S, D, 0.1, q, w, wide, W, wide.copy())
     motion.along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
