@@ -218,6 +218,7 @@ def solve(model: Model, state: State, r: Any, alpha: float = 0.0, beta: float = 
     for name, factor in (("alpha", alpha), ("beta", beta)):
         if not np.isfinite(factor):
             raise InputError(f"solve: {name} is {factor!r}, expected a finite number.")
+    model.check(state)
     (q, _, right), work, out = _prepare(model, state, model.speeds("r", r))
     _check(model, articulated.solve(model.ints, model.floats, q, right, float(alpha), float(beta), work, out))
     return out
@@ -376,7 +377,9 @@ def _drive(model: Model, what: str, vector: Any, inputs: Any, state: State) -> A
 
 def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Array, Array]:
     """q, v and what else there is as arrays of one type, a workspace and a vector for the result."""
-    model.check(state)
+    if not more:
+        # what else there is was made from the state, which was checked then
+        model.check(state)
     given = (state.q, state.v, *more)
     dtype = np.result_type(*given, np.float64)
     return [np.ascontiguousarray(x, dtype) for x in given], model.workspace(dtype), np.empty(model.nv, dtype)

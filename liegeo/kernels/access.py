@@ -26,8 +26,8 @@ _TEXT = """
 [HEADER_ROW]
 N_BODIES: compiler.model -> articulated composite constraints elements inertia inverse kinematics loops
     motion observe
-N_Q: compiler.model -> motion
-N_V: compiler.model -> articulated constraints elements loops motion
+N_Q: compiler.model -> motion observe
+N_V: compiler.model -> articulated constraints elements loops motion observe
 N_U: compiler._states -> articulated inverse loops motion observe states
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
@@ -42,8 +42,8 @@ N_X: compiler._states -> motion states
 SHARED: compiler.model -> inertia reduced
 N_CONSTRAINTS: compiler._constraints -> constraints loops
 CONSTRAINTS: compiler._constraints -> constraints loops
-N_ROWS: compiler._constraints -> constraints loops motion
-ROWS_W: compiler._constraints -> constraints loops motion
+N_ROWS: compiler._constraints -> constraints loops motion observe
+ROWS_W: compiler._constraints -> constraints loops motion observe
 N_STATES: compiler._states -> elements inverse motion observe states
 STATES: compiler._states -> states
 
@@ -89,27 +89,27 @@ NODE_SECOND: compiler._put_node -> nodes
 FRAME_BODY: compiler._frame_on -> constraints elements loops
 FRAME_NODE: compiler._frame_on -> constraints elements loops
 FRAME_F: compiler._frame_on -> elements
-FRAME_W: compiler._frame_on -> constraints elements loops
+FRAME_W: compiler._frame_on -> constraints elements loops observe
 
 [ELEMENT_ROW]
 ELEMENT_KIND: compiler._forces -> elements
-FRAME_A: compiler._forces -> elements
-FRAME_B: compiler._forces -> elements
-ELEMENT_F: compiler._forces -> elements
+FRAME_A: compiler._forces -> elements observe
+FRAME_B: compiler._forces -> elements observe
+ELEMENT_F: compiler._forces -> elements observe
 ELEMENT_U: compiler._forces -> elements
 
 [ACTUATOR_ROW]
-ACTUATED: compiler._forces -> elements inverse
+ACTUATED: compiler._forces -> elements inverse observe
 ACTUATOR_U: compiler._forces compiler._states -> elements
 ACTUATOR_F: compiler._forces -> elements
 
 [CONSTRAINT_ROW]
-C_KIND: compiler._constraints -> constraints loops
+C_KIND: compiler._constraints -> constraints loops observe
 C_A: compiler._constraints -> constraints loops
 C_B: compiler._constraints -> constraints loops
 C_F: compiler._constraints -> constraints loops
-C_ROW: compiler._constraints -> constraints loops
-C_N: compiler._constraints -> constraints loops
+C_ROW: compiler._constraints -> constraints loops observe
+C_N: compiler._constraints -> constraints loops observe
 C_U: compiler._constraints -> constraints
 C_MORE: compiler._constraints custom.connect -> constraints loops
 
@@ -119,10 +119,10 @@ TERMS: compiler._coupling -> constraints loops
 
 [STATE_ROW]
 STATE_KIND: compiler._states -> states
-STATE_SPEED: compiler._states -> states
-STATE_U: compiler._states -> states
+STATE_SPEED: compiler._states -> observe states
+STATE_U: compiler._states -> observe states
 STATE_INPUT: compiler._states -> states
-STATE_F: compiler._states -> states
+STATE_F: compiler._states -> observe states
 
 [BODY_DATA]
 X_NJ_R: compiler._body_floats -> joints kinematics
@@ -247,7 +247,8 @@ R_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter
 P_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter composite.mass_matrix
     inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity,world_poses
     loops.operational_inertia observe.jacobian reduced.receive_inertia
-VEL: kinematics.body_velocity -> elements.place_frames inertia.body_bias kinematics.body_velocity observe.energies
+VEL: kinematics.body_velocity -> elements.place_frames inertia.body_bias kinematics.body_velocity
+    observe.energies,show
 BIAS: articulated.clear kinematics.body_velocity -> articulated.gather,scatter inverse.body_acceleration
 SUB: kinematics.body_pose -> articulated.articulate,gather,scatter composite.mass_matrix
     inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity loops.operational_inertia
@@ -256,10 +257,10 @@ INE: articulated.articulate,give_inertia composite.mass_matrix inertia.body_iner
     articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix inertia.body_bias
     inverse.displacement,forces,inverse_dynamics,momentum observe.energies reduced.receive_inertia,reduce
 ACC: articulated.scatter inverse.body_acceleration -> constraints.frame_rate
-    inverse.body_acceleration,displacement,forces,inverse_dynamics,momentum
+    inverse.body_acceleration,displacement,forces,inverse_dynamics,momentum observe.show
 FOR: articulated.clear,gather,give_force elements.push inertia.body_bias,body_inertia
-    inverse.forces,inverse_dynamics,momentum loops.operational_inertia -> articulated.gather,give_force elements.push
-    inverse.forces,inverse_dynamics,momentum
+    inverse.forces,inverse_dynamics,momentum loops.operational_inertia -> articulated.gather,give_force
+    elements.push inverse.forces,inverse_dynamics,momentum observe.solved
 PSU: articulated.articulate,give_inertia kinematics.body_pose,body_velocity -> articulated.gather,scatter
     loops.operational_inertia
 FAC: articulated.articulate -> articulated.gather,scatter loops.correct,operational_inertia
@@ -305,9 +306,10 @@ SERIES: reduced.gather_reduced,receive_inertia,reduce,scatter_reduced ->
 
 [FRAME_SCRATCH]
 X_WF: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
-    elements.apply_elements,element_energy,element_powers
+    elements.apply_elements,element_energy,element_powers observe.show
 X_BF: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
 V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate elements.apply_elements,element_powers
+    observe.show
 PI_F: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
 
 [WORLD_SCRATCH]
@@ -323,20 +325,20 @@ CUT_SUB: constraints.evaluate loops.operational_inertia ->
 CUT_NORMAL: constraints.evaluate ->
 
 [CONSTRAINT_SCRATCH]
-ON_B: constraints.evaluate -> constraints.accelerated,push_rows loops.operational_inertia
+ON_B: constraints.evaluate -> constraints.accelerated,push_rows loops.operational_inertia observe.solved
 ON_A: constraints.evaluate -> constraints.push_rows loops.operational_inertia
 PHI: constraints.evaluate -> loops.correct,correction
 RATE: constraints.evaluate -> loops.correct,correction
 CURVE: constraints.evaluate -> constraints.accelerated
 RIGHT: constraints.accelerated loops.correct,correction,forward_dynamics -> loops.forward_dynamics,multipliers
-LAMBDA: loops.correct,multipliers,release -> constraints.add_rows,push_rows loops.correct,correction,forward_dynamics
-    motion.along
-PIVOT: loops.multipliers,operational_inertia ->
-ORDER: loops.operational_inertia -> loops.multipliers
+LAMBDA: loops.correct,multipliers,release,smallest_multipliers -> constraints.add_rows,push_rows
+    loops.correct,correction,forward_dynamics,smallest_multipliers motion.along observe.solved
+PIVOT: loops.multipliers,operational_inertia,smallest_multipliers ->
+ORDER: loops.operational_inertia -> loops.multipliers,smallest_multipliers
 LOW: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 HIGH: loops.operational_inertia -> loops.correct,correction,forward_dynamics
-ROWS_A: loops.operational_inertia ->
-L: loops.operational_inertia -> loops.multipliers
+ROWS_A: loops.operational_inertia,smallest_multipliers ->
+L: loops.operational_inertia -> loops.multipliers,smallest_multipliers
 ROWS_E: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 ROWS_G: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 MARKS: loops.operational_inertia ->
@@ -357,9 +359,9 @@ COMPLEX_U: motion.along,slope ->
 RESULT: motion.along ->
 
 [DRIVE_VECTOR]
-FORCES: model.Model.drive motion.drive -> elements inverse kinematics states
-INPUTS: model.Model.drive motion.drive -> constraints elements
-STATES_X: model.Model.drive motion.drive -> elements states
+FORCES: model.Model.drive motion.drive -> elements inverse kinematics observe states
+INPUTS: model.Model.drive motion.drive -> constraints elements observe
+STATES_X: model.Model.drive motion.drive -> elements observe states
 GRAVITY: model.Model.drive motion.drive -> articulated inverse loops observe
 
 [DRIVE_INTS]

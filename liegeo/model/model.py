@@ -85,6 +85,9 @@ class Model:
         self.inputs = inputs
         self.ints = ints
         self.floats = floats
+        # Numbers of coordinates, speeds, first-order states and inputs.
+        self.nq, self.nv, self.nx = (int(ints[place]) for place in (at.N_Q, at.N_V, at.N_X))
+        self.nu = int(ints[at.N_U]) - self.nv - self.nx - 3
         ints.setflags(write=False)
         floats.setflags(write=False)
         joints = tree.all_joints
@@ -97,24 +100,6 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""
         return _restored, (self.tree, self.ints, self.floats, dict(self.inputs), self.rows, dict(self.states))
-
-    @property
-    def nq(self) -> int:
-        return int(self.ints[at.N_Q])
-
-    @property
-    def nv(self) -> int:
-        return int(self.ints[at.N_V])
-
-    @property
-    def nu(self) -> int:
-        """Number of inputs."""
-        return int(self.ints[at.N_U]) - self.nv - self.nx - 3
-
-    @property
-    def nx(self) -> int:
-        """Number of first-order states."""
-        return int(self.ints[at.N_X])
 
     @property
     def state_owners(self) -> tuple[str, ...]:
@@ -288,7 +273,7 @@ class Model:
                 f"{who}: the state has first-order states x of shape {x.shape}, expected ({self.nx},): those of "
                 f"{', '.join(self.state_owners) or 'no element'}.\n  Make it by model.state(…)."
             )
-        for name, array in (("q", q), ("v", v), ("x", x)):
+        for name, array in (("q", q), ("v", v), *((("x", x),) if self.nx else ())):
             if array.dtype.kind not in "fiuc":
                 raise InputError(f"{who}: the state's {name} is {array!r}, expected numbers.")
             # one comparison for all, as this is called with every state: false for nan as well

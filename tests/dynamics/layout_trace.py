@@ -28,6 +28,8 @@ from liegeo.kernels import (
 )
 from liegeo.kernels import layout as at
 from liegeo.motion import Drive
+from liegeo.observer import Observer
+from liegeo.results.names import names_of
 
 # What they do is what their callers do: they are told where.
 HELPERS = {
@@ -36,7 +38,12 @@ HELPERS = {
     "articulated.triangle_row",
     "constraints.along",
     "constraints.complement",
+    "elements.add_spring_and_damper",
+    "elements.bushing_wrench",
+    "elements.given_wrench",
+    "elements.joint_friction",
     "elements.relative",
+    "elements.spring_tension",
     "kinematics.through_node",
     "loops.chosen",
 }
@@ -214,6 +221,10 @@ def _run(model, I, F, S, D, W, q, v, u):
         if not model.custom:
             motion.constrained_along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
         motion.constrained_powers(S, D, T, Y, True, W, np.zeros((1, 2)))
+    names = names_of(model)
+    observer = Observer(model, [names.column(name).source for name in [*names.table, *names.more]])
+    solved = observe.solved_loops if model.rows else observe.solved
+    solved(observer.plan, observer.data, I, F, 0.1, q, v, u, W, observer.numbers(), np.zeros(observer.width))
     motion.acceleration(S, D, 0.1, q, w, W, wide)
     motion.residual(S, D, 0.1, q, w, wide, W, wide.copy())
     motion.along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
