@@ -119,6 +119,7 @@ def inverse_dynamics(model: Model, state: State, a: Any = None, inputs: Any = No
 @_finite
 def mass_matrix(model: Model, state: State) -> Array:
     """M(q), by composite bodies."""
+    model.check(state)
     (q, *_), work, _ = _prepare(model, state)
     out = np.empty((model.nv, model.nv), q.dtype)
     composite.mass_matrix(model.ints, model.floats, q, work, out)
@@ -131,6 +132,7 @@ def mass_matrix_inverse(model: Model, state: State) -> Array:
 
     Rows and columns of locked speeds are zero.
     """
+    model.check(state)
     (q, *_), work, _ = _prepare(model, state)
     _check(model, articulated.factorise(model.ints, model.floats, q, 0.0, 0.0, work))
     out, unit = np.empty((model.nv, model.nv), q.dtype), np.eye(model.nv, dtype=q.dtype)
@@ -310,6 +312,7 @@ def frame_pose(model: Model, state: State, frame: str) -> Array:
 def frame_jacobian(model: Model, state: State, frame: str) -> Array:
     """Return J, 6 × nv: the twist of the frame relative to the world, at and in itself, is J v."""
     sources = (("frame", frame, "pose"), ("frame", frame, "twist"))
+    model.check(state)
     (q, v), work, _ = _prepare(model, state)
     observer = observer_of(model, sources)
     z, out = observer.numbers(q.dtype), np.empty((6, model.nv), q.dtype)
@@ -360,6 +363,7 @@ def _observe(model: Model, state: State, sources: tuple[Source, ...], tau: Any, 
 
 def _look(model: Model, state: State, sources: tuple[Source, ...], a: Array | None = None) -> list[Array]:
     """Return sources that no force enters, with the accelerations a."""
+    model.check(state)
     (q, v, *given), work, _ = _prepare(model, state, *(() if a is None else (a,)))
     observer = observer_of(model, sources, solve=False)
     z = observer.numbers(q.dtype)
@@ -376,10 +380,10 @@ def _drive(model: Model, what: str, vector: Any, inputs: Any, state: State) -> A
 
 
 def _prepare(model: Model, state: State, *more: Array) -> tuple[list[Array], Array, Array]:
-    """q, v and what else there is as arrays of one type, a workspace and a vector for the result."""
-    if not more:
-        # what else there is was made from the state, which was checked then
-        model.check(state)
+    """Return q, v and more arrays as arrays of one type, a workspace, and a vector for the result.
+
+    The state has been checked: `_drive` does so.
+    """
     given = (state.q, state.v, *more)
     dtype = np.result_type(*given, np.float64)
     return [np.ascontiguousarray(x, dtype) for x in given], model.workspace(dtype), np.empty(model.nv, dtype)
