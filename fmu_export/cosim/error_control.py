@@ -28,6 +28,9 @@ nothing fades.  It allows half of the tolerance in the first quarter of the run,
 them are made early, before anybody can know; for p = 2 that costs 13 % more steps than an even share.  The second
 term makes E settle at ε.  O makes up for what was spent too early.
 
+Where an output jumps within a step, ℓ falls with h only, as what is allowed does, so that no step would do.  A step is
+accepted all the same if a shorter one is not much nearer to what is allowed, and it adds little to the tolerance.
+
 Where nothing moves, steps may grow until the coarse solution is unstable while the fine one is not.  It then begins
 anew from the fine one, the next step is halved, and the error so far is carried on and fades with T.
 """
@@ -44,6 +47,10 @@ _MOST_OVERSPENT = 5.0
 # The coarse solution is taken as unstable if E doubles in a step and is above the tolerance, or if it is higher than
 # ever, above so many tolerances, and grew by so many times what the last step can have added.
 _HIGH, _UNEXPLAINED = 1.5, 20.0
+
+# A step is across a jump if the ratio of its error to what is allowed is still above this part of that of a longer
+# one, where it falls by 1/5 or more for a step that is 1/5 as long; and how much of the tolerance a jump may cost.
+_STILL, _JUMP = 0.5, 0.01
 
 
 @dataclass
@@ -86,6 +93,13 @@ class ErrorControl:
         if ratio == 0.0:
             return _GROW
         return min(_GROW, max(_SHRINK, _SAFETY * ratio ** (-1.0 / self.order)))
+
+    def is_jump(self, error: float, ratio: float, before: float) -> bool:
+        """Return whether a step is across a jump, and short enough.
+
+        `before` is the ratio of the last step that was refused, in this step or in one that was shortened by it.
+        """
+        return ratio > _STILL * before and error <= _JUMP * self.tolerance
 
     def add(self, error: float) -> None:
         """Take note of the error ℓ of a step that was accepted."""

@@ -92,6 +92,8 @@ class Master:
         self.control: ErrorControl | None = None
         if experiment.tolerance is not None:
             self.control = ErrorControl(experiment.tolerance, experiment.start, experiment.end, self._accuracy())
+        # the error of the last step that was refused, over what was allowed; inf once a step needed one attempt
+        self._refused = math.inf
         # where the coarse solution is, which takes each step in one
         self.coarse: tuple[Point, list[Any]] | None = None
         self.events: list[CosimEvent] = []
@@ -673,17 +675,22 @@ class Master:
         start, kept = self.t, self._keep_aside()
         # a step that is cut short at an instant says little about the next
         cut = wanted - start < size * (1.0 - SMALLEST)
+        attempts = 0
         try:
             while True:
+                attempts += 1
                 reached, error = self._controlled(wanted, kept)
                 h = reached - start
                 ratio = error / self.control.allowed(start, h)
                 factor = self.control.factor(ratio)
-                if ratio <= 1.0:
+                if ratio <= 1.0 or self.control.is_jump(error, ratio, self._refused):
                     self.control.add(error)
+                    if attempts == 1:
+                        self._refused = math.inf
                     shortened = cut or reached < wanted
                     return float(min(largest, max(least, h * factor, size if shortened else 0.0)))
                 self.rejected += 1
+                self._refused = ratio
                 if h * factor < least:
                     raise _StuckError(
                         f"the error of a step of {h:.3g} s is {ratio:.3g} times what the tolerance allows, and shorter "
