@@ -88,16 +88,17 @@ def _check_needs():
     """Whether this Python has what the FMU needs."""
     missing = [] if sys.version_info >= {python!r} else [f"Python {python[0]}.{python[1]} or later"]
     for name, low, high in {needed!r}:
+        wanted = name + ">=" + low + (",<" + high if high else "")
         try:
             have = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
-            missing.append(f"{{name}}>={{low}},<{{high}} (there is none)")
+            missing.append(wanted + " (there is none)")
             continue
         numbers, least, most = (
             tuple(int(part) for part in each.split(".")[:2] if part.isdigit()) for each in (have, low, high)
         )
-        if not least <= numbers < most:
-            missing.append(f"{{name}}>={{low}},<{{high}} (there is {{have}})")
+        if numbers < least or (most and not numbers < most):
+            missing.append(f"{{wanted}} (there is {{have}})")
     if missing:
         _stop(
             "The FMU {name} needs " + ", ".join(missing) + " in the Python that runs it, "
@@ -276,7 +277,8 @@ def _content(
     if bundle:
         resources |= sources()
     needed = _requirements(bundle)
-    resources["requirements.txt"] = "".join(f"{name}>={low},<{high}\n" for name, low, high in needed).encode()
+    lines = (f"{name}>={low}" + (f",<{high}" if high else "") + "\n" for name, low, high in needed)
+    resources["requirements.txt"] = "".join(lines).encode()
     digest = hashlib.sha256()
     for name in sorted(resources):
         digest.update(name.encode() + b"\0" + hashlib.sha256(resources[name]).digest())
@@ -372,13 +374,14 @@ def _libraries(identifier: str) -> dict[str, bytes]:
 
 
 def _requirements(bundle: bool) -> list[tuple[str, str, str]]:
-    """Name, lowest and first forbidden version of what the target needs, as liegeo's own metadata have it."""
+    """Return name, lowest and first forbidden version ("" if none is) of what the target needs, as our metadata say."""
     out = [] if bundle else [("liegeo", __version__, _next_minor(__version__))]
     for line in importlib.metadata.requires("liegeo") or []:
-        found = re.fullmatch(r"([\w-]+)(?:>=([\d.]+),<([\d.]+)|<([\d.]+),>=([\d.]+))", line.partition(";")[0].strip())
+        found = re.fullmatch(r"([\w-]+)([<>=\d.,]*)", line.partition(";")[0].strip())
         if found and ";" not in line and found[1].lower() in _NEEDED:
-            low, high = (found[2], found[3]) if found[2] else (found[5], found[4])
-            out.append((found[1], low, high if "." in high else f"{high}.0"))
+            bounds = {part.lstrip("<>="): part.rstrip(".0123456789") for part in found[2].split(",")}
+            low, high = (next((n for n, sign in bounds.items() if sign == wanted), "") for wanted in (">=", "<"))
+            out.append((found[1], low, high if "." in high or not high else f"{high}.0"))
     return out
 
 

@@ -318,7 +318,7 @@ def test_the_manipulator_is_a_case_of_table_1():
 
 def test_the_spacecraft_exchanges_momentum_with_its_wheels():
     """[ST21, (53)]: no torque from outside.  The slew ends near its goal, the wheels back at their speeds."""
-    run = load("st21_spacecraft").simulate()
+    run = load("st21_spacecraft").simulate(accuracy="1 um")
     H, wheels = run["momentum.angular"], 0.1 * 100.0
     assert np.abs(H).max() < 1e-6 * wheels
     w, _, _, z = run["orbit.quaternion"][-1]
@@ -329,9 +329,12 @@ def test_the_spacecraft_exchanges_momentum_with_its_wheels():
     model, state = mechanism.compile(), mechanism.state()
     for torque, end in ((-1.1, 10.0), (1.1, 20.0), (0.0, 40.0)):
         inputs = {f"wheel_{k}": torque for k in range(1, 5)}
-        state = lg.simulate(model, state, end, inputs=inputs, method=run.info.method, progress=False).end
+        state = lg.simulate(
+            model, state, end, inputs=inputs, method=run.info.method, accuracy="1 um", progress=False
+        ).end
     w, _, _, z = state.q[:4]
-    assert angle == pytest.approx(np.degrees(2 * np.arctan2(z, w)), abs=1e-4)
+    # to the accuracy asked for, at some metres
+    assert angle == pytest.approx(np.degrees(2 * np.arctan2(z, w)), abs=2e-4)
     for k, sign in enumerate((1, -1, 1, -1), 1):
         assert run[f"wheel_{k}.speed"][-1] == pytest.approx(100.0 * sign, abs=1.0)
 

@@ -378,6 +378,10 @@ def with_experiment() -> dict[str, Any]:
     return data
 
 
+def with_accuracy() -> dict[str, Any]:
+    return base() | {"experiment": {"end": 1, "accuracy": "1 mm"}}
+
+
 # Path of a key, and wrong values; each must be refused, and there.
 FORMS: list[tuple[Any, tuple[Any, ...], list[Any]]] = [
     *((with_beam, ("materials", MATERIAL, key), [-1, "1 m", "x", [1]]) for key in ("E", "rho", "nu")),
@@ -417,6 +421,7 @@ FORMS: list[tuple[Any, tuple[Any, ...], list[Any]]] = [
     (with_experiment, ("experiment", "every"), [0, 1.5]),
     (with_experiment, ("experiment", "method"), ["rkm"]),
     *((with_experiment, ("experiment", key), [0, -1, "1 m"]) for key in ("rtol", "atol")),
+    (with_accuracy, ("experiment", "accuracy"), [0, "-1 mm", "1 kg"]),
     (with_experiment, ("experiment", "inputs", HINGE), ["1 kg", [1, 2]]),
     (with_experiment, ("initial", "q", HINGE), ["1 kg", [1, 2]]),
     (with_experiment, ("initial", "v", SLIDE), ["1 kg", [1, 2]]),

@@ -241,4 +241,4 @@ def test_the_default_is_good_on_flexible_chains(n):
     name = f"link{n - 1}.8.position"
     assert run.info.method == "adaptive-midpoint-0.6"
     assert run.info.steps + run.info.rejected < 600
-    assert np.abs(run[name][-1] - exact[name][-1]).max() < 3e-4 * size_of(model, model.state())
+    assert np.abs(run[name][-1] - exact[name][-1]).max() < 1e-4 * size_of(model, model.state())
