@@ -44,7 +44,7 @@ RUNS = {
     "checkpoint=checkpoint, checkpoint_every=0.0)",
     "alpha": "lg.simulate(flexible_chain(2), t_end=12.0, rtol=1e-4, atol=1e-5, output=0.03, checkpoint=checkpoint, "
     "checkpoint_every=0.0)",
-    "fixed": "lg.simulate(flexible_chain(2), t_end=20.0, step=1e-3, output=0.0303, checkpoint=checkpoint, "
+    "fixed": "lg.simulate(flexible_chain(2), t_end=120.0, step=1e-3, output=0.1803, checkpoint=checkpoint, "
     "checkpoint_every=0.0)",
     "bdf": "lg.simulate(flexible_chain(1), t_end=40.0, method='lie-bdf-2', step=1e-3, output='steps', every=50, "
     "checkpoint=checkpoint, checkpoint_every=0.0)",

@@ -62,7 +62,7 @@ def weigh(I, F, q, v, W):
 
 def articulate(I, F, W):
     for i in range(I[at.N_BODIES] - 1, -1, -1):
-        articulated.articulate(I, F, i, 0.0, 0.0, True, W)
+        articulated.articulate(I, F, i, 0.0, 0.0, False, W, True, W)
 
 
 def gather(I, F, W, out):
