@@ -234,11 +234,11 @@ def test_a_four_bar_that_was_half_a_metre_off():
 
 @pytest.mark.parametrize("n", [4, 16])
 def test_the_default_is_good_on_flexible_chains(n):
-    """Error within what is the default, in no more than three times the 200 steps of hand-chosen settings."""
+    """Error within what is the default, in no more than three times the 400 steps (2.5 ms) of hand-chosen settings."""
     model = flexible_chain(n)
     run = lg.simulate(model, t_end=1.0, output=[1.0])
     exact = lg.simulate(model, t_end=1.0, output=[1.0], step=5e-5)
     name = f"link{n - 1}.8.position"
     assert run.info.method == "adaptive-midpoint-0.6"
-    assert run.info.steps + run.info.rejected < 600
+    assert run.info.steps + run.info.rejected < 1200
     assert np.abs(run[name][-1] - exact[name][-1]).max() < 1e-4 * size_of(model, model.state())
