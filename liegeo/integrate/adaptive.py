@@ -38,6 +38,17 @@ speeds tell τ, as e_v is about e_q/τ.  So
 then, which is also right where the motion is not smooth, and where a step is at its limit of stability: there τ is as
 short as the step.  Either way ε/h goes as h^p with p the order of the method: errors add up to what is asked for, and p
 takes the place of q in (2).  The least share lets a step pass where the motion has a kink that nobody declared.
+
+At the distance d from a singular position of a mechanism with loops, accelerations have a round-off error that grows
+as 1/d².  Steps with a stage too near to it fail, shorter steps come nearer, and none leads across, although the motion
+is smooth there.  Where such steps end is the time t_s of the singular position.  With the stages of a step at t + c_i h
+and g the middle of the widest gap between the c_i, steps from
+
+    t = t_s − g h,      h = h_max, 0.7 h_max, 0.7² h_max, …,                                                       (8)
+
+keep their stages as far from it as a step of the length h can; h_max is the longest step so far.  The method's error
+falls as h^q, that of round-off grows as 1/h²: the first h for which their sum is within the tolerance is taken.  If
+there is none, the tolerance is below what round-off allows at that position.
 """
 
 from __future__ import annotations
@@ -72,9 +83,9 @@ _LEAST_SHARE = 1e-4
 # Accepted steps in one call of the compiled loop; between calls Python looks for events and for Ctrl-C.
 AT_ONCE = 512
 FINISHED, FULL, TOO_SMALL = range(3)
-# Steps that are shorter than this share of the usual ones lead to a place where the field is singular; shares of a
-# usual step that are tried to begin again before it.
-_CRAWL, OTHER_SHARES = 1e-2, (0.9, 0.7, 1.1, 0.5, 0.8, 0.37, 0.6, 0.95, 0.21)
+# Steps across a singular position (8): there may be one if steps became shorter than this share of the longest; the
+# lengths that are tried; so many steps wait to be replaced.
+_CRAWL, _SHORTER, _LENGTHS, _HELD = 1e-2, 0.7, 24, 4096
 
 
 @dataclass(frozen=True)
@@ -334,6 +345,7 @@ class AdaptiveStepper:
         rtol, atol = tighter * rtol, tighter * atol
         self._given = given_to(problem, mechanical=False)
         self._loop, used = compile_adaptive(problem, method)
+        self._constrained = closed_by(problem, method) is not None
         self._record = None if method.record is None else count(method.record, group.dim)
         if bound is not None:
             used = used | {"displacement"}
@@ -407,6 +419,8 @@ class AdaptiveStepper:
         """Remember nothing but the field here; where there is none it is not a number, and `advance` says why."""
         self._breaks.limit(self._F, t)
         self.memory[:] = 0.0
+        # accepted steps of earlier calls, for (8)
+        self._past: list[AdaptiveTrajectory] = []
         if self._evaluate(t, self.y, self.memory[0]):
             self.memory[0] = np.nan
 
@@ -429,9 +443,10 @@ class AdaptiveStepper:
         )
 
     def advance(self, at_once: int = AT_ONCE) -> tuple[AdaptiveTrajectory, int]:
-        """At most so many accepted steps: them, and FINISHED, FULL (there is more to do) or TOO_SMALL.
+        """Make so many accepted steps; return them, and FINISHED, FULL (there is more to do) or TOO_SMALL.
 
-        They end at the next of the system's breaks; where that is before `t_end`, the method has begun anew.
+        They end at the next of the system's breaks; where that is before `t_end`, the method has begun anew.  There are
+        more steps than `at_once` if the last ones may lead to a singular position: if so, they are replaced by (8).
         """
         group = self.problem.group
         T, E, G = np.empty(at_once), np.empty((at_once, *group.element_shape)), np.empty((at_once, group.dim))
@@ -444,23 +459,29 @@ class AdaptiveStepper:
         if self.control[8]:
             self.memory[0] = np.nan
             return AdaptiveTrajectory(group, T[:0], E[:0], G[:0], 0, ()), TOO_SMALL
-        Q = np.empty((at_once if self.method.quartic else 0, group.dim))
-        n, status = self._run(0, T, E, G, Q)
-        for share in OTHER_SHARES:
-            back = self._point_before(T[:n]) if status == TOO_SMALL and self.method.memory == 1 else 0
-            if not back or self.control[8] == INPUT_FAILED:
-                break
-            # next to a singular position all steps are short and none leads out: begin again before it, with another
-            self.y[...] = E[back - 1]
-            self.memory[0] = G[back - 1]
-            self.control[:3] = T[back - 1], share * (T[back] - T[back - 1]), 1.0
-            n, status = self._run(back, T, E, G, Q)
+        self._remember()
+        ends = [T, E, G, np.empty((at_once if self.method.quartic else 0, group.dim))]
+        n, status = self._run(0, *ends)
+        while self.method.memory == 1 and self.control[8] != INPUT_FAILED and status in (FULL, TOO_SMALL):
+            if status == FULL:
+                if n > _HELD or not self._crawls(ends[0]):
+                    break
+                ends = [np.concatenate([end, np.empty_like(end)]) for end in ends]
+            else:
+                crossed = self._cross(n, *ends)
+                if crossed is None:
+                    break
+                n, status = crossed
+            if status == FULL:
+                n, status = self._run(n, *ends)
         self._scratch.check()
-        more = Q[:n] if self.method.quartic else None
+        T, E, G, Q = (end[:n] for end in ends)
+        piece = AdaptiveTrajectory(group, T, E, G, int(self.control[7]), (), Q if self.method.quartic else None)
+        self._past.append(piece)
         if status == FINISHED and self.control[3] != self.t_end:
             self._pass_break()
             status = FULL
-        return AdaptiveTrajectory(group, T[:n], E[:n], G[:n], int(self.control[7]), (), more), int(status)
+        return piece, int(status)
 
     def _pass_break(self) -> None:
         """Go on behind a jump, with the step that would have come next and nothing else that is remembered."""
@@ -483,13 +504,73 @@ class AdaptiveStepper:
             self.control[7] -= 1.0
             self.control[8] = 0.0
 
-    @staticmethod
-    def _point_before(times: Array) -> int:
-        """How many of these steps are good, if those behind became shorter and shorter; 0 if they did not."""
-        sizes = np.abs(np.diff(times))
-        if len(sizes) < 2 or sizes[-1] > _CRAWL * np.median(sizes):
-            return 0
-        return int(np.flatnonzero(sizes >= 0.3 * np.median(sizes))[-1]) + 1
+    def _remember(self) -> None:
+        """Forget steps of earlier calls that are not needed, or did not lead here: a state may have been put back."""
+        steps = [piece for piece in self._past if len(piece.t)]
+        goes_on = steps and steps[-1].t[-1] == self.t and (steps[-1].y[-1] == self.y).all()
+        self._past = steps if self._constrained and goes_on else [self.here()]
+        while sum(len(piece.t) for piece in self._past[1:]) > AT_ONCE:
+            del self._past[0]
+
+    def _sizes(self, times: Array) -> Array:
+        """Return how long the steps were that led to these times, and those before them."""
+        return np.abs(np.diff(np.concatenate([*(piece.t for piece in self._past), times])))
+
+    def _crawls(self, times: Array) -> bool:
+        """Return whether steps became so short that they may lead to a singular position."""
+        sizes = self._sizes(times)
+        return len(sizes) > 1 and bool(sizes[-1] <= _CRAWL * sizes.max())
+
+    def _cross(self, n: int, *ends: Array) -> tuple[int, int] | None:
+        """Step across a singular position (8) if the steps so far, n of them in `ends`, lead to one.
+
+        Return how many steps there are then in `ends`, and the status; None if there is no way across.
+        """
+        T, E, G = ends[:3]
+        past = join([*self._past, AdaptiveTrajectory(self.problem.group, T[:n], E[:n], G[:n], 0, ())])
+        if not self._crawls(T[:n]):
+            return None
+        longest = self._sizes(T[:n]).max()
+        nodes = np.sort(self._coefficients[: self._coefficients.shape[2], 0].sum(axis=1))
+        widest = int(np.argmax(np.diff(nodes)))
+        middle = 0.5 * (nodes[widest] + nodes[widest + 1])
+        here, control, singular = (self.y.copy(), self.memory[0].copy()), self.control.copy(), self.t
+        forward = 1.0 if control[3] > singular else -1.0
+        # what leads to (8), and the step across
+        two = [np.empty((min(2, len(end)), *end.shape[1:])) for end in ends]
+        for h in forward * longest * _SHORTER ** np.arange(_LENGTHS):
+            begin = singular - middle * h
+            before = int(np.searchsorted(forward * past.t, forward * begin)) - 1
+            if before < 0:
+                continue
+            self.y[...], self.memory[0] = past.y[before], past.f[before]
+            self.control[:3] = past.t[before], begin - past.t[before], 1.0
+            made, status = self._run(0, *(end[:1] for end in two))
+            if made == 1 and status == FULL and abs(self.t - begin) < 1e-9 * abs(h):
+                self.control[1:3] = h, 1.0
+                made, status = self._run(1, *two)
+            if made == 2 and forward * (self.t - singular) > 0.0:
+                return self._replace(forward, begin, n, ends, two), status
+            self.control[9] = control[9]
+        (self.y[...], self.memory[0]), control[7] = here, self.control[7]
+        self.control[:] = control
+        return None
+
+    def _replace(self, forward: float, begin: float, n: int, ends: Sequence[Array], two: Sequence[Array]) -> int:
+        """Replace steps that lead to a singular position by the one that leads to `begin` and the one across.
+
+        Return how many steps there are then in `ends`.
+        """
+        kept = int(np.searchsorted(forward * ends[0][:n], forward * begin))
+        if forward * begin > forward * self._past[-1].t[-1]:
+            for end, new in zip(ends, two, strict=True):
+                end[kept : kept + len(new)] = new
+            return kept + 2
+        # it began before steps that are others' already; what stands between is then the cubic (3)
+        for end, new in zip(ends[:3], two[:3], strict=True):
+            end[0] = new[1]
+        ends[3][:1] = 0.0
+        return 1
 
     def _first_step(self, span: float, rtol: float, atol: float) -> float:
         """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""
