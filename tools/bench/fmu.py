@@ -4,7 +4,7 @@
 
 A chain of eight rods with four motors, 4 inputs and 16 outputs: set + doStep + get, one internal step of rkmk-4 each.
 
-- in process: `integrate.Stepper.advance`, no inputs and no outputs: what the FMU cannot do without;
+- in process: `integrate.Stepper.step`, no inputs and no outputs: what the FMU cannot do without;
 - FMU: FMI's functions called with arrays made beforehand, as a master in C does; outputs are joint angles and speeds,
   or positions, velocities and accelerations of frames and energies, which take passes over the tree;
 - through fmpy: its methods, which make arrays from lists at each call;
@@ -151,7 +151,7 @@ def in_process(path: Path) -> Callable[[int], None]:
     stepper = Stepper(problem, RKMK4)
 
     def call(k: int) -> None:
-        stepper.advance(STEP, 1, start=k * STEP)
+        stepper.step(STEP, 1, start=k * STEP)
 
     return call
 
