@@ -118,6 +118,7 @@ class Machine:
         self._nq, self._only_outside = self.model.nq, self.drive.only_outside
         # where speeds begin in y, and states in u
         self._first_speed, self._first_state = self.model.nq + self.model.nx, self.model.nv + self.model.nu
+        self._jumps = bool(self.drive.system.breaks.times)
         self._fixed = not METHODS[settings.method].adaptive
         # inputs that are constant within a step
         self._held = settings.extrapolation != LINEAR and not self._motions
@@ -259,8 +260,8 @@ class Machine:
     def _begin(self, t: float, size: float, jumps: bool, slopes: Array | None, held: bool) -> None:
         """The inputs of a communication step; a method that remembers others starts anew."""
         if held:
-            self._c = self._c.copy()
-            self._c[:, 2] = self._end = self.w.copy()
+            self._c, self._end = self._c.copy(), self.w.copy()
+            self._c[:, 2] = self._end
             for rows in self._tables:
                 rows[:, 4] = self._end
         else:
@@ -279,21 +280,22 @@ class Machine:
 
     def _advance(self, t: float, end: float) -> None:
         """Go from t to `end`."""
-        stepper, most = self.stepper, self.steps + _MOST_STEPS
-        n = (end - t) / self.settings.step if self._fixed else 0.0
-        if n > _MOST_STEPS:
+        stepper = self.stepper
+        if self._fixed and end - t > _MOST_STEPS * self.settings.step:
+            n = (end - t) / self.settings.step
             raise SimulationError(
                 f"step: {n:.6g} internal steps of {self.settings.step:g} s in one of {end - t:g} s are too many.", None
             )
         stepper.t = t
-        status = FULL
+        status, calls = stepper.reach(end, _AT_ONCE), 1
         while status == FULL:
-            status = stepper.reach(end, _AT_ONCE)
-            if stepper.steps > most:
+            status, calls = stepper.reach(end, _AT_ONCE), calls + 1
+            if calls * _AT_ONCE > _MOST_STEPS:
                 raise self._failed(stepper.t, "the step became too small")
         if status == FAILED:
             raise self._failed(stepper.t, stepper.why)
-        self._limit_outputs(end)
+        if self._jumps:
+            self._limit_outputs(end)
 
     def _renewed(self, t: float, y: Array) -> Array:
         """Return the state behind a jump of what is prescribed: there may be other speeds."""
