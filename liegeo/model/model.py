@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from liegeo.model.tree import Tree
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,19 @@ class Row(NamedTuple):
 
     loop: str
     what: str
+
+
+def once_per_model(function: Callable[[Model], T]) -> Callable[[Model], T]:
+    """Return the function, which is called once for each model: a model never changes."""
+    found: weakref.WeakKeyDictionary[Model, T] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(function)
+    def remembered(model: Model) -> T:
+        if model not in found:
+            found[model] = function(model)
+        return found[model]
+
+    return remembered
 
 
 class Model:

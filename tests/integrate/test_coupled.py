@@ -19,12 +19,12 @@ import liegeo.integrate as li
 from liegeo import dynamics, motion
 from liegeo import model as lm
 from liegeo.errors import IntegrationError
-from liegeo.integrate.adaptive import FINISHED, FULL, AdaptiveStepper, join
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.explicit import NO_CONVERGENCE
-from liegeo.integrate.methods import explain
+from liegeo.integrate.stepper import FINISHED, FULL, Stepper
+from liegeo.integrate.trajectory import join
 from liegeo.model.forces import ALL_FORCES
-from liegeo.status import NOT_FINITE
+from liegeo.status import NOT_FINITE, explain
 
 _path = Path(__file__).parents[2] / "tools" / "bench" / "stiff.py"
 _spec = importlib.util.spec_from_file_location("bench_stiff", _path)
@@ -82,10 +82,10 @@ def test_singular_positions_are_crossed_by_a_step_with_stages_far_away(degrees, 
     """
     _, model, state = bench.ladder(10, np.radians(degrees))
     problem = li.Problem.of(motion.system(model), state.q, state.v, 3.0)
-    stepper = AdaptiveStepper(problem, li.DormandPrince54, rtol=3e-10, atol=3e-13)
-    pieces, status = [stepper.here()], FULL
+    stepper = Stepper(problem, li.DormandPrince54, rtol=3e-10, atol=3e-13)
+    pieces, status = [], FULL
     while status == FULL:
-        piece, status = stepper.advance(at_once)
+        piece, status = stepper.advance(most=at_once)
         pieces.append(piece)
     run = join(pieces)
     assert status == FINISHED
