@@ -34,7 +34,7 @@ _CRAWL, _SHORTER, _LENGTHS = 1e-2, 0.7, 24
 _REMEMBERED, HELD = 512, 4096
 
 
-class Crossing:
+class SingularCrossing:
     """The steps by which a stepper came to where it is, and the way across if they lead to a singular position."""
 
     def __init__(self, stepper: Stepper, coefficients: Array, remember: bool) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import calls, explicit, stepping
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments, with_derivatives
-from liegeo.integrate.crossing import HELD, Crossing
+from liegeo.integrate.crossing import HELD, SingularCrossing
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.methods import DormandPrince54, Method, check_method, count
 from liegeo.integrate.newton import NewtonRecord, with_sizes
@@ -77,9 +77,9 @@ class Stepper:
         self._I, self._F, W = data_of(system, method.workspaces, used, *self._missing())
         rows, self._kept = method.scratch(group.dim)
         self._scratch = Scratch(method, W, rows, group.dim, fenced)
-        self._crossing: Crossing | None = None
+        self._crossing: SingularCrossing | None = None
         if method.adaptive and self._kept == 1:
-            self._crossing = Crossing(self, self._coefficients, closed_by(problem, method) is not None)
+            self._crossing = SingularCrossing(self, self._coefficients, closed_by(problem, method) is not None)
         self._rows = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._nothing = np.empty(0), np.empty((0, *group.element_shape)), np.empty((0, group.dim))
