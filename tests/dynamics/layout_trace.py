@@ -39,16 +39,17 @@ HELPERS = {
     "constraints.along",
     "constraints.complement",
     "elements.add_spring_and_damper",
-    "elements.bushing_wrench",
-    "elements.given_wrench",
+    "elements.along",
+    "elements.ends",
+    "elements.exerted",
     "elements.joint_friction",
     "elements.relative",
-    "elements.spring_tension",
+    "elements.stretch",
     "kinematics.through_node",
     "loops.chosen",
 }
 NAMES = {table: name for name, table in at.TABLES.items()}
-HELPING_MODULES = ("joints", "layout", "nodes", "spatial")
+HELPING_MODULES = ("dispatch", "joints", "layout", "nodes", "spatial")
 
 
 class Watched(np.ndarray):
