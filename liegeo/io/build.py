@@ -471,8 +471,6 @@ class _Builder:
         options = given.given("inputs")
         if given.end <= given.start:
             self.report(("experiment", "end"), f"is {given.end:g} s, must be after the start, {given.start:g} s")
-        if given.every < 1:
-            self.report(("experiment", "every"), f"is {given.every}, must be ≥ 1")
         inputs = {}
         for name, signal in given.inputs.items():
             made = self.attempt(("experiment", "inputs", name), self._input, name, signal)

@@ -130,7 +130,7 @@ ExperimentForm = mapping(
         "the time between samples, a list of times, or steps; a thousand samples if not given",
         None,
     ),
-    every=Key(whole(), "with output: steps, each so many", 1),
+    every=Key(whole(least=1), "with output: steps, each so many", 1),
     method=Key(choice(*METHODS), "of liegeo.integrate; chosen if not given", None),
     step=Key(_positive(units.TIME), "of methods of fixed step", None),
     rtol=Key(_positive(units.NUMBER), "relative tolerance of methods that choose their steps", None),
