@@ -186,10 +186,10 @@ def _address(name: str, function: Any) -> int:
 
 
 def loop_arguments(layout: NDArray[np.int64], coefficients: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """How the loop of a method of fixed step sees what `Stepper.record` gives it; elements have this shape."""
+    """How a loop of stepping.py sees what `Stepper` gives it; elements have this shape."""
     element, elements = (types.Array(types.float64, len(shape) + more, "C") for more in (0, 1))
-    data = typeof(layout), _I, _F, typeof(coefficients), _T, element, _T, types.int64, types.int64
-    return (*data, _V, _ROWS, _ROWS, element, element, elements)
+    data = typeof(layout), _I, _F, typeof(coefficients), _T, types.int64, _V, element
+    return (*data, _V, _ROWS, _ROWS, element, element, _V, types.int64, _V, elements, _ROWS, _ROWS)
 
 
 def data_of(
