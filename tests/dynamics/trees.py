@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from examples import joint_example
 
 from liegeo import model as lm
 from liegeo.lie import SE2, SE3, SE3Q, SO3Q
@@ -35,10 +36,14 @@ def _joint(rng, name):
             "Helical": [[*unit, *0.2 * unit]],
             "Cylindrical": [[*unit, *zero], [*zero, *unit]],
         }
-        screws = table[name]
-        given = {} if name == "Fixed" else {"axis": axis}
-        if name == "Helical":
-            given["pitch"] = 0.2
+        if name in table:
+            screws = table[name]
+            given = {} if name == "Fixed" else {"axis": axis}
+            if name == "Helical":
+                given["pitch"] = 0.2
+        else:
+            example = joint_example(getattr(lm, name))
+            given, screws = {key: x for key, x in example.fields.items() if key != "rest"}, example.screws
     return {"name": name, "given": given, "kind": "screws", "screws": np.reshape(screws, (-1, 6))}
 
 

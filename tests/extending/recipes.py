@@ -58,7 +58,7 @@ class Recipe:
     """A section of the page."""
 
     title: str
-    declared: int
+    declared: tuple[int, int]
     blocks: tuple[Block, ...]
     check: str
 
@@ -66,7 +66,8 @@ class Recipe:
 def recipes():
     """Return the recipes of the page, in their order."""
     text = PAGE.read_text(encoding="utf-8")
-    places = {int(number): int(count) for count, number in re.findall(r"\| (\d+) \| \[recipe (\d+)\]", text)}
+    rows = re.findall(r"\| (\d+) \| (\d+) \| \[recipe (\d+)\]", text)
+    places = {int(number): (int(source), int(tests)) for source, tests, number in rows}
     assert len(places) == 10
     out = []
     for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
@@ -88,6 +89,8 @@ def copy_source(folder):
     """A copy of the packages; compiled Python comes along, so that only what changes is compiled again."""
     for package in ("liegeo", "fmu_export"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("page", "guard"))
+    (folder / "tests").mkdir()
+    shutil.copy(ROOT / "tests" / "examples.py", folder / "tests")
     return folder
 
 
@@ -143,7 +146,8 @@ def run(source, folder, checks):
     # each check has names of its own
     each = (f"exec(compile({code!r}, 'check {k}', 'exec'), dict(globals()))\n" for k, code in enumerate(checks))
     program.write_text(_TOOLS + "\n" + "".join(each), encoding="utf-8")
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore"}
+    paths = os.pathsep.join([str(source), str(source / "tests")])
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(
         [sys.executable, str(program)],
         cwd=folder,
