@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
+from pathlib import Path
+
+# run as a program, it has only its own folder on the path
+sys.path.append(str(Path(__file__).parents[1]))
 
 import layout_models
 import numpy as np

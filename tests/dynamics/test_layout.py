@@ -489,7 +489,7 @@ def test_the_header_says_to_c_what_python_knows(tmp_path):
     assert len(set(defined)) == len(defined)
     lines = []
     for line in text.splitlines():
-        if line.startswith("#define LG_") and not line.startswith("#define LG_MAX"):
+        if line.startswith("#define LG_") and not line.startswith("#define LG_MAX("):
             name, bracket, arguments = (
                 line.split(" ", 1)[1].partition("(") if _has_arguments(line) else (line.split()[1], "", "")
             )
