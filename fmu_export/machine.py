@@ -135,7 +135,8 @@ class Machine:
         start, settings = float(state.t), self.settings
         end = start + 1.0 if stop is None or not stop > start else float(stop)
         problem = Problem.of(self.drive.system, state.q, state.w, end, t_start=start, name=self.model.tree.name)
-        stepper = Stepper(problem, METHODS[settings.method], step=settings.step, rtol=settings.rtol, atol=settings.atol)
+        method, step, rtol, atol = METHODS[settings.method], settings.step, settings.rtol, settings.atol
+        stepper = Stepper(problem, method, step=step, rtol=rtol, atol=atol, fenced=False)
         stepper.renew = self._renewed
         return stepper
 

@@ -40,7 +40,7 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\s\
 _EXPECTED = "expected a length or an angle such as '1 mm' or '0.1 deg', both of them, or a number of metres"
 # Shares of the mechanism's size that a run may be off, if nothing is asked for: by methods of order two, to which
 # accuracy is dear, and by others.
-_OF_ORDER_TWO, _OF_HIGHER_ORDER = 1e-4, 1e-6
+_OF_ORDER_TWO, _OF_HIGHER_ORDER = 2e-4, 1e-6
 
 
 @dataclass(frozen=True)

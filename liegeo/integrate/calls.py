@@ -224,13 +224,18 @@ class Scratch:
 
     A step that uses more than its method declares would damage whatever stands behind, and Python would die of it
     minutes later, anywhere.  The fence takes the damage, and `check` tells of it.  It is as wide as what is easily
-    forgotten: a second workspace, the rows of a method inside another.
+    forgotten: a second workspace, the rows of a method inside another.  FMUs, whose methods come with liegeo and are
+    tested behind fences, go without: a fence and what it is compared with are as large as the scratch.
     """
 
     _MARK = -6.02214076e181
 
-    def __init__(self, method: Any, W: Array, rows: int, dim: int) -> None:
+    def __init__(self, method: Any, W: Array, rows: int, dim: int, fenced: bool = True) -> None:
         self._method = method
+        self._fences: tuple[tuple[Array, bytes, str], ...] = ()
+        if not fenced:
+            self.W, self.K = W, np.zeros((rows, dim))
+            return
         self.W, behind_W = self._fenced(W, len(W))
         self.K, behind_K = self._fenced(np.zeros((rows, dim)), 32 * dim)
         # the fences, what they look like while nothing touches them, and what is to be raised otherwise

@@ -57,8 +57,12 @@ class Stepper:
         first_step: float | None = None,
         max_step: float = np.inf,
         bound: Bound | None = None,
+        fenced: bool = True,
     ) -> None:
-        """`step` is for methods of equal steps, all else for those that choose; `bound` is in place of tolerances."""
+        """`step` is for methods of equal steps; tolerances, or `bound` in place of them, for those that choose.
+
+        `fenced`: whether damage by a step that needs more scratch than its method says is found (calls.Scratch).
+        """
         self.problem, self.method, self.bound = problem, method, bound
         group, system = problem.group, problem.system
         self._loop, used = compile_loop(problem, method)
@@ -74,7 +78,7 @@ class Stepper:
         self._coefficients = with_sizes(method, self._limited(rtol, atol), system)
         self._I, self._F, W = data_of(system, method.workspaces, used, *self._missing())
         rows, self._kept = method.scratch(group.dim)
-        self._scratch = Scratch(method, W, rows, group.dim)
+        self._scratch = Scratch(method, W, rows, group.dim, fenced)
         self._rows = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._nothing = np.empty(0), np.empty((0, *group.element_shape)), np.empty((0, group.dim))
@@ -238,16 +242,13 @@ class Stepper:
         return Trajectory(group, T[:n], E[:n], f, int(self.control[stepping.REJECTED]), (), more), status
 
     def reach(self, end: float, most: int) -> int:
-        """Do the same without keeping what lies between; for communication steps, where microseconds count.
-
-        Nobody looks at the fences of the scratch: FMUs have the methods that come with liegeo, which tests run fenced.
-        """
+        """Do the same without keeping what lies between."""
         if self.method.adaptive:
             # what was kept helps where steps crawl
             return self.advance(end, most)[1]
         end, status = self._begin(end)
         if status == FULL:
-            _, status = self._call(most, *self._nothing, self._nothing[2])
+            _, status = self._run(most, *self._nothing, self._nothing[2])
             if status == FINISHED and self.control[stepping.STOP] != end:
                 return FULL
         return status
