@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from liegeo.errors import InputError
 from liegeo.io import mechanism as files
 from liegeo.io import units
 from liegeo.io.mechanism import Interface, Mechanism
+from liegeo.model.about import about, about_fields
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.forces import Actuator
@@ -102,13 +103,15 @@ def _as_tuple(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """How an FMU integrates, by itself: the variables `integrator.…`."""
+    """How an FMU integrates, by itself: each field is a variable `integrator.…`, of what `about` says."""
 
-    method: str
-    step: float
-    rtol: float
-    atol: float
-    extrapolation: str = HOLD
+    method: str = field(metadata=about("text", "method of liegeo.integrate, by name"))
+    step: float = field(metadata=about("time", "longest internal step of methods of fixed step"))
+    rtol: float = field(metadata=about("number", "relative tolerance of methods that choose their steps"))
+    atol: float = field(metadata=about("number", "absolute tolerance of methods that choose their steps"))
+    extrapolation: str = field(
+        default=HOLD, metadata=about("text", "what inputs do within a communication step: hold, or linear")
+    )
 
 
 def structured(name: str) -> str:
@@ -347,30 +350,16 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
                 unit=column.unit,
                 description=f"{column.kind} at the start",
             )
-    for name, unit, text in (
-        ("step", "s", "longest internal step of methods of fixed step"),
-        ("rtol", "", "relative tolerance of methods that choose their steps"),
-        ("atol", "", "absolute tolerance of methods that choose their steps"),
-    ):
-        yield ExportedVariable(
-            f"integrator.{name}",
-            INTEGRATOR,
-            (name,),
-            PARAMETER,
-            "fixed",
-            start=float(getattr(settings, name)),
-            unit=unit,
-            minimum=0.0,
-            description=text,
-        )
-    for name, text in (
-        ("method", "method of liegeo.integrate, by name"),
-        ("extrapolation", "what inputs do within a communication step: hold, or linear"),
-    ):
-        start = str(getattr(settings, name))
-        yield ExportedVariable(
-            f"integrator.{name}", INTEGRATOR, (name,), PARAMETER, "fixed", STRING, start=start, description=text
-        )
+    said = about_fields(Settings)
+    # numbers first
+    for name in sorted(said, key=lambda name: said[name].kind == "text"):
+        common = (f"integrator.{name}", INTEGRATOR, (name,), PARAMETER, "fixed")
+        value, text = getattr(settings, name), said[name].says
+        if said[name].kind == "text":
+            yield ExportedVariable(*common, STRING, start=str(value), description=text)
+        else:
+            unit = getattr(units, said[name].kind.upper()).unit
+            yield ExportedVariable(*common, start=float(value), unit=unit, minimum=0.0, description=text)
     yield ExportedVariable(
         "message", MESSAGE, (), LOCAL, "discrete", STRING, description="what was last said in the log"
     )

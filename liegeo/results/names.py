@@ -24,8 +24,10 @@ import numpy as np
 
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
+from liegeo.kernels import observe
+from liegeo.kernels.layout_table import Numbers
 from liegeo.model import constraints, forces, joints
-from liegeo.model.about import MOVE, OF_JOINT, PLACE, ROTATION, TURN, XYZ, Part, counted
+from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, WXYZ, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model
 from liegeo.observer import Source
@@ -68,6 +70,8 @@ _DUAL = {
     "rate of coordinate": ("acceleration of coordinate", "generalised force"),
     "modal speed": ("modal acceleration", "modal force"),
 }
+# By kind of a speed: the kind of what changes with it.
+_POSITION_OF = {"angular velocity": "angle", "velocity": "position", "rate of coordinate": "coordinate"}
 
 
 class Column(NamedTuple):
@@ -83,29 +87,24 @@ class Column(NamedTuple):
         return UNITS[self.kind]
 
 
-# What can be computed of every body, frame and node; of every joint; of the whole model.
-FRAMES = (
-    PLACE,
-    ROTATION,
-    MOVE,
-    TURN,
-    Part("acceleration", "acceleration", XYZ),
-    Part("angular_acceleration", "angular acceleration", XYZ),
-    Part("twist.angular", "angular velocity", XYZ),
-    Part("twist.linear", "velocity", XYZ),
-)
-# Of nodes that deform, in the axes of their body: displacement, and rotation vector, from where they are undeformed.
-BENDING = (Part("deflection", "deflection", XYZ), Part("tilt", "angle", XYZ))
+# By how many numbers a quantity has: its components.
+_COMPONENTS = {1: ("",), 3: XYZ, 4: WXYZ}
+
+
+def _columns_of(numbers: Numbers, bends: bool = False) -> tuple[Part, ...]:
+    """Return the columns that observers find, as kernels/observe.py names them."""
+    return tuple(
+        Part(name, shown.kind, _COMPONENTS[shown.size])
+        for name, shown in numbers.parts.items()
+        if shown.kind and shown.bends == bends
+    )
+
+
+# What can be computed: of every body, frame and node; of nodes that deform, in the axes of their body; of every joint;
+# of the whole model.
+FRAMES, BENDING = _columns_of(observe.FRAME_NUMBERS), _columns_of(observe.FRAME_NUMBERS, bends=True)
 REACTION = (Part("reaction.moment", "moment", XYZ), Part("reaction.force", "force", XYZ))
-BALANCE = (
-    Part("energy", "energy"),
-    Part("energy.kinetic", "energy"),
-    Part("energy.gravitational", "energy"),
-    Part("energy.elastic", "energy"),
-    Part("momentum.angular", "angular momentum", XYZ),
-    Part("momentum.linear", "momentum", XYZ),
-    Part("center", "position", XYZ),
-)
+BALANCE = _columns_of(observe.BALANCE_NUMBERS)
 
 
 # By quantity, whoever owns it, and component: all units that it may have.
@@ -279,10 +278,10 @@ class Names:
                 for part in self._inputs(force):
                     k = out.add(force.name, part, ("u",), k)
             if force.n_states:
-                _check_columns(force.name, self._states(force), force.n_states)
+                _check_columns(force.name, force.states, force.n_states)
                 k = self.model.states[force.name].start
-                for part in self._states(force):
-                    k = out.add(force.name, part, ("x",), k)
+                for part in force.states:
+                    k = out.add(force.name, self._on_joint(force, part), ("x",), k)
         for name, places in self.model.inputs.items():
             if any(loop.name == name for loop in self.model.tree.loops):
                 part = counted("input", "input", places.stop - places.start)
@@ -303,22 +302,18 @@ class Names:
         kinds = [*values, *rates, *(_DUAL[kind][0] for kind in rates)]
         return kinds if len(kinds) == n else []
 
-    def _inputs(self, force: forces.Force) -> tuple[Part, ...]:
-        if isinstance(force, forces.Actuator):
-            joint = next(j for j in self._joints() if j.name == force.joint)
-            return (Part("input", _DUAL[_speed_kinds(joint)[force.speed]][1]),)
-        return (counted("input", "input", force.n_inputs),) if force.inputs is None else force.inputs
+    def _inputs(self, force: forces.Force) -> list[Part]:
+        parts = (counted("input", "input", force.n_inputs),) if force.inputs is None else force.inputs
+        return [self._on_joint(force, part) for part in parts]
 
-    def _states(self, force: forces.Force) -> tuple[Part, ...]:
-        """Return the first-order states of a force: what a motor gives, how far bristles are bent."""
-        if isinstance(force, forces.Actuator):
-            (part,) = self._inputs(force)
-            return (Part("output", part.kind),)
-        if isinstance(force, forces.BristleFriction):
-            joint = next(j for j in self._joints() if j.name == force.joint)
-            turning = _speed_kinds(joint)[force.speed] == "angular velocity"
-            return (Part("bristle", "angle" if turning else "position"),)
-        return (counted("state", "input", force.n_states),)
+    def _on_joint(self, force: forces.Force, part: Part) -> Part:
+        """Return a part of a force element; a kind that depends on the joint on which it acts is that of the joint."""
+        if part.kind not in (OF_JOINT, POSITION_OF_JOINT) or not isinstance(force, forces.JointForce):
+            return part
+        speed = _speed_kinds(next(j for j in self._joints() if j.name == force.joint))[force.speed]
+        if part.kind == POSITION_OF_JOINT:
+            return part._replace(kind=_POSITION_OF[speed])
+        return part._replace(kind=_DUAL[speed][1])
 
     def _list_computed(self) -> _Columns:
         out = _Columns()
@@ -359,12 +354,10 @@ class Names:
                 out.add(joint, part, (what, joint), 0, kinds)
 
     def _exerted(self, force: forces.Force, part: Part) -> Part:
-        """Return a part of what a force element exerts, its kind that of the joint on which it acts if it says so."""
-        if part.kind != OF_JOINT or not isinstance(force, forces.JointForce):
-            return part
-        joint = next(j for j in self._joints() if j.name == force.joint)
-        kind = _DUAL[_speed_kinds(joint)[force.speed]][1]
-        return Part("force" if part.name == "torque" and kind != "moment" else part.name, kind)
+        """Return a part of what a force element exerts; what is a torque on one joint is a force on another."""
+        found = self._on_joint(force, part)
+        straight = part.kind == OF_JOINT and part.name == "torque" and found.kind != "moment"
+        return found._replace(name="force") if straight else found
 
     def _add_loop(self, out: _Columns, loop: joints.Joint | constraints.Constraint) -> None:
         """What a loop exerts: a wrench, what a motion takes, or its multipliers."""

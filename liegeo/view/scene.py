@@ -92,7 +92,7 @@ class Scene:
     def _body(self, i: int) -> dict[str, Any]:
         joint = self.looks.joints[i]
         modal = self.model.modal_slice(i, at.EQ)
-        simple = isinstance(joint, joints.Revolute | joints.Prismatic | joints.Helical)
+        simple = len(joint.screws()) == 1 and not isinstance(joint, forces.WheelJoint)
         return {
             "name": self.model.bodies[i],
             "joint": joint.name,
@@ -150,7 +150,7 @@ class Scene:
         """Springs, and rods of Distance constraints."""
         tree = self.model.tree
         found: list[tuple[str, str, forces.Place, forces.Place]] = []
-        found += [(f.name, "spring", f.a, f.b) for f in tree.forces if isinstance(f, forces.SpringDamper)]
+        found += [(f.name, f.line, f.places()[0], f.places()[-1]) for f in tree.forces if f.line]
         found += [(c.name, "rod", c.a, c.b) for c in tree.loops if isinstance(c, constraints.Distance)]
         return [
             {

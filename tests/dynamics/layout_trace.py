@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
+from pathlib import Path
+
+# run as a program, it has only its own folder on the path
+sys.path.append(str(Path(__file__).parents[1]))
 
 import layout_models
 import numpy as np
@@ -39,16 +43,17 @@ HELPERS = {
     "constraints.along",
     "constraints.complement",
     "elements.add_spring_and_damper",
-    "elements.bushing_wrench",
-    "elements.given_wrench",
+    "elements.along",
+    "elements.ends",
+    "elements.exerted",
     "elements.joint_friction",
     "elements.relative",
-    "elements.spring_tension",
+    "elements.stretch",
     "kinematics.through_node",
     "loops.chosen",
 }
 NAMES = {table: name for name, table in at.TABLES.items()}
-HELPING_MODULES = ("joints", "layout", "nodes", "spatial")
+HELPING_MODULES = ("dispatch", "joints", "layout", "nodes", "spatial")
 
 
 class Watched(np.ndarray):

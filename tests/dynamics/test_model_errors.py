@@ -14,7 +14,9 @@ import liegeo
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import DynamicsError, InputError, LiegeoError, ModelError
+from liegeo.kernels import layout
 from liegeo.model.about import about_fields
+from liegeo.model.forces import JointForce
 
 N = 2
 MODES = 0.1 * np.arange(6 * N).reshape(6, N)
@@ -54,6 +56,11 @@ def drifting():
 def tree(*parts, **options):
     bodies = [p for p in parts if isinstance(p, lm.Body | lm.FlexibleBody)]
     return lm.Tree(bodies, [p for p in parts if isinstance(p, lm.Joint)], **options)
+
+
+def own_force(base=lm.SpringDamper, given=None, **members):
+    """A force element of a class `Own` with other members than its base has."""
+    return type("Own", (base,), members)(**(given or {"name": "f", "a": "world", "b": "a"}))
 
 
 def pendulum():
@@ -527,6 +534,33 @@ REFUSED = {
         "PointForce 'f': at is 'tip', which is no frame or node of body 'a'.",
     ),
     "abstract force": (lambda: tree(body(), hinge(), forces=[lm.Force(name="f")]).compile(), "Force 'f': is abstract"),
+    "a kind without a law": (
+        lambda: tree(body(), hinge(), forces=[own_force(kind=lambda self: 99)]).compile(),
+        "class 'Own': its kind 99 has no law.",
+        "in liegeo/kernels/elements.py, below the line @LAWS.of(at.99, shows=…)",
+    ),
+    "a force with too few data": (
+        lambda: tree(body(), hinge(), forces=[own_force(data=lambda self: [1.0])]).compile(),
+        "class 'Own': its data() has 1 numbers, expected 3, those of SPRING in liegeo/kernels/layout.py: SPRING_STIFF",
+    ),
+    "a force that exerts what its law does not show": (
+        lambda: tree(body(), hinge(), forces=[own_force(exerts=())]).compile(),
+        "class 'Own': its `exerts` names 0 numbers, but the law of SPRING in liegeo/kernels/elements.py shows 3.",
+    ),
+    "a force without a place": (
+        lambda: tree(
+            body(), hinge(), forces=[own_force(lm.Force, {"name": "f"}, kind=lambda self: layout.SPRING)]
+        ).compile(),
+        "class 'Own': it has no field of the type Place, expected the frames that it acts on.",
+    ),
+    "a force on a joint without a state": (
+        lambda: tree(
+            body(),
+            hinge(),
+            forces=[own_force(JointForce, {"name": "f", "joint": "j"}, kind=lambda self: layout.LUGRE)],
+        ).compile(),
+        "class 'Own': its `states` names 0 numbers, expected one",
+    ),
     "friction speed": (
         lambda: tree(body(), hinge(friction=1.0, friction_speed=0.0)).compile(),
         "joint 'j' (world → a): friction_speed is 0, must be > 0.",

@@ -8,7 +8,7 @@ import pytest
 
 import liegeo as lg
 from fmu_export.outputs import Outputs
-from liegeo.errors import DynamicsError, InputError
+from liegeo.errors import DynamicsError, InputError, ModelError
 from liegeo.model import forces, joints
 from liegeo.model.about import XYZ, Part
 from liegeo.results import names
@@ -95,9 +95,12 @@ def test_names_that_are_more_than_the_numbers(run, monkeypatch):
     with pytest.raises(InputError, match="'load' has 6 numbers, but 3 names"):
         Names(tree.compile())
     monkeypatch.undo()
-    monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", WORDS),))
+    model = tree.compile()
+    monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", tuple("abcdefg")),))
     with pytest.raises(DynamicsError, match=r"nothing computes the quantity 'load\.force'"):
-        Outputs(tree.compile(), [(("force", "load", "force"), 0)])
+        Outputs(model, [(("force", "load", "force"), 0)])
+    with pytest.raises(ModelError, match="`exerts` names 7 numbers, but the law of LOAD_WORLD in liegeo/kernels/elem"):
+        tree.compile()
 
 
 def test_an_unknown_source_is_an_error(run):
