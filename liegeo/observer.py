@@ -11,7 +11,7 @@ Results, the outputs of FMUs, the 3-D page and `dynamics` ask for *sources*; eac
     ("force", name, part)                         of a force element: the parts of what its class `exerts`
     ("balance", part)                             of the whole model: BALANCE_PARTS
 
-Adding a quantity: its source here, its numbers in kernels/observe.py, its name and unit in results/names.py.
+Adding a quantity: its source here, its numbers in kernels/observe.py, its name and unit in model/names.py.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
+from liegeo.kernels import checked, observe
 from liegeo.kernels import layout as at
-from liegeo.kernels import observe
 from liegeo.model import forces
 from liegeo.model.body import Node
 from liegeo.model.constraints import FrameConstraint
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
+from liegeo.model.names import Source
 
 Array = NDArray[Any]
-Source = tuple[str, ...]
 _Parts = Mapping[str, tuple[int, int]]
 
 #: By part of a frame: where it begins among the numbers of the frame, and how many it has.
@@ -86,8 +86,8 @@ _TASK_OF: Mapping[type[forces.Force], tuple[int, int]] = MappingProxyType(
 _ROWS_OF = {forces.Actuator: (at.ACTUATORS, at.ACTUATOR_SIZE), forces.BristleFriction: (at.STATES, at.STATE_SIZE)}
 
 
-# How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
-_MOST_KEPT = 64
+#: How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
+MOST_KEPT = 64
 
 
 def not_implemented(source: Source) -> DynamicsError:
@@ -136,11 +136,12 @@ class Observer:
         # Whether it computes accelerations.
         self.solves = self._solve and solve
         if not self.solves:
-            self._one, self._many = observe.show, observe.show_samples
+            self._one, self._many, self.checked = observe.show, observe.show_samples, checked.show
         elif model.rows:
             self._one, self._many = observe.solved_loops, observe.solved_loops_samples
+            self.checked = checked.solved_loops
         else:
-            self._one, self._many = observe.solved, observe.solved_samples
+            self._one, self._many, self.checked = observe.solved, observe.solved_samples, checked.solved
 
     # ---- what kernels are called with
 
@@ -315,12 +316,14 @@ def _has_row(force: forces.Force, table: int) -> bool:
     return not isinstance(force, forces.JointForce)
 
 
-def observer_of(model: Model, sources: tuple[Source, ...], solve: bool = True) -> Observer:
-    """Return the observer of these sources, without columns; a model keeps those that were asked for last."""
-    key, kept = (sources, solve), model.observers
+def observer_of(
+    model: Model, sources: tuple[Source, ...], columns: tuple[tuple[Source, int], ...] | None = None, solve: bool = True
+) -> Observer:
+    """Return an observer; a model keeps those that were asked for last."""
+    key, kept = (sources, columns, solve), model.observers
     found: Observer | None = kept.get(key)
     if found is None:
-        if len(kept) >= _MOST_KEPT:
+        if len(kept) >= MOST_KEPT:
             kept.clear()
-        found = kept[key] = Observer(model, sources, columns=(), solve=solve)
+        found = kept[key] = Observer(model, sources, columns, solve)
     return found

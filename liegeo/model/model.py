@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+import reprlib
+import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,41 +17,19 @@ from liegeo.kernels import layout as at
 from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
-from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, split_name, suggest
+from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, numbers_of, split_name, suggest
 from liegeo.model.laws import Law, laws_of
+from liegeo.model.names import Names
+from liegeo.model.state import Index as Index
+from liegeo.model.state import State as State
 from liegeo.status import NOT_FINITE, WORDS, block
 
 if TYPE_CHECKING:
+    from liegeo.calculator import Calculator
     from liegeo.model.custom import CustomRows
     from liegeo.model.tree import Tree
 
 Array = NDArray[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Time, configuration (on the group), speeds (in the algebra) and first-order states of elements."""
-
-    q: Array
-    v: Array
-    t: float = 0.0
-    x: Array = field(default_factory=lambda: np.zeros(0))
-
-    @property
-    def w(self) -> Array:
-        """Speeds and first-order states together, as steps have them."""
-        return np.concatenate([self.v, self.x]) if len(self.x) else self.v
-
-    @property
-    def y(self) -> Array:
-        """All numbers but the time, as steps have them; `Model.unpack` is the way back.
-
-        Behind q stands a zero for each of the states x (integrate/problems.py (2)).
-        """
-        return np.concatenate([self.q, np.zeros(len(self.x)), self.v, self.x])
-
-    def _repr_html_(self) -> str:
-        return notebook.state_html(self)
 
 
 class Row(NamedTuple):
@@ -58,6 +37,32 @@ class Row(NamedTuple):
 
     loop: str
     what: str
+
+
+@runtime_checkable
+class HasModel(Protocol):
+    """What stands for a model and its initial state: a Mechanism, as `liegeo.load` returns it."""
+
+    def compile(self) -> Model: ...
+
+    def state(self) -> State: ...
+
+
+def as_model(given: Any, who: str) -> Model:
+    """Return a model, or the one that a mechanism compiles to; raise an InputError for all else."""
+    if isinstance(given, Model):
+        return given
+    if isinstance(given, HasModel):
+        return given.compile()
+    hint = "\n  Call compile() on it." if hasattr(given, "compile") else ""
+    raise InputError(
+        f"{who}: model is {reprlib.repr(given)}, expected a compiled Model, or a Mechanism: liegeo.load(…).{hint}"
+    )
+
+
+def as_state(given: Model | HasModel, state: State | None) -> State | None:
+    """Return the state that is given, or the initial one of a mechanism; None if there is neither."""
+    return given.state() if state is None and not isinstance(given, Model) else state
 
 
 class Model:
@@ -96,6 +101,8 @@ class Model:
         self._by_name = {body.name: body for body in tree.all_bodies}
         # Plans of what can be seen of it (liegeo/observer.py), which live as long as the model.
         self.observers: dict[Any, Any] = {}
+        # By thread: the calculator of `liegeo.dynamics`, whose scratch two threads must not share.
+        self.calculators = threading.local()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""
@@ -138,6 +145,30 @@ class Model:
         raise InputError(
             f"frame '{name}': body '{owner}' has no frame or node '{rest}'.{suggest(rest, [*body.frames, *nodes])}"
         )
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """The columns of results by name, which are also the names of what a state holds and a calculator shows."""
+        return Names(self)
+
+    def index(self, name: str) -> Index:
+        """Return where the numbers of a joint, flexible body, force element or motion stand in q, v, x and inputs.
+
+        Names are those that `state` takes, and `initial` and `inputs` of model files.
+        """
+        q, v = ({}, {}) if self.group is None else (self.group.q, self.group.v)
+        places = {"q": q, "v": v, "x": self.states, "inputs": self.inputs}
+        found = {what: owners[name] for what, owners in places.items() if name in owners}
+        if not found:
+            known = list(dict.fromkeys([*q, *self.states, *self.inputs]))
+            raise InputError(f"index: '{name}' has no coordinates, states or inputs.{suggest(str(name), known)}")
+        return Index(name, **found)
+
+    def calculator(self) -> Calculator:
+        """Return a calculator: dynamics of this model for loops, with scratch of its own (liegeo/calculator.py)."""
+        from liegeo.calculator import Calculator
+
+        return Calculator(self)
 
     def modal_slice(self, i: int, column: int) -> slice:
         """Where the modes of body i stand in q (column EQ) or in v (EV)."""
@@ -245,12 +276,12 @@ class Model:
         if time is None or time.shape != () or not np.isfinite(time):
             raise InputError(f"t is {t!r}, expected a finite number of seconds.")
         check_size(Field(None, ("t",)), time, InputError)
-        return State(self._configuration(q), self.speeds("v", v), float(time), self._states(x))
+        return State(self.configuration(q), self.speeds("v", v), float(time), self._states(x), self)
 
     def unpack(self, y: Array, t: float = 0.0) -> State:
         """Return the state whose numbers are y (State.y), in arrays of its own."""
         q, v, x = self.parts(y)
-        return State(q.copy(), v.copy(), float(t), x.copy())
+        return State(q.copy(), v.copy(), float(t), x.copy(), self)
 
     def parts(self, y: Array) -> tuple[Array, Array, Array]:
         """Return views of q, v and x in the numbers y of a state, or of many states, a row each."""
@@ -287,14 +318,15 @@ class Model:
     def _zero(self) -> Array:
         return np.zeros(0) if self.group is None else self.group.identity()
 
-    def _configuration(self, given: Any) -> Array:
+    def configuration(self, given: Any) -> Array:
+        """Return coordinates from a full vector or from values by name; quaternions are brought to length one."""
         if given is None:
             return self._zero.copy()
         if isinstance(given, Mapping):
             q = self._zero.copy()
             for name, value in given.items():
                 place = self._slice("q", self.group.q if self.group is not None else {}, name)
-                q[place] = self._values("q", name, value, place)
+                q[place] = numbers_of("q", name, value, place)
         else:
             q = self._vector("q", given, self.nq)
         return self.group.retract(q, np.zeros(self.nv)) if self.group is not None and q.dtype.kind == "f" else q
@@ -305,7 +337,7 @@ class Model:
             v = np.zeros(self.nv)
             for name, value in (given or {}).items():
                 place = self._slice(what, self.group.v if self.group is not None else {}, name)
-                v[place] = self._values(what, name, value, place)
+                v[place] = numbers_of(what, name, value, place)
             return v
         return self._vector(what, given, self.nv)
 
@@ -330,18 +362,19 @@ class Model:
                     raise InputError(
                         f"x: '{name}' is no element with first-order states.{suggest(name, list(self.states))}"
                     )
-                x[self.states[name]] = self._values("x", name, value, self.states[name])
+                x[self.states[name]] = numbers_of("x", name, value, self.states[name])
             return x
         return self._vector("x", given, self.nx)
 
     @functools.cached_property
-    def _laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[Law, ...]:
+        """The laws of prescribed motions, which hold where no inputs are named."""
         return laws_of(self)
 
     def _inputs(self, given: Any, t: float) -> Array:
         if given is None or isinstance(given, Mapping):
             values = np.zeros(self.nu)
-            for law in self._laws:
+            for law in self.laws:
                 if not given or law.name not in given:
                     values[law.place] = law(t)
             for name, value in (given or {}).items():
@@ -349,7 +382,7 @@ class Model:
                     raise InputError(
                         f"inputs: '{name}' is no force element with inputs.{suggest(name, list(self.inputs))}"
                     )
-                values[self.inputs[name]] = self._values("inputs", name, value, self.inputs[name])
+                values[self.inputs[name]] = numbers_of("inputs", name, value, self.inputs[name])
             return values
         return self._vector("inputs", given, self.nu)
 
@@ -357,19 +390,6 @@ class Model:
         if name not in places:
             raise InputError(f"{what}: '{name}' has no degrees of freedom in this model.{suggest(name, list(places))}")
         return places[name]
-
-    def _values(self, what: str, name: str, value: ArrayLike, place: slice) -> Array:
-        array = as_numbers(value)
-        n = place.stop - place.start
-        if array is None:
-            wanted = "a number" if n == 1 else f"{n} numbers"
-            raise InputError(f"{what}['{name}'] is {value!r}, expected {wanted}.")
-        if array.shape not in ((), (n,)) or (array.shape == () and n != 1):
-            raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
-        if not np.isfinite(array).all():
-            raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
-        check_size(Field(None, (what, name)), array, InputError)
-        return array
 
     def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
         try:
