@@ -24,6 +24,7 @@ A result depends on the arguments alone.  Two threads must not use one calculato
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -149,7 +150,7 @@ class _Plan:
         self.show = memory.show(observer, self.z)
 
 
-class Outputs:
+class OutputFunction:
     """Columns of a model (`names`) as a function of its state and of what drives it; made by `Calculator.outputs`."""
 
     def __init__(self, calculator: Calculator, names: Sequence[str]) -> None:
@@ -324,9 +325,9 @@ class Calculator:
 
     # ---- what can be seen of a state
 
-    def outputs(self, names: Iterable[str]) -> Outputs:
+    def outputs(self, names: Iterable[str]) -> OutputFunction:
         """Return a function of (q, v, tau, inputs) that gives columns of a result, by name or wildcard."""
-        return Outputs(self, [names] if isinstance(names, str) else list(names))
+        return OutputFunction(self, [names] if isinstance(names, str) else list(names))
 
     def joint_forces(
         self, q: Any, v: Any, tau: Any = None, inputs: Any = None, *, t: float = 0.0, x: Any = None
@@ -399,10 +400,12 @@ class Calculator:
 
     def frame_jacobian(self, q: Any, frame: str) -> Array:
         """Return J, 6 × nv: the twist of the frame relative to the world, at and in itself, is J v."""
-        plan = self._plan(("pose", frame), [("frame", frame, "pose")], _ROWS, solve=False)
+        # the pass over the twists also finds the modes of a node
+        sources = [("frame", frame, "pose"), ("frame", frame, "twist")]
+        plan = self._plan(("jacobian", frame), sources, solve=False)
         row, z = self.observe("frame_jacobian", plan, (q, self._none, None, self._no_inputs, 0.0, None))
         i, place = self.model.frame(frame)
-        start = plan.observer.places["frame", frame, "pose"].start + observe.X_BF
+        start = plan.observer.places[sources[0]].start + observe.X_BF
         X, modes = np.split(z[start:], [12])
         if isinstance(place, np.ndarray):
             # it moves with its body, which may deform elsewhere
@@ -570,8 +573,8 @@ def _finite(result: Array, who: str) -> Array:
 
 def _split(row: Array, observer: Observer) -> list[Array]:
     """Return the numbers of each source of an observer that shows all of them."""
-    ends = np.cumsum([place.stop - place.start for place in observer.places.values()])
-    return np.split(row, ends[:-1])
+    ends = np.cumsum([0, *(place.stop - place.start for place in observer.places.values())])
+    return [row[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _matrix(X: Array) -> Array:

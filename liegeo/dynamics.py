@@ -21,7 +21,9 @@ from liegeo.calculator import ConstraintValues as ConstraintValues
 from liegeo.calculator import Derivatives as Derivatives
 from liegeo.calculator import FrameMotion as FrameMotion
 from liegeo.errors import DynamicsError, InputError
-from liegeo.model.model import HasModel, Model, Row, State, as_model
+from liegeo.model.model import Model, Row
+from liegeo.model.standin import HasModel, as_model
+from liegeo.model.state import State
 from liegeo.status import LARGEST
 
 Array = NDArray[Any]

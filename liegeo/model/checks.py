@@ -52,6 +52,14 @@ def suggest(name: str, allowed: Sequence[str]) -> str:
     return f"\n  There are: {', '.join(map(printable, allowed[:_MOST_NAMES]))}{more}" if allowed else ""
 
 
+def array_of(value: Any) -> NDArray[Any]:
+    """Return an array of whatever is given; of rows of several lengths it is one that has no numbers."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.array(None)
+
+
 def as_numbers(value: Any) -> Array | None:
     """Numbers as float64, of any shape; None if it is something else, as text, None, or rows of several lengths."""
     try:

@@ -63,8 +63,9 @@ class CustomRows:
         return self._residual(self._model.group.retract(q.astype(complex), (s + 1j * _STEP) * v)).imag / _STEP
 
     def _residual(self, q: Any) -> Any:
-        constraint = self._constraint
-        value = np.asarray(constraint.function(self._model, State(q, np.zeros(self._model.nv))))
+        constraint, model = self._constraint, self._model
+        at_rest = State(q, np.zeros(model.nv), 0.0, np.zeros(model.nx), model)
+        value = np.asarray(constraint.function(model, at_rest))
         if value.size != constraint.n:
             raise InputError(
                 f"{constraint.owner}: its function returned {value.size} residuals, expected {constraint.n}."

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import reprlib
 import threading
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,7 @@ from liegeo.kernels import layout as at
 from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
-from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, numbers_of, split_name, suggest
+from liegeo.model.checks import LARGEST, array_of, as_numbers, as_whole, check_size, numbers_of, split_name, suggest
 from liegeo.model.laws import Law, laws_of
 from liegeo.model.names import Names
 from liegeo.model.state import Index as Index
@@ -37,32 +36,6 @@ class Row(NamedTuple):
 
     loop: str
     what: str
-
-
-@runtime_checkable
-class HasModel(Protocol):
-    """What stands for a model and its initial state: a Mechanism, as `liegeo.load` returns it."""
-
-    def compile(self) -> Model: ...
-
-    def state(self) -> State: ...
-
-
-def as_model(given: Any, who: str) -> Model:
-    """Return a model, or the one that a mechanism compiles to; raise an InputError for all else."""
-    if isinstance(given, Model):
-        return given
-    if isinstance(given, HasModel):
-        return given.compile()
-    hint = "\n  Call compile() on it." if hasattr(given, "compile") else ""
-    raise InputError(
-        f"{who}: model is {reprlib.repr(given)}, expected a compiled Model, or a Mechanism: liegeo.load(…).{hint}"
-    )
-
-
-def as_state(given: Model | HasModel, state: State | None) -> State | None:
-    """Return the state that is given, or the initial one of a mechanism; None if there is neither."""
-    return given.state() if state is None and not isinstance(given, Model) else state
 
 
 class Model:
@@ -293,7 +266,7 @@ class Model:
         """That this is a state of this model, in finite numbers."""
         if not isinstance(state, State):
             raise InputError(f"{who}: state is {state!r}, expected a State: model.state(…).")
-        q, v, x = np.asarray(state.q), np.asarray(state.v), np.asarray(state.x)
+        q, v, x = (array_of(part) for part in (state.q, state.v, state.x))
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise InputError(
                 f"{who}: the state has coordinates of shape {q.shape} and speeds of shape {v.shape}, expected "
@@ -392,11 +365,7 @@ class Model:
         return places[name]
 
     def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
-        try:
-            array = np.array(given)
-        except ValueError:
-            # rows of several lengths
-            array = np.array(None)
+        array = array_of(given)
         if array.dtype.kind not in "fiuc":
             wanted = "one number" if n == 1 else f"{n} numbers"
             raise InputError(f"{what} is {given!r}, expected {wanted}, or a mapping of names to values.")
