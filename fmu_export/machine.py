@@ -9,17 +9,15 @@ c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since
 that are given for a step are taken instead.  A prescribed motion takes its rate and half its acceleration as c₁ and c₂,
 so that value, rate and acceleration agree within a step.
 
-A method of fixed step makes the fewest equal steps that are not longer than `step` and end at the communication point:
-steps of just this size where they do but for the round-off of times, counted from where they began, so that a motion
-does not depend on how communication points are computed and has the bits of `liegeo.simulate`.
-Others choose their steps and end there too; the next step that they would have tried is what they go on with.  Where an
+From one communication point to the next the machine advances as `liegeo.simulate` does (integrate/stepper.py), with
+the same bits: a method of fixed step makes the fewest equal steps that are not longer than `step`, others choose their
+steps, and go on with the one that they would have tried next.  Where an
 input jumps, a method's memory is of another motion, and it starts anew; that is also what `liegeo.simulate` does with a
 run that begins there.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -30,8 +28,8 @@ from fmu_export.outputs import Outputs
 from fmu_export.variables import LINEAR, Settings, motion_inputs, structured
 from liegeo.assembly import assemble, project
 from liegeo.errors import AssemblyError, InputError, LiegeoError, SimulationError
-from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS, AdaptiveMethod, AdaptiveStepper, Method, Problem, Stepper
-from liegeo.integrate.adaptive import FINISHED, FULL
+from liegeo.integrate import METHODS, Problem, Stepper
+from liegeo.integrate.stepping import FAILED, FULL
 from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
@@ -40,22 +38,17 @@ from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
-from liegeo.status import explain
 
 Array = NDArray[np.float64]
 
-METHODS: dict[str, Method | AdaptiveMethod] = {
-    **{method.name: method for method in ALL_ADAPTIVE},
-    **{method.name: method for method in ALL_INTEGRATORS},
-}
 # Coefficients of an input (1), highest first, as the kernels read them.
 _ORDER = 3
 # Accepted steps in one call of the compiled loop, and at most in a communication step.
 _AT_ONCE, _MOST_STEPS = 64, 10_000_000
 # By how much the length of a quaternion may differ from 1, if somebody wrote it with few digits.
 _UNIT = 1e-2
-# By how much times differ that mean the same: of the times, and of a step.
-_ROUND_OFF, _SAME_STEP = 4.0 * np.finfo(np.float64).eps, 1e-9
+# By how much the length of a quaternion differs from 1 by round-off.
+_ROUND_OFF = 4.0 * np.finfo(np.float64).eps
 
 
 class Driven(Drive):
@@ -121,12 +114,11 @@ class Machine:
         self.t = float(start)
         # where the last internal step ended that succeeded, if a communication step did not
         self.reached = self.t
-        self.steps = 0
-        self._origin, self._h = self.t, 0.0
         self._nq, self._only_outside = self.model.nq, self.drive.only_outside
         # where speeds begin in y, and states in u
         self._first_speed, self._first_state = self.model.nq + self.model.nx, self.model.nv + self.model.nu
-        self._memory = self.stepper.memory
+        self._jumps = bool(self.drive.system.breaks.times)
+        self._fixed = not METHODS[settings.method].adaptive
         # inputs that are constant within a step
         self._held = settings.extrapolation != LINEAR and not self._motions
         # whether the last step began with slopes that were given for it
@@ -138,14 +130,19 @@ class Machine:
 
     # ---- where it begins
 
-    def _stepper(self, state: State, stop: float | None) -> Stepper | AdaptiveStepper:
+    def _stepper(self, state: State, stop: float | None) -> Stepper:
         start, settings = float(state.t), self.settings
         end = start + 1.0 if stop is None or not stop > start else float(stop)
         problem = Problem.of(self.drive.system, state.q, state.w, end, t_start=start, name=self.model.tree.name)
-        method = METHODS[settings.method]
-        if isinstance(method, AdaptiveMethod):
-            return AdaptiveStepper(problem, method, rtol=settings.rtol, atol=settings.atol)
-        return Stepper(problem, method)
+        method, step, rtol, atol = METHODS[settings.method], settings.step, settings.rtol, settings.atol
+        stepper = Stepper(problem, method, step=step, rtol=rtol, atol=atol, fenced=False)
+        stepper.renew = self._renewed
+        return stepper
+
+    @property
+    def steps(self) -> int:
+        """How many internal steps were made."""
+        return self.stepper.steps
 
     def _state(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
         model = self.model
@@ -228,9 +225,7 @@ class Machine:
 
     def _restart(self) -> None:
         """Forget what a method remembers of a motion under other inputs."""
-        self._memory[:] = 0.0
-        if isinstance(self.stepper, AdaptiveStepper):
-            self.stepper.restart(self.t)
+        self.stepper.restart(self.t)
 
     # ---- motion
 
@@ -241,11 +236,8 @@ class Machine:
         `reached` is how far internal steps got, if they did not get to the end.
         """
         stepper = self.stepper
-        memory = self._memory.copy() if len(self._memory) else None
-        control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else None
         # arrays that are replaced, not written to, need no copy
-        saved = stepper.y.copy(), self._c, self._before, self._end, self.t, self._t0
-        count = self._count()
+        saved, mine = stepper.save(), (self._c, self._before, self._end, self.t, self._t0, self._sloped)
         self.t = self.reached = t
         jumps = self.w.tobytes() != self._end.tobytes()
         sloped, self._sloped = self._sloped, slopes is not None
@@ -256,15 +248,10 @@ class Machine:
             self._advance(t, t + size)
             self.model.check_custom()
         except (LiegeoError, ArithmeticError):
-            stepper.y[:], self._c, self._before, self._end, self.t, t0 = saved
-            if memory is not None:
-                self._memory[:] = memory
-            if isinstance(stepper, AdaptiveStepper):
-                stepper.control[:] = control
-            self._set_count(count)
+            stepper.load(saved)
+            self._c, self._before, self._end, self.t, t0, self._sloped = mine
             self._set_coefficients(t0)
-            self._limit(t)
-            self._sloped = sloped
+            self._limit_outputs(t)
             raise
         self.t = t + size
         if self.outputs.has_quaternions:
@@ -273,8 +260,8 @@ class Machine:
     def _begin(self, t: float, size: float, jumps: bool, slopes: Array | None, held: bool) -> None:
         """The inputs of a communication step; a method that remembers others starts anew."""
         if held:
-            self._c = self._c.copy()
-            self._c[:, 2] = self._end = self.w.copy()
+            self._c, self._end = self._c.copy(), self.w.copy()
+            self._c[:, 2] = self._end
             for rows in self._tables:
                 rows[:, 4] = self._end
         else:
@@ -284,7 +271,7 @@ class Machine:
             self._end = self._c[:, 2] + size * (self._c[:, 1] + size * self._c[:, 0])
         if jumps and self._motions:
             self._follow(t)
-        if jumps and len(self._memory):
+        if jumps:
             self._restart()
 
     def _follow(self, t: float) -> None:
@@ -292,74 +279,32 @@ class Machine:
         self.stepper.y[:] = project(self.model, self.model.unpack(self.stepper.y, t), self.drive).y
 
     def _advance(self, t: float, end: float) -> None:
-        """Go from t to `end`, from each jump of laws and other inputs of the FMU itself to the next."""
-        stepper, breaks = self.stepper, self.drive.system.breaks
-        while True:
-            begins, stop = breaks.begins(t), breaks.piece(t)[1]
-            if begins:
-                self._pass_break(t)
-            # a jump at the end, but for round-off, is where the next step begins
-            last = stop >= end or (breaks.piece(end)[0] == stop and breaks.begins(end))
-            there = end if last else stop
-            if isinstance(stepper, AdaptiveStepper):
-                self._advance_adaptive(stepper, t, there)
-            else:
-                self._advance_fixed(stepper, t, there - t, anew=begins)
-            if last:
-                breaks.limit(self.drive.system.floats, end)
-                return
-            t = there
-
-    def _pass_break(self, t: float) -> None:
-        """Behind a jump there may be other speeds, and what a method remembers is of another motion."""
-        self.drive.system.breaks.limit(self.drive.system.floats, t)
-        if self.model.rows:
-            self._follow(t)
-        if isinstance(self.stepper, AdaptiveStepper):
-            self.stepper.restart(t)
-        else:
-            self.stepper.begin(t)
-
-    def _advance_fixed(self, stepper: Stepper, t: float, size: float, anew: bool = False) -> None:
-        h = self.settings.step
-        unsure = min(_ROUND_OFF * (abs(t) + size), 1e-6 * size)
-        n = max(1, math.ceil((size - max(_SAME_STEP * size, unsure)) / h))
-        if n > _MOST_STEPS:
-            raise SimulationError(f"step: {n} internal steps of {h:g} s in one of {size:g} s are too many.", None)
-        if abs(n * h - size) > unsure:
-            # as before, if it is the same but for round-off
-            h = self._h if abs(n * self._h - size) <= unsure else size / n
-        goes_on = not anew and h == self._h and abs(t - stepper.t) <= max(_SAME_STEP * h, _ROUND_OFF * abs(t))
-        if not goes_on:
-            self._origin, self._h = t, h
-        before = stepper.done if goes_on else 0
-        status = stepper.advance(h, n, start=None if goes_on else t)
-        self.steps += stepper.done - before
-        if status:
-            raise self._failed(stepper.t, explain(stepper.problem.system, status, stepper.y, stepper.problem.start))
-
-    def _count(self) -> tuple[float, float, int]:
-        """From when, in steps of which size, and how many of them steps of fixed size are counted."""
-        return self._origin, self._h, self.stepper.done if isinstance(self.stepper, Stepper) else 0
-
-    def _set_count(self, count: Sequence[float] | Array) -> None:
-        self._origin, self._h, done = (float(x) for x in count)
-        if isinstance(self.stepper, Stepper):
-            # no step of it sets what steps are counted from
-            self.stepper.advance(self._h, 0, start=self._origin)
-            self.stepper.done = int(done)
-
-    def _advance_adaptive(self, stepper: AdaptiveStepper, t: float, end: float) -> None:
-        stepper.control[0], stepper.t_end = t, end
-        status, done = FULL, 0
+        """Go from t to `end`."""
+        stepper = self.stepper
+        if self._fixed and end - t > _MOST_STEPS * self.settings.step:
+            n = (end - t) / self.settings.step
+            raise SimulationError(
+                f"step: {n:.6g} internal steps of {self.settings.step:g} s in one of {end - t:g} s are too many.", None
+            )
+        stepper.t = t
+        status, calls = stepper.reach(end, _AT_ONCE), 1
         while status == FULL:
-            piece, status = stepper.advance(_AT_ONCE)
-            done += len(piece.t)
-            if done > _MOST_STEPS:
+            status, calls = stepper.reach(end, _AT_ONCE), calls + 1
+            if calls * _AT_ONCE > _MOST_STEPS:
                 raise self._failed(stepper.t, "the step became too small")
-        self.steps += done
-        if status != FINISHED:
+        if status == FAILED:
             raise self._failed(stepper.t, stepper.why)
+        if self._jumps:
+            self._limit_outputs(end)
+
+    def _renewed(self, t: float, y: Array) -> Array:
+        """Return the state behind a jump of what is prescribed: there may be other speeds."""
+        self._limit_outputs(t)
+        return project(self.model, self.model.unpack(y, t), self.drive).y if self.model.rows else y
+
+    def _limit_outputs(self, t: float) -> None:
+        """Tell the kernels of outputs between which jumps of the FMU's own inputs the time t lies."""
+        self.drive.system.breaks.limit(self.drive.system.floats, t)
 
     def _failed(self, t: float, why: str) -> SimulationError:
         self.reached = max(t, self.t)
@@ -417,44 +362,31 @@ class Machine:
 
     def snapshot(self) -> dict[str, Array]:
         """Put back, it gives the same bits again."""
-        stepper = self.stepper
-        control = stepper.control.copy() if isinstance(stepper, AdaptiveStepper) else np.zeros(0)
+        y, memory, control = self.stepper.save()
         return {
-            "y": stepper.y.copy(),
-            "memory": self._memory.copy(),
+            "y": y,
+            "memory": memory,
             "control": control,
             "w": self.w.copy(),
             "before": self._before,
             "end": self._end,
             "c": self._c,
             "signs": self._signs,
-            "times": np.array([self.t, self._t0, float(self.steps)]),
-            "count": np.array(self._count()),
+            "times": np.array([self.t, self._t0]),
             "gravity": self.gravity.copy(),
         }
 
     def restore(self, saved: Mapping[str, Array]) -> None:
-        stepper = self.stepper
-        stepper.y[:] = saved["y"]
-        self._memory[:] = saved["memory"]
-        if isinstance(stepper, AdaptiveStepper):
-            stepper.control[:] = saved["control"]
+        self.stepper.load([saved[name] for name in ("y", "memory", "control")])
         self.w[:], self._before, self._end = saved["w"], np.array(saved["before"]), np.array(saved["end"])
         self._c = np.array(saved["c"]).reshape(len(self.places), _ORDER)
         self._sloped = self._held and bool(self._c[:, :2].any())
         self._signs = np.array(saved["signs"])
-        self.t, t0, steps = (float(x) for x in saved["times"])
-        self.steps = int(steps)
-        self._set_count(saved["count"])
+        self.t, t0 = (float(x) for x in saved["times"])
         for axis, value in enumerate(saved["gravity"]):
             self._put_gravity(axis, float(value))
         self._set_coefficients(t0)
-        self._limit(self.t)
-
-    def _limit(self, t: float) -> None:
-        """Tell the kernels between which jumps of the FMU's own inputs the time t lies."""
-        for F in (self.drive.system.floats, self.stepper._F):
-            self.drive.system.breaks.limit(F, t)
+        self._limit_outputs(self.t)
 
 
 def _check(settings: Settings) -> None:

@@ -32,7 +32,7 @@ import numpy as np
 from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
-from fmu_export.machine import METHODS, Machine
+from fmu_export.machine import Machine
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
     DESCRIPTION,
@@ -50,7 +50,7 @@ from liegeo._version import __version__
 from liegeo.archives import write_zip
 from liegeo.choice import usual_tolerances
 from liegeo.errors import InputError
-from liegeo.integrate import AdaptiveMethod
+from liegeo.integrate import METHODS
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
 from liegeo.io.writing import as_text, document_of, files_of
@@ -241,7 +241,7 @@ def settings_of(mechanism: Mechanism, step: float | None, method: str | None) ->
 
 
 def _is_adaptive(name: str | None) -> bool:
-    return name is not None and isinstance(METHODS[name], AdaptiveMethod)
+    return name is not None and METHODS[name].adaptive
 
 
 def _content(
@@ -302,7 +302,7 @@ def _content(
     resources[f"fmu_{short}.py"] = script.encode()
     resources["slavemodule.txt"] = f"fmu_{short}".encode()
     out = {f"resources/{name}": content for name, content in resources.items()} | _libraries(identifier)
-    adaptive = isinstance(METHODS[settings.method], AdaptiveMethod)
+    adaptive = METHODS[settings.method].adaptive
     out["modelDescription.xml"] = description(
         mechanism.name,
         identifier,
@@ -349,7 +349,7 @@ def _interval(mechanism: Mechanism, settings: Settings, interval: float | None) 
         return interval
     if experiment.output is not None and np.ndim(experiment.output) == 0 and not isinstance(experiment.output, str):
         return float(experiment.output)
-    if not isinstance(METHODS[settings.method], AdaptiveMethod):
+    if not METHODS[settings.method].adaptive:
         return settings.step
     return (experiment.end - experiment.start) / 1000.0
 

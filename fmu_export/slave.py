@@ -59,7 +59,7 @@ OK, WARNING, DISCARD, ERROR = 0, 1, 2, 3
 _CATEGORIES = {OK: "logAll", WARNING: "logStatusWarning", DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
 # What DESCRIPTION was called in FMUs that were built earlier.
 _OLD_DESCRIPTION = "unit.json"
-_STATE = b"liegeo-state-3\n"
+_STATE = b"liegeo-state-4\n"
 # Different sets of parameters for which the built mechanism is kept.
 _KEPT = 16
 # Change of a parameter for derivatives, as a share of its scale; and what is zero but for round-off.

@@ -9,7 +9,7 @@ The defect is zero for the exact motion, so it measures the error of integration
 equations out that its energy has, and has no defect (NaN).  The integrals follow the steps of the
 method, not the samples of the output, and no interval of theirs crosses a jump of the inputs:
 
-- steps that a method chose, of order three or more: two Gauss points in each, between the steps (adaptive.py (3));
+- steps that a method chose, of order three or more: two Gauss points in each, between the steps (trajectory.py (1));
 - steps that a method of order two chose: the trapezoid rule;
 - n equal steps h: the trapezoid rule with the correction of Euler and Maclaurin, h²/12 (P′(start) − P′(end)).     (2)
 """
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from liegeo import dynamics
 from liegeo.errors import LiegeoError
-from liegeo.integrate import AdaptiveTrajectory
+from liegeo.integrate import Stepper, Trajectory
+from liegeo.integrate.stepping import DONE, ORIGIN, PLANNED, STEP
 from liegeo.kernels import motion
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model
@@ -66,10 +67,22 @@ class Account:
         defect = here - self.start - work + dissipated if self._is_exact else np.nan
         return EnergyAccount(self.start, here, work, dissipated, defect)
 
-    def add_chosen(self, piece: AdaptiveTrajectory, order: int, stop: tuple[float, Array] | None) -> None:
-        """Go on over steps of a method's own choice, up to an event, if one ended the run."""
+    def add(self, piece: Trajectory, stepper: Stepper, stop: tuple[float, Array] | None) -> None:
+        """Go on over steps that were just made, up to an event, if one ended the run."""
         if len(piece.t) < 2:
             return
+        if stepper.method.adaptive:
+            self._add_chosen(piece, stepper.method.order, stop)
+            return
+        t, y, control = piece.t, piece.y, stepper.control
+        if stop is not None:
+            kept = t < stop[0]
+            t, y = np.append(t[kept], stop[0]), np.concatenate([y[kept], stop[1][np.newaxis]])
+        over = stop is not None or control[DONE] == control[PLANNED]
+        self._add_equal(t, y, float(control[STEP]), bool(t[0] == control[ORIGIN]), bool(over))
+
+    def _add_chosen(self, piece: Trajectory, order: int, stop: tuple[float, Array] | None) -> None:
+        """Go on over steps of a method's own choice."""
         end = piece.t[-1] if stop is None else stop[0]
         i = np.flatnonzero(piece.t[:-1] < end)
         begins, ends = piece.t[i], np.minimum(piece.t[i + 1], end)
@@ -84,10 +97,8 @@ class Account:
         P = self._powers(t.ravel(), piece.between(k, t.ravel())).reshape(len(i), len(_GAUSS), 2)
         self._sum(half[:, np.newaxis] * np.einsum("g,sgp->sp", _WEIGHTS, P))
 
-    def add_equal(self, t: Array, y: Array, h: float, begins: bool, over: bool) -> None:
+    def _add_equal(self, t: Array, y: Array, h: float, begins: bool, over: bool) -> None:
         """Go on over the ends of equal steps h; whether the first is where they begin, the last where they are over."""
-        if len(t) < 2:
-            return
         P = self._powers(t, y)
         parts = 0.5 * np.diff(t)[:, np.newaxis] * (P[:-1] + P[1:])
         for wanted, k, sign in ((begins, 0, 1.0), (over, -1, -1.0)):

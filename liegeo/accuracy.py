@@ -1,6 +1,6 @@
 """Accuracy in metres and degrees, and the size of a mechanism, of which the usual accuracy is a share.
 
-What a person sees are places and orientations, so errors are judged there: integrate/adaptive.py (6) turns the error of
+What a person sees are places and orientations, so errors are judged there: integrate/stepping.py (4) turns the error of
 each step into displacements of the bodies' mass and rotations of the bodies, and shares what is asked for among the
 steps of the run.  If nothing is asked for, displacements may add up to a share of the size of the mechanism.  With D
 the frame that a joint moves, the reach of the joint into body B is the distance from D to the farthest point outboard,

@@ -19,19 +19,17 @@ import numpy as np
 from liegeo.accuracy import Accuracy, size_of, usual_share
 from liegeo.errors import InputError
 from liegeo.integrate import (
-    ALL_ADAPTIVE,
-    ALL_INTEGRATORS,
+    METHODS,
     RKMK4,
     AdaptiveAlpha,
-    AdaptiveMethod,
     AdaptiveMidpoint,
-    AdaptiveStepper,
     DormandPrince54,
     GeneralisedAlpha,
     Method,
     Problem,
+    Stepper,
 )
-from liegeo.integrate.adaptive import FINISHED, FULL, Bound
+from liegeo.integrate.stepping import FAILED, FULL, Bound
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
@@ -45,8 +43,6 @@ _EXPLICIT_COST, _IMPLICIT_COST = 6.0, 5.0
 # Tolerances rtol and atol, where one of them is given and the other is not, and in FMUs: of order three and more, and
 # of order two.
 _TOLERANCES, _OF_ORDER_TWO = (1e-6, 1e-8), (1e-5, 1e-6)
-
-NAMED: dict[str, Method | AdaptiveMethod] = {m.name: m for m in ALL_INTEGRATORS} | {m.name: m for m in ALL_ADAPTIVE}
 
 
 @dataclass(frozen=True)
@@ -99,12 +95,17 @@ class Limits:
         share = position / self.size
         return Bound(position, angle, self.span, min(share, angle, 1.0))
 
-    def words(self, method: AdaptiveMethod) -> str:
+    def words(self, method: Method) -> str:
         """Return what tells these limits from others, but for the span, as text."""
         return repr(replace(self, span=1.0).options(method))
 
-    def options(self, method: AdaptiveMethod, order: int | None = None) -> dict[str, Any]:
-        """Return the arguments of AdaptiveStepper; with `order`, the usual accuracy of a method of that order."""
+    def options(self, method: Method, order: int | None = None) -> dict[str, Any]:
+        """Return the arguments of Stepper that a method chooses its steps by; none for one that does not.
+
+        With `order`, the usual accuracy is that of a method of that order.
+        """
+        if not method.adaptive:
+            return {}
         if not self.by_tolerances:
             return {"bound": self.bound(method.order if order is None else order), "max_step": self.max_step}
         rtol, atol = usual_tolerances(method)
@@ -112,20 +113,25 @@ class Limits:
         return {"rtol": float(rtol), "atol": float(atol), "max_step": self.max_step}
 
 
-def choose(
-    model: Model, problem: Problem, drive: Drive, method: Any, step: float | None, limits: Limits
-) -> Method | AdaptiveMethod:
+def choose(model: Model, problem: Problem, drive: Drive, method: Any, step: float | None, limits: Limits) -> Method:
     """Return the method of a run: the one that is given, by itself or by its name, or the one that suits the model."""
     if isinstance(method, str):
-        if method not in NAMED:
-            raise InputError(f"simulate: there is no method '{method}'.{suggest(method, list(NAMED))}")
-        method = NAMED[method]
-    if isinstance(method, Method | AdaptiveMethod):
-        if limits.accuracy is not None and not isinstance(method, AdaptiveMethod):
+        if method not in METHODS:
+            raise InputError(f"simulate: there is no method '{method}'.{suggest(method, list(METHODS))}")
+        method = METHODS[method]
+    if isinstance(method, Method):
+        if limits.accuracy is not None and not method.adaptive:
             raise InputError(
                 f"simulate: an accuracy is given, but {method.name} has steps of fixed size and estimates no errors.\n"
                 "  Leave the method out, or name one that chooses its steps."
             )
+        if method.adaptive and step is not None:
+            raise InputError(
+                f"simulate: step is {step!r}, but {method.name} chooses its own.\n"
+                "  Give rtol and atol, or max_step, or a method of fixed step."
+            )
+        if not method.adaptive and step is None:
+            raise InputError(f"simulate: {method.name} is a method of fixed step; give step=… in seconds.")
         return method
     if method is not None:
         raise InputError(f"simulate: method is {method!r}, expected a method of liegeo.integrate or its name.")
@@ -140,12 +146,12 @@ def choose(
     if not elastic or problem.t_end == problem.t_start:
         return DormandPrince54
     implicit = AdaptiveAlpha if model.rows else AdaptiveMidpoint
-    ahead = (AdaptiveStepper(problem, m, **limits.options(m, implicit.order)) for m in (implicit, DormandPrince54))
+    ahead = (Stepper(problem, m, **limits.options(m, implicit.order)) for m in (implicit, DormandPrince54))
     with drive.recorded():
         return implicit if _is_cheaper(*ahead) else DormandPrince54
 
 
-def _is_cheaper(implicit: AdaptiveStepper, explicit: AdaptiveStepper) -> bool:
+def _is_cheaper(implicit: Stepper, explicit: Stepper) -> bool:
     """Return whether the implicit method gets on for less than the explicit one."""
     n = _TRIAL
     while True:
@@ -156,8 +162,8 @@ def _is_cheaper(implicit: AdaptiveStepper, explicit: AdaptiveStepper) -> bool:
             more, both = _cost(explicit, 8, _EXPLICIT_COST)
             other += more
         # one that cannot go on was cheap, but is no choice if the other can
-        if both not in (FULL, FINISHED) or status not in (FULL, FINISHED):
-            return both not in (FULL, FINISHED)
+        if FAILED in (both, status):
+            return both == FAILED
         if explicit.t < implicit.t:
             return True
         if _CLEARLY * other <= spent or n > _LONGEST_TRIAL or status != FULL:
@@ -165,10 +171,10 @@ def _is_cheaper(implicit: AdaptiveStepper, explicit: AdaptiveStepper) -> bool:
         n *= 2
 
 
-def _cost(stepper: AdaptiveStepper, n: int, per_step: float) -> tuple[float, int]:
+def _cost(stepper: Stepper, n: int, per_step: float) -> tuple[float, int]:
     """Make n more steps; return what they cost, and the status after them."""
-    piece, status = stepper.advance(n)
-    return per_step * (len(piece.t) + piece.rejected), status
+    piece, status = stepper.advance(most=n)
+    return per_step * (len(piece.t) - 1 + piece.rejected), status
 
 
 def _is_elastic(model: Model) -> bool:
@@ -178,6 +184,6 @@ def _is_elastic(model: Model) -> bool:
     return bool(passive or model.ints[at.N_ELEMENTS])
 
 
-def usual_tolerances(method: Method | AdaptiveMethod) -> tuple[float, float]:
+def usual_tolerances(method: Method) -> tuple[float, float]:
     """Return rtol and atol of a run that names one of them, or of an FMU that names none."""
     return _TOLERANCES if method.order > 2 else _OF_ORDER_TWO

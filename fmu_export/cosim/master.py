@@ -576,8 +576,8 @@ class Master:
 
     def run(self, progress: bool | None = False) -> CosimResult:
         """From start to end; what there is, if Ctrl-C is pressed, an FMU ends the run, or an event stops it."""
+        from liegeo.interrupts import CtrlC
         from liegeo.results.progress import Progress
-        from liegeo.simulation import CtrlC
 
         began = time.perf_counter()
         failed = ""

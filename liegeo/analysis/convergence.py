@@ -38,13 +38,11 @@ from liegeo.analysis.results import (
     WorkPrecision,
 )
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import RKMK5, AdaptiveMethod, Method, Problem, Stepper, solve, solve_adaptive
+from liegeo.integrate import RKMK5, Method, Problem, Stepper, solve, solve_adaptive
 from liegeo.integrate.tableau import Butcher, Exponentials, Pair
 from liegeo.lie import Group, Product, R
-from liegeo.status import explain
 
 Array = NDArray[np.float64]
-AnyMethod = Method | AdaptiveMethod
 Tell = Callable[[str], None]
 
 TOLERANCES = tuple(10.0**-k for k in range(3, 13))
@@ -72,7 +70,7 @@ def order_study(
     rows: list[Run] = []
     orders: list[Order] = []
     for case, method in lab.pairs(progress):
-        if isinstance(method, AdaptiveMethod):
+        if method.adaptive:
             lab.skip(case, method, "it chooses its steps itself: see work_precision.")
             continue
         if not lab.can_run(case, method):
@@ -86,7 +84,7 @@ def order_study(
 
 
 def work_precision(
-    methods: Iterable[AnyMethod] | AnyMethod,
+    methods: Iterable[Method] | Method,
     cases: Iterable[Any] | Any,
     steps: Sequence[int] | None = None,
     tolerances: Sequence[float] = TOLERANCES,
@@ -106,7 +104,7 @@ def work_precision(
         if not lab.can_run(case, method):
             continue
         reference, _, _ = lab.reference(case)
-        if isinstance(method, AdaptiveMethod):
+        if method.adaptive:
             rows += [_adaptive_work(case, method, tolerance, reference) for tolerance in tolerances]
         else:
             rows += [_work(case, method, n, reference) for n in lab.steps(case)]
@@ -114,7 +112,7 @@ def work_precision(
 
 
 def drift(
-    methods: Iterable[AnyMethod] | AnyMethod,
+    methods: Iterable[Method] | Method,
     cases: Iterable[Any] | Any,
     steps: int = 10_000,
     h: float | None = None,
@@ -145,7 +143,7 @@ def drift(
         span = case.problem.t_end - case.problem.t_start
         step = span / case.steps[len(case.steps) // 2] if h is None else h
         begin = time.process_time()
-        if isinstance(method, AdaptiveMethod):
+        if method.adaptive:
             t, y, taken, message = _long_adaptive_run(case.problem, method, steps * step, tolerance, samples)
         else:
             t, y, taken, message = _long_run(case.problem, method, steps, step, samples)
@@ -162,12 +160,10 @@ class _Lab:
     """Methods and cases, what was skipped, and the references that had to be made."""
 
     def __init__(self, methods: Any, cases: Any, steps: tuple[int, ...] | None) -> None:
-        self._methods: list[AnyMethod] = [methods] if isinstance(methods, AnyMethod) else list(methods)
+        self._methods: list[Method] = [methods] if isinstance(methods, Method) else list(methods)
         for method in self._methods:
-            if not isinstance(method, AnyMethod):
-                raise InputError(
-                    f"methods: {method!r} is no method, expected integrate.Method or integrate.AdaptiveMethod."
-                )
+            if not isinstance(method, Method):
+                raise InputError(f"methods: {method!r} is no method, expected integrate.Method.")
         single = isinstance(cases, Case | Problem) or callable(cases)
         self._cases = [as_case(case) for case in ([cases] if single else cases)]
         for kind, named in (("methods", self._methods), ("cases", self._cases)):
@@ -187,22 +183,22 @@ class _Lab:
     def steps(self, case: Case) -> tuple[int, ...]:
         return self._steps or case.steps
 
-    def pairs(self, progress: Tell | None) -> Iterator[tuple[Case, AnyMethod]]:
+    def pairs(self, progress: Tell | None) -> Iterator[tuple[Case, Method]]:
         with _telling(progress, len(self._cases) * len(self._methods)) as tell:
             for case in self._cases:
                 for method in self._methods:
                     tell(f"{case.name}: {method.name}")
                     yield case, method
 
-    def skip(self, case: Case, method: AnyMethod, reason: str) -> None:
+    def skip(self, case: Case, method: Method, reason: str) -> None:
         self.skipped.append(Skipped(case.name, method.name, reason))
 
-    def can_run(self, case: Case, method: AnyMethod) -> bool:
+    def can_run(self, case: Case, method: Method) -> bool:
         """Whether it can; a first tiny run compiles what there is to compile."""
         problem = case.problem
         tiny = replace(problem, t_end=problem.t_start + 1e-6 * (problem.t_end - problem.t_start))
         try:
-            if isinstance(method, AdaptiveMethod):
+            if method.adaptive:
                 solve_adaptive(tiny, method)
             else:
                 solve(tiny, method, 1)
@@ -265,11 +261,11 @@ def _run(case: Case, method: Method, n: int, reference: Array) -> Run:
 
 def _work(case: Case, method: Method, n: int, reference: Array) -> Work:
     run = _run(case, method, n, reference)
-    stages = method.coefficients.shape[2] if isinstance(method.table, Butcher | Exponentials) else _NAN
+    stages = method.coefficients().shape[2] if isinstance(method.table, Butcher | Exponentials) else _NAN
     return Work(case.name, method.name, _NAN, n, 0, stages * n, run.error, run.seconds, message=run.message)
 
 
-def _adaptive_work(case: Case, method: AdaptiveMethod, tolerance: float, reference: Array) -> Work:
+def _adaptive_work(case: Case, method: Method, tolerance: float, reference: Array) -> Work:
     problem = case.problem
     try:
         found, seconds = _timed(lambda: solve_adaptive(problem, method, rtol=tolerance, atol=tolerance))
@@ -286,7 +282,7 @@ def _adaptive_work(case: Case, method: AdaptiveMethod, tolerance: float, referen
 
 
 def _weighed(group: Group, y: Array, reference: Array) -> float:
-    """The error as adaptive.py (1) weighs it, with atol = rtol = 1: what a tolerance promises."""
+    """The error as stepping.py (1) weighs it, with atol = rtol = 1: what a tolerance promises."""
     scale = np.full(group.dim, 2.0)
     factors: dict[str, Group] = dict(group.factors) if isinstance(group, Product) else {"": group}
     for name, factor in factors.items():
@@ -314,18 +310,16 @@ def _long_run(problem: Problem, method: Method, steps: int, h: float, samples: i
     stops = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
     t, y = [stepper.t], [stepper.y.copy()]
     for a, b in zip(stops[:-1].tolist(), stops[1:].tolist(), strict=True):
-        status = stepper.advance(h, b - a, problem.t_start + a * h)
-        if status:
+        if stepper.step(h, b - a, problem.t_start + a * h):
             taken = round((stepper.t - problem.t_start) / h)
-            why = explain(problem.system, status, stepper.y, problem.start)
-            return np.array(t), np.stack(y), taken, f"after t = {stepper.t:.6g}, {why}."
+            return np.array(t), np.stack(y), taken, f"after t = {stepper.t:.6g}, {stepper.why}."
         t.append(stepper.t)
         y.append(stepper.y.copy())
     return np.array(t), np.stack(y), steps, ""
 
 
 def _long_adaptive_run(
-    problem: Problem, method: AdaptiveMethod, span: float, tolerance: float, samples: int
+    problem: Problem, method: Method, span: float, tolerance: float, samples: int
 ) -> tuple[Array, Array, int, str]:
     message = ""
     try:

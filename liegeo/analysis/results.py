@@ -67,7 +67,7 @@ class Work:
     """One run: what it was asked for (`tolerance`, NaN for equal steps), what it cost and what it reached.
 
     `evaluations` of the field, NaN where the method does not say.  `ratio` is the error over the tolerance, weighed as
-    the adaptive method itself does (integrate/adaptive.py (1)).
+    the adaptive method itself does (integrate/stepping.py (1)).
     """
 
     case: str

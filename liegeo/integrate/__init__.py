@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from liegeo.integrate.adaptive import (
-    ALL_ADAPTIVE,
-    AdaptiveAlpha,
-    AdaptiveMethod,
-    AdaptiveMidpoint,
-    AdaptiveStepper,
-    AdaptiveTrajectory,
-    BogackiShampine32,
-    DormandPrince54,
-    Event,
-    Rosenbrock32,
-    adaptive_alpha,
-    adaptive_midpoint,
-    solve_adaptive,
-)
 from liegeo.integrate.methods import (
+    ALL_ADAPTIVE,
     ALL_INTEGRATORS,
     CF2,
     CF3,
@@ -25,10 +11,15 @@ from liegeo.integrate.methods import (
     CF5,
     CG3,
     CG4,
+    METHODS,
     RKMK2,
     RKMK3,
     RKMK4,
     RKMK5,
+    AdaptiveAlpha,
+    AdaptiveMidpoint,
+    BogackiShampine32,
+    DormandPrince54,
     EnergyMomentum,
     EnergyMomentum4,
     GeneralisedAlpha,
@@ -42,21 +33,24 @@ from liegeo.integrate.methods import (
     Midpoint6,
     MidpointAlpha,
     Rosenbrock3,
-    Stepper,
+    Rosenbrock32,
     VariationalCayley,
     VariationalCayley6,
     VariationalExp,
     VariationalExp4,
     Verlet,
     Verlet4,
+    adaptive_alpha,
+    adaptive_midpoint,
     composition,
     generalised_alpha,
     index_3_alpha,
     midpoint_alpha,
-    solve,
 )
 from liegeo.integrate.newton import NewtonRecord
-from liegeo.integrate.problems import Dynamics, Problem, System, Trajectory
+from liegeo.integrate.problems import Dynamics, Problem, System
+from liegeo.integrate.stepper import Stepper, solve, solve_adaptive
+from liegeo.integrate.trajectory import Event, Trajectory
 
 __all__ = [
     "ALL_ADAPTIVE",
@@ -67,15 +61,13 @@ __all__ = [
     "CF5",
     "CG3",
     "CG4",
+    "METHODS",
     "RKMK2",
     "RKMK3",
     "RKMK4",
     "RKMK5",
     "AdaptiveAlpha",
-    "AdaptiveMethod",
     "AdaptiveMidpoint",
-    "AdaptiveStepper",
-    "AdaptiveTrajectory",
     "BogackiShampine32",
     "DormandPrince54",
     "Dynamics",

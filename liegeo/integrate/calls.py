@@ -186,10 +186,10 @@ def _address(name: str, function: Any) -> int:
 
 
 def loop_arguments(layout: NDArray[np.int64], coefficients: Array, shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """How the loop of a method of fixed step sees what `Stepper.record` gives it; elements have this shape."""
+    """How a loop of stepping.py sees what `Stepper` gives it; elements have this shape."""
     element, elements = (types.Array(types.float64, len(shape) + more, "C") for more in (0, 1))
-    data = typeof(layout), _I, _F, typeof(coefficients), _T, element, _T, types.int64, types.int64
-    return (*data, _V, _ROWS, _ROWS, element, element, elements)
+    data = typeof(layout), _I, _F, typeof(coefficients), _T, types.int64, _V, element
+    return (*data, _V, _ROWS, _ROWS, element, element, _V, types.int64, _V, elements, _ROWS, _ROWS)
 
 
 def data_of(
@@ -224,13 +224,18 @@ class Scratch:
 
     A step that uses more than its method declares would damage whatever stands behind, and Python would die of it
     minutes later, anywhere.  The fence takes the damage, and `check` tells of it.  It is as wide as what is easily
-    forgotten: a second workspace, the rows of a method inside another.
+    forgotten: a second workspace, the rows of a method inside another.  FMUs, whose methods come with liegeo and are
+    tested behind fences, go without: a fence and what it is compared with are as large as the scratch.
     """
 
     _MARK = -6.02214076e181
 
-    def __init__(self, method: Any, W: Array, rows: int, dim: int) -> None:
+    def __init__(self, method: Any, W: Array, rows: int, dim: int, fenced: bool = True) -> None:
         self._method = method
+        self._fences: tuple[tuple[Array, bytes, str], ...] = ()
+        if not fenced:
+            self.W, self.K = W, np.zeros((rows, dim))
+            return
         self.W, behind_W = self._fenced(W, len(W))
         self.K, behind_K = self._fenced(np.zeros((rows, dim)), 32 * dim)
         # the fences, what they look like while nothing touches them, and what is to be raised otherwise

@@ -25,7 +25,7 @@ import numpy as np
 from liegeo._jit import kernel
 from liegeo.lie import Group, Product, R
 from liegeo.lie.group import OPERATIONS
-from liegeo.status import ABSENT, INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
+from liegeo.status import NO_CONVERGENCE
 
 Kernel = Callable[..., Any]
 
@@ -34,9 +34,6 @@ CLOSING_LIMIT = 12
 # Next to a singular position corrections are round-off times a large number: such as shrink no more are good up to this
 # share of the size of q, and what they correct is round-off.
 CLOSING_FLOOR = 1e-10
-# Where a step fails altogether, other lengths are tried, as shares of it, before shorter and shorter ones: what is
-# singular at a position is so for all steps that end next to it, and not for one that ends beyond.
-OTHER_LENGTHS = (0.5, 0.3, 1.3, 0.1, 2.0, 0.03, 3.0)
 
 
 @kernel
@@ -145,10 +142,10 @@ def exponentials(group: Operations, field: Kernel, compiled: bool) -> Kernel:
 
 
 def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
-    """(1) for a pair whose last stage is the end of the step: a trial step as `adaptive` wants it.
+    """(1) for a pair whose last stage is the end of the step: a trial step as stepping.chosen_steps wants it.
 
     `coefficients` is that of tableau.Pair.  K has s + 2 rows: the first, k_1, is the field at the start, the last
-    becomes the field at the end, and the one before it what the cubic between steps lacks (adaptive.py (4)).
+    becomes the field at the end, and the one before it what the cubic between steps lacks (trajectory.py (2)).
     """
     retract, fill = group.retract, _stages(group, field, compiled)
 
@@ -168,150 +165,6 @@ def embedded(group: Operations, field: Kernel, compiled: bool) -> Kernel:
         return 0
 
     return kernel(trial, name="integrate.embedded") if compiled else trial
-
-
-def _nowhere(I, F, q, e, W, out):
-    """Of a field that is no mechanical system nobody knows what it moves."""
-    return ABSENT
-
-
-def adaptive(trial: Kernel, compiled: bool, displacement: Kernel | None = None) -> Kernel:
-    """Steps of adaptive.py (1), (2) until the end is reached or T, E and G are full: (accepted, status).
-
-    T, E, G and, unless it is empty, Q get the time, the state, the field and the term (4) of each.
-
-    `trial` is a step (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status that finds the field at its start
-    in the first row of K, and leaves the estimated error in u[1].  It remembers `memory` rows, the field among them:
-    the first of K at its start, which it leaves alone, are the last at its end.  `control` holds t, h, the error
-    before, t_end, rtol, atol, max_step, the number of rejections, the last status of a trial, the sum of the errors
-    of all accepted steps, and of adaptive.py (6) T, the least share, and 1 if (7) takes the place of e; A_p and A_r are
-    then in `scale`, and T is 0 where (1) is used.  y is the start and becomes the end.  `displacement` is that of
-    problems.Dynamics.
-    """
-    if displacement is None:
-        displacement = kernel(_nowhere, name="integrate.nowhere") if compiled else _nowhere
-
-    def loop(layout, I, F, coefficients, q, memory, control, y, W, K, u, Y, end, scale, T, E, G, Q):
-        t, h, before, t_end = control[0], control[1], control[2], control[3]
-        rtol, atol, largest = control[4], control[5], control[6]
-        n, just_rejected, last_row = 0, False, K.shape[0] - memory
-        if not abs(t_end - t) < np.inf:
-            return 0, 2
-        # steps that failed one after another, and the length of the first of them
-        failures, first = 0, 0.0
-        while n < T.shape[0]:
-            last = abs(h) >= abs(t_end - t) * (1.0 - 1e-12)
-            step = t_end - t if last else h
-            status = trial(layout, I, F, coefficients, t, y, step, W, K, u, Y, end)
-            error, allowed = 0.0, 1.0
-            if control[10] > 0.0:
-                nv = K.shape[1] // 2
-                if status == 0 and control[12] > 0.0:
-                    for k in range(nv):
-                        u[1, k] = step * u[1, nv + k]
-                if status == 0:
-                    status = displacement(I, F, end[: end.shape[0] - nv], u[1, :nv], W, u[0])
-                # a sum, because the larger of two numbers does not tell if one is not a number
-                metres, radians = u[0, 0] / scale[0], u[0, 1] / scale[1]
-                allowed = max(abs(step) / control[10], control[11])
-                error = max(metres, radians) / allowed if metres + radians < np.inf else np.inf
-            else:
-                weigh(layout, y, rtol, atol, scale)
-                for d in range(K.shape[1]):
-                    error += (u[1, d] / scale[d]) ** 2
-                error = np.sqrt(error / max(K.shape[1], 1))
-            if status == 0 and error <= 1.0 and finite(end) and finite(K[last_row]):
-                t = t_end if last else t + step
-                copy(end, y)
-                T[n] = t
-                copy(y, E[n])
-                for d in range(K.shape[1]):
-                    for r in range(memory):
-                        K[r, d] = K[last_row + r, d]
-                    G[n, d] = K[0, d]
-                    if Q.shape[0] > 0:
-                        Q[n, d] = K[last_row - 1, d]
-                n += 1
-                failures = 0
-                factor = 0.9 * max(error, 1e-10) ** (-0.7 / q)
-                if not just_rejected:
-                    factor *= max(before, 1e-10) ** (0.4 / q)
-                else:
-                    factor = min(factor, 1.0)
-                # A change that is not worth while would only cost the memory of a method its value.
-                if 1.0 <= factor <= 1.1:
-                    factor = 1.0
-                control[9] += error * allowed
-                before, just_rejected = max(error, 1e-10), False
-                if not last:
-                    h = step * min(5.0, max(0.2, factor))
-                    if abs(h) > largest:
-                        h = largest if h > 0.0 else -largest
-                if last:
-                    control[0], control[1], control[2] = t, h, before
-                    return n, 0
-            else:
-                control[7] += 1.0
-                control[8] = status
-                if status in (INPUT_FAILED, WANTED):
-                    control[0], control[1], control[2] = t, h, before
-                    return n, 2
-                # not finite counts as far too large
-                shrink = 0.2
-                if status == 0 and error < 1e300:
-                    shrink = max(0.2, 0.9 * error ** (-1.0 / q))
-                h, just_rejected = step * shrink, True
-                if status != 0:
-                    if failures == 0:
-                        first = step
-                    if failures < len(OTHER_LENGTHS):
-                        h = first * OTHER_LENGTHS[failures]
-                        if abs(h) > largest:
-                            h = largest if h > 0.0 else -largest
-                    elif failures == len(OTHER_LENGTHS):
-                        h = first * 0.2 * OTHER_LENGTHS[len(OTHER_LENGTHS) - 2]
-                    failures += 1
-                # nor does a step that is not a number ever become one
-                if not abs(h) > 1e-15 * (abs(t) + abs(t_end)):
-                    control[0], control[1], control[2] = t, h, before
-                    return n, 2
-        control[0], control[1], control[2] = t, h, before
-        return n, 1
-
-    return kernel(loop, name="integrate.adaptive", nogil=True) if compiled else loop
-
-
-@kernel
-def weigh(layout, y, rtol, atol, out):
-    """atol + rtol s of adaptive.py (1): s = |y| for a factor ℝⁿ (kind 0), 1 for any other."""
-    for d in range(out.shape[0]):
-        out[d] = atol + rtol
-    for row in range(layout.shape[0]):
-        if layout[row, 0] == 0:
-            for k in range(layout[row, 4] - layout[row, 3]):
-                out[layout[row, 3] + k] = atol + rtol * abs(y.flat[layout[row, 1] + k])
-
-
-def run(step: Kernel, compiled: bool) -> Kernel:
-    """Many steps in one call: (layout, I, F, coefficients, t, y, h, first, n, W, K, u, Y, end, E) -> (done, status).
-
-    Steps first, first + 1, … of those that began at t: their times do not depend on how many are made at once.  y is
-    where they start and becomes the end of the last good one; E, unless it is empty, gets the end of each.
-    """
-
-    def loop(layout, I, F, coefficients, t, y, h, first, n, W, K, u, Y, end, E):
-        for k in range(n):
-            status = step(layout, I, F, coefficients, t + (first + k) * h, y, h, W, K, u, Y, end)
-            if status == 0 and not finite(end):
-                status = NOT_FINITE
-            if status != 0:
-                return k, status
-            copy(end, y)
-            if E.shape[0] > 0:
-                copy(y, E[k])
-        return n, 0
-
-    return kernel(loop, name="integrate.run", nogil=True) if compiled else loop
 
 
 def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> Kernel:
@@ -356,7 +209,7 @@ def projected(step: Kernel, group: Operations, system: Any, compiled: bool) -> K
 
 
 def renewed(step: Kernel, field: Kernel, compiled: bool) -> Kernel:
-    """A trial step of `adaptive` that was projected: the field at its end is not what the trial left."""
+    """A trial step of stepping.chosen_steps that was projected: the field at its end is not what the trial left."""
 
     def whole(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         status = step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)

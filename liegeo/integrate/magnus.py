@@ -12,7 +12,7 @@ order six, with three brackets [BCR00]:
     C₁ = −[α₁, α₂],   C₂ = (1/60) [α₁, 2α₃ + C₁],
     Ω = α₁ + α₃/12 − (1/240) [−20α₁ − α₃ + C₁, α₂ + C₂].                                                          (2)
 
-The field is evaluated at the start of the step; methods.py refuses one that depends on Y.
+The field is evaluated at the start of the step; checks.py refuses one that depends on Y.
 """
 
 from __future__ import annotations

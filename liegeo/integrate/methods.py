@@ -1,25 +1,21 @@
-"""Methods by name, and what runs one on a problem."""
+"""Methods by name: what a method is, those that there are, and which problems a method can be used on."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import calls, conserving, constrained, explicit, magnus, stiff, symmetric, variational
+from liegeo.errors import InputError
+from liegeo.integrate import conserving, constrained, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
-from liegeo.integrate.calls import Scratch, data_of, loop_arguments
 from liegeo.integrate.checks import check_conservative, check_linear
-from liegeo.integrate.explicit import Operations, operations
-from liegeo.integrate.newton import NewtonRecord, memory, with_sizes
-from liegeo.integrate.problems import Breaks, Dynamics, Problem, Trajectory
-from liegeo.lie import Product
-from liegeo.status import WANTED, explain
+from liegeo.integrate.explicit import Operations
+from liegeo.integrate.newton import memory
+from liegeo.integrate.problems import Problem
 
 Array = NDArray[np.float64]
 
@@ -38,20 +34,26 @@ class Method:
 
     `make(group, field, compiled)` returns a step as in explicit.py, from the operations of the group and the field; a
     method that is `mechanical` gets the kernels of a system (problems.Dynamics) in place of the field.  `table` is a
-    tableau or plain numbers.  A step may use `rows` of K (a tableau's stages, if not given); the first `memory` of them
-    stay from step to step, all zero before the first; both are numbers or functions of the number of speeds.
-    `workspaces` is how many times the system's scratch it needs.  `properties` are words of PROPERTIES.  `make_closed`
-    is what makes the step of a mechanical method for systems with constraints, if it knows them; methods for fields
-    are projected.  `make_coupled` takes the place of `make` for systems that are `coupled` (problems.System).  A
-    mechanical method that `takes_states` treats first-order states too; methods for fields always do.  `record` is the
-    row of K from which a method that uses Newton's method keeps its record (newton.py).  Mechanical methods find the
-    system's sizes behind their coefficients, if they have any.  A method of one's own needs no more.
+    tableau or plain numbers.
+
+    A method with a `lower` order estimates the error of a step with it, and chooses its steps (stepping.chosen_steps;
+    `exponent` is that of stepping.py (3)); others make steps of equal size (stepping.equal_steps).
+
+    A step may use `rows` of K (a tableau's stages, if not given); the first `memory` of them stay from step to step,
+    all zero before the first, but for the field at the start, which is the first row where a method chooses its steps.
+    Both are numbers or functions of the number of speeds.  `workspaces` is how many times the system's scratch it
+    needs.  `properties` are words of PROPERTIES.  `make_closed` is what makes the step of a mechanical method for
+    systems with constraints, if it knows them; methods for fields are projected.  `make_coupled` takes the place of
+    `make` for systems that are `coupled` (problems.System).  A mechanical method that `takes_states` treats first-order
+    states too; methods for fields always do.  `record` is the row of K from which a method that uses Newton's method
+    keeps its record (newton.py).  Mechanical methods find the system's sizes behind their coefficients, if they have
+    any.  A method of one's own needs no more.
     """
 
     name: str
     order: int
     make: Callable[[Operations, Any, bool], Any]
-    table: tb.Butcher | tb.Exponentials | tb.Rosenbrock | tuple[float, ...] = ()
+    table: tb.Butcher | tb.Exponentials | tb.Pair | tb.Rosenbrock | tuple[float, ...] = ()
     rows: Rows = 0
     memory: Rows = 0
     mechanical: bool = False
@@ -61,6 +63,8 @@ class Method:
     make_coupled: Callable[[Operations, Any, bool], Any] | None = None
     takes_states: bool = False
     record: Rows | None = None
+    lower: int | None = None
+    exponent: float = 1.0
 
     def __post_init__(self) -> None:
         unknown = self.properties - PROPERTIES
@@ -71,23 +75,43 @@ class Method:
             )
 
     @property
-    def coefficients(self) -> Array:
-        """(s + 1) × rows × s of a tableau; plain numbers as 1 × 1 × n."""
-        if isinstance(self.table, tb.Exponentials | tb.Rosenbrock):
-            return self.table.coefficients
+    def adaptive(self) -> bool:
+        """Whether it estimates its errors and chooses its steps."""
+        return self.lower is not None
+
+    def coefficients(self, tolerance: float = 1.0, per_second: float = 0.0) -> Array:
+        """Return what the compiled step reads: (s + 1) × rows × s of a tableau; plain numbers as 1 × 1 × n.
+
+        Of plain numbers of a method that chooses its steps the last is the tolerance of what it solves, as a share of
+        `tolerance`; it grows by `per_second` of the length of a step.
+        """
         if isinstance(self.table, tb.Butcher):
             return np.concatenate([self.table.matrix, [self.table.b]])[:, np.newaxis, :]
-        return np.array(self.table, dtype=np.float64).reshape(1, 1, -1)
+        if not isinstance(self.table, tuple):
+            return self.table.coefficients
+        numbers = self.table
+        if self.adaptive and numbers:
+            *first, share = numbers
+            numbers = (*first, share * tolerance, per_second)
+        return np.array(numbers, dtype=np.float64).reshape(1, 1, -1)
+
+    @property
+    def quartic(self) -> bool:
+        """Whether trajectory.py (2) is at hand."""
+        return isinstance(self.table, tb.Pair) and self.table.between is not None
 
     def scratch(self, dim: int) -> tuple[int, int]:
         """Rows of K on a group of this dimension, and how many of them are kept."""
-        rows = count(self.rows, dim) or max(1, int(self.coefficients.shape[2]))
+        stages = int(self.coefficients().shape[2])
+        rows = count(self.rows, dim) or (stages + 2 if self.adaptive else max(1, stages))
         return rows, count(self.memory, dim)
 
     def __repr__(self) -> str:
         words = [f"order {self.order}", *sorted(self.properties)]
-        if not isinstance(self.table, tuple):
-            words.append(f"{self.coefficients.shape[2]} stages")
+        if self.adaptive:
+            words = [f"order {self.order}({self.lower})", "adaptive", *sorted(self.properties)]
+        elif not isinstance(self.table, tuple):
+            words.append(f"{self.coefficients().shape[2]} stages")
         return f"<{self.name}: {', '.join(words)}>"
 
 
@@ -207,15 +231,68 @@ Rosenbrock3 = Method(
     takes_states=True,
 )
 
+
+def _pair(name: str, pair: tb.Pair) -> Method:
+    return Method(name, pair.method.order, explicit.embedded, pair, memory=1, lower=pair.lower.order)
+
+
+DormandPrince54 = _pair("rkmk-54", tb.DORMAND_PRINCE_54)
+BogackiShampine32 = _pair("rkmk-32", tb.BOGACKI_SHAMPINE_32)
+Rosenbrock32 = replace(
+    Rosenbrock3,
+    name="rosenbrock-32",
+    make=stiff.rosenbrock,
+    rows=stiff.rosenbrock_rows,
+    memory=1,
+    make_coupled=stiff.coupled_rosenbrock,
+    lower=2,
+)
+
+
+def adaptive_alpha(rho: float = 0.8) -> Method:
+    """Return generalised-α, forces at both ends of a step (stiff.py (1)), with steps of its own choice."""
+    return _alpha(f"adaptive-alpha-{rho:g}", stiff.spectral(rho), constrained.adaptive_alpha)
+
+
+def adaptive_midpoint(rho: float = 0.6) -> Method:
+    """Return generalised-α, forces at one state between (stiff.py (1′)), with steps of its own choice."""
+    return _alpha(f"adaptive-midpoint-{rho:g}", stiff.spectral(rho, between=True), None)
+
+
+# The tolerance of what a method that chooses its steps solves, as a share of the tolerance of a step: corrections
+# shrink by far more than is asked for, and are judged before the last of them.
+_SOLVED = 0.01
+
+
+def _alpha(name: str, coefficients: tuple[float, ...], closed: Any) -> Method:
+    *shares, _, _, _ = coefficients
+    own: dict[str, Any] = {
+        "rows": stiff.adaptive_rows,
+        "memory": stiff.ADAPTIVE_MEMORY,
+        "record": stiff.adaptive_record,
+        "make_closed": closed,
+        "lower": 2,
+        "exponent": 1.5,
+    }
+    return Method(name, 2, stiff.adaptive_alpha, (*shares, 0.0, _SOLVED), **{**_IMPLICIT, **own})
+
+
+AdaptiveAlpha, AdaptiveMidpoint = adaptive_alpha(), adaptive_midpoint()
+
+#: Methods that make steps of equal size.
 ALL_INTEGRATORS: tuple[Method, ...] = (
     *(LieEuler, RKMK2, RKMK3, RKMK4, RKMK5, CG3, CG4, CF2, CF3, CF4, CF5),
     *(Magnus4, Magnus6, ImplicitMidpoint, Midpoint4, Midpoint6, Verlet, Verlet4),
     *(VariationalExp, VariationalCayley, VariationalExp4, VariationalCayley6, EnergyMomentum, EnergyMomentum4),
     *(GeneralisedAlpha, MidpointAlpha, LieBDF2, Rosenbrock3),
 )
+#: Methods that choose their steps.
+ALL_ADAPTIVE: tuple[Method, ...] = (DormandPrince54, BogackiShampine32, Rosenbrock32, AdaptiveAlpha, AdaptiveMidpoint)
+#: All of them by name.
+METHODS: dict[str, Method] = {method.name: method for method in (*ALL_ADAPTIVE, *ALL_INTEGRATORS)}
 
 
-def check_method(problem: Problem, method: Any) -> None:
+def check_method(problem: Problem, method: Method) -> None:
     """Whether the method can be used on the problem."""
     if method.mechanical and problem.system is None:
         raise InputError(
@@ -239,184 +316,3 @@ def check_method(problem: Problem, method: Any) -> None:
         )
     if "energy" in method.properties and problem.system is not None:
         check_conservative(problem, problem.system, method.name)
-
-
-class Stepper:
-    """A method on a problem: its compiled loop, how many steps are done, where it is (y), and its memory.
-
-    `advance` moves it on.  `done`, y and memory are all there is: put back, they give the same bits again.
-    """
-
-    def __init__(self, problem: Problem, method: Method) -> None:
-        check_method(problem, method)
-        self.problem, self.method = problem, method
-        group, system = problem.group, problem.system
-        self._loop, used = compile_loop(problem, method)
-        self._layout = group.layout if isinstance(group, Product) else np.zeros((0, 0), np.int64)
-        self._record = None if method.record is None else count(method.record, group.dim)
-        self._coefficients = with_sizes(method, method.coefficients, system)
-        # a loop that has run need not be asked for
-        new = getattr(self._loop, "entries", None) == {}
-        beside = [(self._loop, loop_arguments(self._layout, self._coefficients, group.element_shape))] if new else []
-        self._I, self._F, W = data_of(system, method.workspaces, used, *beside)
-        rows, self._kept = method.scratch(group.dim)
-        self._scratch = Scratch(method, W, rows, group.dim)
-        self._u = np.empty((2, group.dim))
-        self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
-        self._origin, self._h, self.done = float(problem.t_start), 0.0, 0
-        self.y = np.array(problem.start, dtype=np.float64)
-        self._breaks = system.breaks if system is not None else Breaks()
-        self._breaks.limit(self._F, self._origin)
-
-    def begin(self, t: float) -> None:
-        """Begin a piece of the motion at t: what drives the system has jumped, and what a method remembers is over."""
-        self._breaks.limit(self._F, t)
-        self.memory[:] = 0.0
-
-    @property
-    def memory(self) -> Array:
-        """What the method keeps from step to step; a view."""
-        return self._scratch.K[: self._kept]
-
-    @property
-    def newton(self) -> NewtonRecord:
-        """What Newton's method has done since this was made, or since `newton` was deleted."""
-        return NewtonRecord.read(self._scratch.K, self._record)
-
-    @newton.deleter
-    def newton(self) -> None:
-        NewtonRecord.reset(self._scratch.K, self._record)
-
-    @property
-    def t(self) -> float:
-        return self._origin + self.done * self._h
-
-    def advance(self, h: float, n: int, start: float | None = None) -> int:
-        """n steps of h from t, or from the time `start`; returns a status.
-
-        After a failure t and y are where the last good step ended.
-        """
-        return self.record(h, n, start, 0)[1]
-
-    def record(self, h: float, n: int, start: float | None = None, kept: int | None = None) -> tuple[Array, int]:
-        """The same, and the ends of the steps."""
-        if start is not None or h != self._h:
-            # Times are counted from here, so that they do not depend on how many steps are made at once.
-            self._origin, self.done = self.t if start is None else start, 0
-            self._h = h
-        ends = np.empty((n if kept is None else kept, *self.problem.group.element_shape))
-        scratch = self._scratch.W, self._scratch.K, self._u, self._Y, self._end
-        total, status = 0, WANTED
-        while status == WANTED:
-            data = self._layout, self._I, self._F, self._coefficients, self._origin, self.y, h, self.done, n - total
-            done, status = self._loop(*data, *scratch, ends[total:])
-            total += int(done)
-            self.done += int(done)
-            if status == WANTED and self.problem.system is not None:
-                self._I = calls.with_derivatives(self._I, self.problem.system)
-        self._scratch.check()
-        return ends[:total], int(status)
-
-
-def solve(problem: Problem, method: Method, steps: int, save: int | None = None) -> Trajectory:
-    """Equal steps from start to end; `save` of them are kept, evenly, besides the start (all, if not given).
-
-    If a step fails the error says when and why, and has the trajectory so far as `trajectory`.
-    """
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise InputError(f"solve: steps is {steps!r}, expected a whole number ≥ 1.")
-    kept = steps if save is None else save
-    if kept < 1 or steps % kept:
-        raise InputError(f"solve: save is {save!r}, expected a divisor of steps ({steps}).")
-    stepper = Stepper(problem, method)
-    h, n = (problem.t_end - problem.t_start) / steps, steps // kept
-    times, out = [float(problem.t_start)], [stepper.y.copy()]
-    for _ in range(kept):
-        status = stepper.advance(h, n)
-        if status:
-            why = explain(problem.system, status, stepper.y, problem.start)
-            raise IntegrationError(
-                f"problem '{problem.name}', {method.name}: after t = {stepper.t:.6g}, {why}.\n"
-                "  Take more steps, or look for a singularity of the field.",
-                Trajectory(np.array(times), np.stack(out)),
-            )
-        times.append(stepper.t)
-        out.append(stepper.y.copy())
-    return Trajectory(np.array(times), np.stack(out))
-
-
-def compile_loop(problem: Problem, method: Method) -> Made:
-    """The loop of a method on a problem, compiled if the field is; one for all mechanical systems."""
-    given = given_to(problem, method.mechanical)
-    return _compile(
-        operations(problem.group), maker(problem, method), given, problem.compiled, closed_by(problem, method)
-    )
-
-
-@functools.lru_cache(maxsize=256)
-def _compile(group: Operations, make: Callable[..., Any], given: Any, compiled: bool, closed: Any) -> Made:
-    return made(make, group, given, compiled, explicit.run, closed)
-
-
-class Made(NamedTuple):
-    """A compiled loop, and which kernels of a system it calls."""
-
-    loop: Callable[..., Any]
-    used: frozenset[str]
-
-
-def made(
-    make: Callable[..., Any],
-    group: Operations,
-    given: Any,
-    compiled: bool,
-    loop: Callable[..., Any],
-    closed: Dynamics | None,
-    **more: Any,
-) -> Made:
-    """The loop around what `make` makes; what leaves constraints is brought back with the kernels `closed`.
-
-    `more` is for the loop.
-    """
-    used = {"acceleration"}
-    if isinstance(given, Dynamics):
-        given = calls.Recorder(given)
-        used = given.used
-    step = make(group, given, compiled)
-    if closed is not None:
-        used.add("closing")
-        step = explicit.projected(step, group, closed, compiled)
-        if loop is explicit.adaptive:
-            step = explicit.renewed(step, given, compiled)
-    return Made(loop(step, compiled, **more), frozenset({*used, "acceleration"}))
-
-
-def maker(problem: Problem, method: Any) -> Callable[..., Any]:
-    """What makes the step of a method on a problem."""
-    system = problem.system
-    if not method.mechanical or system is None:
-        return method.make
-    if system.constrained:
-        return method.make_closed
-    return method.make_coupled or method.make if system.coupled else method.make
-
-
-def closed_by(problem: Problem, method: Any) -> Dynamics | None:
-    """The kernels that bring a problem back to its constraints, if it has any and the method does not know them."""
-    if problem.system is None or not problem.system.constrained or method.mechanical:
-        return None
-    return calls.STUBS if problem.compiled else problem.system.dynamics
-
-
-def given_to(problem: Problem, mechanical: bool) -> Any:
-    """What a method gets beside the group: a field, or the kernels of a system."""
-    if problem.system is None:
-        return _adapt(problem.field, problem.compiled)
-    if mechanical:
-        return calls.STUBS if problem.compiled else problem.system.dynamics
-    return problem.field
-
-
-@functools.lru_cache(maxsize=256)
-def _adapt(field: Any, compiled: bool) -> Any:
-    return explicit.adapt_field(field, compiled)

@@ -123,11 +123,20 @@ class Breaks:
         if not self.times:
             return np.inf
         first, end = self.piece(t)
+        self._write(F, first, np.nextafter(end, -np.inf))
+        return end
+
+    def lift(self, F: Array) -> None:
+        """Let the kernels with the numbers F take any time."""
+        if self.times:
+            self._write(F, -np.inf, np.inf)
+
+    @staticmethod
+    def _write(F: Array, first: float, last: float) -> None:
         # the arrays of kernels are read-only for everybody else
         F.setflags(write=True)
-        F[0], F[1] = first, np.nextafter(end, -np.inf)
+        F[0], F[1] = first, last
         F.setflags(write=False)
-        return end
 
 
 # Times that differ by less than this share of themselves are the same.
@@ -235,15 +244,3 @@ class Problem:
     @property
     def compiled(self) -> bool:
         return hasattr(self.field, "py_func")
-
-
-@dataclass(frozen=True)
-class Trajectory:
-    """Times (n) and elements (n × …)."""
-
-    t: Array
-    y: Array
-
-    @property
-    def end(self) -> Array:
-        return np.asarray(self.y[-1])

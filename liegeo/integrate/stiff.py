@@ -280,7 +280,7 @@ def adaptive_record(nv: int) -> int:
 def adaptive_alpha(
     group: Operations, dynamics: Any, compiled: bool, make_newton: Callable[..., Kernel] = NEWTON.make
 ) -> Kernel:
-    """(1) or (1′) as a trial step (explicit.adaptive); coefficients: `spectral`.
+    """(1) or (1′) as a trial step (stepping.chosen_steps); coefficients: `spectral`.
 
     a belongs to the time δh after its step, δ = α_m − α_f, so for another h it is moved by δ (h − h_before) v̈, with
     v̈ = (a₁ − a₀)/h_before of the step before.  With a₀ = v̇(t₀ + δh) in (1) the error of Δ is, to leading order,
@@ -413,7 +413,7 @@ def rosenbrock_step_rows(nv: int) -> int:
 
 
 def rosenbrock(group: Operations, dynamics: Any, compiled: bool, coupled: bool = False) -> Kernel:
-    """(4) as a trial step (explicit.adaptive); coefficients as those of tableau.Rosenbrock.
+    """(4) as a trial step (stepping.chosen_steps); coefficients as those of tableau.Rosenbrock.
 
     With k = (k_u, k_v) and g = Σ γ_ij k_j,
 

@@ -179,7 +179,7 @@ class Butcher:
 class Pair:
     """A method and, on the same stages, one of lower order, whose difference estimates the error of a step.
 
-    `between`, if given, are the weights that make the cubic between steps a quartic (adaptive.py (4)).
+    `between`, if given, are the weights that make the cubic between steps a quartic (trajectory.py (2)).
     """
 
     method: Butcher
@@ -195,7 +195,7 @@ class Pair:
             raise InputError(f"pair '{self.method.name}': its last stage is not the end of the step.")
 
     def _check_between(self, weights: Array) -> None:
-        """(1) at every point of the step, for the weights b(θ) that adaptive.py (4) implies: 1/γ becomes θ^|τ|/γ."""
+        """(1) at every point of the step, for the weights b(θ) that trajectory.py (2) implies: 1/γ becomes θ^|τ|/γ."""
         a, b = self.method.matrix, np.array(self.method.b)
         first, last = np.eye(len(b))[0], np.eye(len(b))[-1]
         for theta in (0.2, 0.5, 0.9):

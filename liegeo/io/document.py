@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import ValidationError
 
+from liegeo import integrate
 from liegeo.accuracy import Accuracy
 from liegeo.errors import FileProblem, InputError, Path_
-from liegeo.integrate import ALL_ADAPTIVE, ALL_INTEGRATORS
 from liegeo.io import problems, units
 from liegeo.io.fields import (
     POSE_MAPPING,
@@ -116,7 +116,7 @@ def _positive(dimension: units.Dimension) -> Any:
     return made(read, {"type": ["number", "string"], "exclusiveMinimum": 0})
 
 
-METHODS = (*(m.name for m in ALL_ADAPTIVE), *(m.name for m in ALL_INTEGRATORS))
+METHODS = tuple(integrate.METHODS)
 
 ExperimentForm = mapping(
     "experiment",

@@ -59,7 +59,7 @@ class RunInfo:
     `ctrl_c` is whether it was pressed, perhaps too late to end the run early.  Two figures tell how far the run can be
     trusted: `energy` is its account of energy, and `local_errors` is the sum of the estimated errors of all steps, in
     radians, or relative to a number of size 1; None of a method of fixed step, which estimates none.  Where steps were
-    chosen by an accuracy, `accuracy` in metres and radians, it is in metres instead (integrate/adaptive.py (6)).
+    chosen by an accuracy, `accuracy` in metres and radians, it is in metres instead (integrate/stepping.py (4)).
     `newton` counts what Newton's method did, None if the method does not use it; a run that went on from a checkpoint
     counts from there.
     """

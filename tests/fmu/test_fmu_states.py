@@ -63,7 +63,7 @@ def test_wrong_states_are_refused(instance, arms):
     data = instance.serializeFMUstate(state)
     for bad, words in (
         (b"rubbish", "are not the state of an FMU"),
-        (b"liegeo-state-3\n{", "cannot be read"),
+        (b"liegeo-state-4\n{", "cannot be read"),
         (data[:-8], "end too early"),
         (data + b"12345678", "more bytes than"),
     ):

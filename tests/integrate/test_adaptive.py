@@ -120,7 +120,7 @@ def test_the_field_of_a_trajectory_is_that_at_its_points(method):
     """The next step and dense output begin with it; of a driven system it depends on the time as well."""
     problem = systems.problem_of("driven top", 1.0)
     run = li.solve_adaptive(problem, method, rtol=1e-4, atol=1e-6)
-    stepper = li.AdaptiveStepper(problem, method, rtol=1e-4, atol=1e-6)
+    stepper = li.Stepper(problem, method, rtol=1e-4, atol=1e-6)
     expected = [stepper.field(float(t), y) for t, y in zip(run.t, run.y, strict=True)]
     # Generalised-α has v̇ from its equations, solved to a share of rtol, or, with forces between the ends of a step,
     # from the means of two steps: right to the square of a step.

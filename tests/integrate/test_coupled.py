@@ -21,9 +21,8 @@ from liegeo import model as lm
 from liegeo.errors import IntegrationError
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.explicit import NO_CONVERGENCE
-from liegeo.integrate.methods import explain
 from liegeo.model.forces import ALL_FORCES
-from liegeo.status import NOT_FINITE
+from liegeo.status import NOT_FINITE, explain
 
 _path = Path(__file__).parents[2] / "tools" / "bench" / "stiff.py"
 _spec = importlib.util.spec_from_file_location("bench_stiff", _path)

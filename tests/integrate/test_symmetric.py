@@ -27,9 +27,9 @@ def problem_for(method):
 
 def there_and_back(problem, method, h):
     stepper = li.Stepper(problem, method)
-    assert stepper.advance(h, 3, 0.2) == 0
+    assert stepper.step(h, 3, 0.2) == 0
     away = stepper.y.copy()
-    assert stepper.advance(-h, 3) == 0
+    assert stepper.step(-h, 3) == 0
     return float(problem.group.distance(stepper.y, problem.start)), float(problem.group.distance(away, problem.start))
 
 
@@ -54,9 +54,9 @@ def test_with_reversed_speeds_a_motion_returns(name, method):
     problem = systems.problem_of(name)
     nv = problem.system.group.dim
     stepper = li.Stepper(problem, method)
-    assert stepper.advance(0.02, 50) == 0
+    assert stepper.step(0.02, 50) == 0
     stepper.y[-nv:] *= -1.0
-    assert stepper.advance(0.02, 50) == 0
+    assert stepper.step(0.02, 50) == 0
     stepper.y[-nv:] *= -1.0
     assert float(problem.group.distance(stepper.y, problem.start)) < 1e-11
 
@@ -77,14 +77,14 @@ def test_nothing_is_left_in_the_scratch(method):
     problem = systems.problem_of("slider")
     together = li.Stepper(problem, method)
     memory = together.memory.copy()
-    together.advance(0.01, 3)
+    together.step(0.01, 3)
     y = problem.start
     for k in range(3):
         alone = li.Stepper(problem, method)
         alone.y[:] = y
         alone._scratch.K[:] = np.nan
         alone.memory[:] = memory
-        alone.advance(0.01, 1, 0.01 * k)
+        alone.step(0.01, 1, 0.01 * k)
         y, memory = alone.y, alone.memory.copy()
     assert (together.y == y).all()
 
@@ -125,9 +125,9 @@ def test_an_iteration_that_cannot_converge_is_an_error():
     damped = systems.make(systems.TOP, systems.ATTITUDE, [1.0, 1.3, 0.7, 2.0, 0.0, 50.0])
     problem = li.Problem.of(damped, systems.Q0, systems.W0, 1.0)
     # it runs away so fast that numbers may overflow before it gives up
-    assert li.Stepper(problem, li.Verlet).advance(0.1, 1) in (NO_CONVERGENCE, NOT_FINITE)
+    assert li.Stepper(problem, li.Verlet).step(0.1, 1) in (NO_CONVERGENCE, NOT_FINITE)
     # the same damping, and a matrix that knows nothing of it: Broyden's method learns it
-    assert li.Stepper(problem, li.VariationalExp).advance(0.1, 1) == 0
+    assert li.Stepper(problem, li.VariationalExp).step(0.1, 1) == 0
 
 
 def test_at_rest_it_stays():

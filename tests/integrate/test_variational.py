@@ -72,7 +72,7 @@ def defect_of_two_form(system, q, v, method, h, e=1e-4):
 
     def step(q, p):
         stepper = li.Stepper(li.Problem.of(system, q, np.linalg.solve(mass_matrix(system, q), p), 1.0), method)
-        assert stepper.advance(h, 1) == 0
+        assert stepper.step(h, 1) == 0
         return stepper.y[:-n].copy(), systems.momentum_of(system, stepper.y[:-n], stepper.y[-n:])
 
     def form(p):

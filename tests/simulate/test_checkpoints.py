@@ -176,7 +176,7 @@ def test_methods_and_samples_tell_runs_apart(tmp_path, how, other, what):
 def test_a_checkpoint_of_another_version_is_refused(tmp_path):
     path = tmp_path / "pendulum.checkpoint"
     stopped(pendulum(), path, t_end=20.0)
-    path.write_bytes(path.read_bytes().replace(b"liegeo checkpoint 3", b"liegeo checkpoint 1", 1))
+    path.write_bytes(path.read_bytes().replace(b"liegeo checkpoint 4", b"liegeo checkpoint 1", 1))
     with pytest.raises(InputError, match="was written by another version of liegeo"):
         lg.simulate(pendulum(), t_end=20.0, inputs={"hinge": lambda t: 0.0}, checkpoint=path)
 

@@ -253,7 +253,7 @@ def test_a_loop_is_compiled_for_what_it_is_called_with(method):
     state = model.state()
     stepper = integrate.Stepper(integrate.Problem.of(system(model), state.q, state.v, 1.0), method)
     before = set(stepper._loop.entries)
-    stepper.advance(1e-3, 2)
+    stepper.step(1e-3, 2)
     assert len(before) == 1
     assert set(stepper._loop.entries) == before
 

@@ -16,7 +16,8 @@ import liegeo.model as lm
 from liegeo import cli, dynamics
 from liegeo.choice import usual_tolerances
 from liegeo.errors import DynamicsError, InputError
-from liegeo.integrate import AdaptiveAlpha, AdaptiveStepper, DormandPrince54, Event, Problem
+from liegeo.integrate import RKMK4, AdaptiveAlpha, DormandPrince54, Event, Problem, Stepper
+from liegeo.integrate.stepping import FAILED, FINISHED, STATUS, STEP, TIME
 from liegeo.io import shipped
 from liegeo.results.tables import write_whole
 
@@ -292,14 +293,14 @@ def test_a_step_that_is_not_a_number_ends():
     model = pendulum()
     from liegeo.motion import system
 
-    for method in (DormandPrince54, AdaptiveAlpha):
-        for place in (1, 3):
+    for method in (DormandPrince54, AdaptiveAlpha, RKMK4):
+        for place, end in ((STEP, 1.0), (TIME, 1.0), (STATUS, np.nan)):
             problem = Problem.of(system(model), *model.state(START).q[np.newaxis], np.zeros(2), 1.0)
-            stepper = AdaptiveStepper(problem, method, rtol=1e-6, atol=1e-8)
+            stepper = Stepper(problem, method, step=0.1, rtol=1e-6, atol=1e-8)
             stepper.control[place] = np.nan
-            if place == 3:
-                stepper.t_end = np.nan
-            assert stepper.advance()[1] == 2
+            # the step of a method of equal steps is found anew
+            expected = FINISHED if place == STEP and not method.adaptive else FAILED
+            assert stepper.advance(end)[1] == expected
 
 
 def test_too_many_samples_are_refused_before_memory_is_asked_for():

@@ -134,7 +134,7 @@ def exponent(sizes, seconds):
 def advance(stepper, start, memory, h, steps):
     """Always from the start; where the steps end."""
     stepper.y[:], stepper.memory[:] = start, memory
-    if stepper.advance(h, steps, 0.0):
+    if stepper.step(h, steps, 0.0):
         raise SystemExit(f"{stepper.problem.name}: our step failed")
     return stepper.y
 

@@ -317,7 +317,7 @@ class RigidChain:
 
         def go():
             stepper.y[:] = start
-            if stepper.advance(h, steps, 0.0):
+            if stepper.step(h, steps, 0.0):
                 raise SystemExit(f"chain of {self.n}: our step failed")
             return stepper.y[: self.n].copy()
 
