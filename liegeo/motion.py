@@ -139,6 +139,7 @@ class Drive:
             breaks=breaks,
             states=model.state_owners,
             sizes=_sizes(model),
+            keep=(model.ints, model.floats, model.custom, self._callback),
         )
 
     def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+import dataclasses
+
 import pytest
 from numpy.testing import assert_array_equal
 
@@ -12,6 +13,7 @@ from liegeo.analysis.modes import modes
 from liegeo.analysis.statics import equilibrium
 from liegeo.errors import InputError
 from liegeo.io import shipped
+from liegeo.io.mechanism import Initial
 
 FOUR_BAR, PENDULUM = "sy16_four_bar.yaml", "double_pendulum.yaml"
 
@@ -50,8 +52,8 @@ def test_a_mechanism_brings_its_state(pendulum):
     four_bar = lg.load(shipped.folder() / FOUR_BAR)
     assert_array_equal(lg.assemble(four_bar).q, four_bar.state().q)
     assert_array_equal(modes(pendulum).eigenvalues, modes(pendulum.compile(), pendulum.state()).eigenvalues)
-    rest = equilibrium(pendulum)
-    np.testing.assert_allclose(dynamics.inverse_dynamics(pendulum, rest), 0.0, atol=1e-6)
+    tilted = dataclasses.replace(pendulum, initial=Initial(q={"shoulder": 0.2}))
+    assert_array_equal(equilibrium(tilted).q, equilibrium(tilted.compile(), tilted.state()).q)
 
 
 def test_a_page_shows_a_mechanism_where_it_begins(pendulum, tmp_path):
