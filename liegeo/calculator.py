@@ -143,11 +143,12 @@ class _Memory:
 
 
 class _Plan:
-    """An observer, with numbers z and compiled code for calls with real numbers."""
+    """An observer, with numbers z, compiled code for calls with real numbers, and what the row of a call begins as."""
 
     def __init__(self, observer: Observer, memory: _Memory) -> None:
         self.observer, self.z = observer, observer.numbers()
         self.show = memory.show(observer, self.z)
+        self.row = np.empty(observer.width)
 
 
 class OutputFunction:
@@ -159,7 +160,7 @@ class OutputFunction:
         columns = [model.names.column(name) for name in self.names]
         self.units = tuple(column.unit for column in columns)
         picked = [(column.source, column.place) for column in columns]
-        self._plan = _Plan(Observer(model, [source for source, _ in picked], picked), calculator.memory)
+        self._plan = _Plan(Observer(model, [source for source, _ in picked], picked), calculator.real)
         self._calculator = calculator
 
     def __repr__(self) -> str:
@@ -169,7 +170,7 @@ class OutputFunction:
         self, q: Any, v: Any, tau: Any = None, inputs: Any = None, *, t: float = 0.0, x: Any = None, out: Out = None
     ) -> Array:
         """Return one number for each of `names`."""
-        return self._calculator.observe("outputs", self._plan, (q, v, tau, inputs, t, x), out=out)[0]
+        return self._calculator._observe("outputs", self._plan, (q, v, tau, inputs, t, x), out=out)[0]
 
 
 class Calculator:
@@ -180,8 +181,8 @@ class Calculator:
         self._shape_q, self._shape_v = (model.nq,), (model.nv,)
         self._shape_x, self._shape_inputs = (model.nx,), (model.nu,)
         self._none, self._no_inputs = np.zeros(model.nv), np.zeros(model.nu)
-        self.memory = _Memory(model, np.float64)
-        self._rest, self._driven = self.memory.rest, self.memory.driven
+        self.real = _Memory(model, np.float64)
+        self._rest, self._driven = self.real.rest, self.real.driven
         self._has_laws, self._has_custom = bool(model.laws), bool(model.custom)
         self._plans: dict[Any, _Plan] = {}
 
@@ -347,40 +348,38 @@ class Calculator:
 
     def _by_owner(self, kind: str, names: Sequence[str], arguments: tuple[Any, ...]) -> dict[str, Array]:
         plan = self._plan(kind, [(kind, name) for name in names])
-        row, _ = self.observe(f"{kind}_forces", plan, arguments)
+        row, _ = self._observe(f"{kind}_forces", plan, arguments)
         return dict(zip(names, _split(row, plan.observer), strict=True))
 
     def lock_forces(
         self, q: Any, v: Any, tau: Any = None, inputs: Any = None, *, t: float = 0.0, x: Any = None
     ) -> Array:
         """Return the generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
-        needed, _ = self.observe("lock_forces", self._plan("required", [("required",)]), (q, v, tau, inputs, t, x))
+        needed, _ = self._observe("lock_forces", self._plan("required", [("required",)]), (q, v, tau, inputs, t, x))
         return np.where(self.model.locked, needed - self.model.speeds("tau", tau), 0.0)
 
     def balance(self, q: Any, v: Any) -> Balance:
         """Return energy, momentum and centre of mass of the whole model."""
         plan = self._plan("balance", [("balance", "all")])
-        out, _ = self.observe("balance", plan, (q, v, None, self._no_inputs, 0.0, None))
+        out, _ = self._observe("balance", plan, (q, v, None, self._no_inputs, 0.0, None))
         return Balance(out[0], out[1], out[2], out[3:9], out[observe.MASS], out[observe.CENTER : observe.CENTER + 3])
 
     def frame_pose(self, q: Any, frame: str) -> Array:
         """Return X_WF, 4×4, of a body ("boom") or of a frame or node on it ("boom.tip")."""
-        return self._poses("frame_pose", frame, (frame,), q)[0]
+        plan = self._plans.get(("pose", frame))
+        if plan is None:
+            plan = self._plan(("pose", frame), [("frame", frame, "pose")], _ROWS, solve=False)
+            # the last row of a pose is always the same
+            plan.row = np.eye(4).reshape(-1)
+        row, _ = self._observe("frame_pose", plan, (q, self._none, None, self._no_inputs, 0.0, None))
+        return row.reshape(4, 4)
 
     def body_poses(self, q: Any) -> dict[str, Array]:
         """Return by body its pose X_WB, 4×4."""
         bodies = self.model.bodies
-        return dict(zip(bodies, self._poses("body_poses", None, bodies, q), strict=True))
-
-    def _poses(self, who: str, key: Any, frames: Sequence[str], q: Any) -> Array:
-        plan = self._plans.get(("pose", key)) or self._plan(
-            ("pose", key), [("frame", frame, "pose") for frame in frames], _ROWS, solve=False
-        )
-        row, _ = self.observe(who, plan, (q, self._none, None, self._no_inputs, 0.0, None))
-        out = np.zeros((len(frames), 4, 4), row.dtype)
-        out[:, :3] = row.reshape(-1, 3, 4)
-        out[:, 3, 3] = 1.0
-        return out
+        plan = self._plan("poses", [("frame", name, "pose") for name in bodies], solve=False)
+        row, _ = self._observe("body_poses", plan, (q, self._none, None, self._no_inputs, 0.0, None))
+        return {name: _matrix(X) for name, X in zip(bodies, row.reshape(-1, 12), strict=True)}
 
     def frame_motion(self, q: Any, v: Any, frame: str, a: Any = None) -> FrameMotion:
         """Return pose, twist and its rate, with the accelerations a, of a body or of a frame or node on it."""
@@ -394,7 +393,7 @@ class Calculator:
     def _motions(self, who: str, key: Any, frames: Sequence[str], q: Any, v: Any, a: Any) -> list[FrameMotion]:
         sources = [("frame", frame, part) for frame in frames for part in ("pose", "twist", "rate")]
         plan = self._plan(("motion", key), sources, solve=False)
-        row, _ = self.observe(who, plan, (q, v, a, self._no_inputs, 0.0, None), what="a")
+        row, _ = self._observe(who, plan, (q, v, a, self._no_inputs, 0.0, None), what="a")
         found = _split(row, plan.observer)
         return [FrameMotion(_matrix(found[k]), found[k + 1], found[k + 2]) for k in range(0, len(found), 3)]
 
@@ -403,7 +402,7 @@ class Calculator:
         # the pass over the twists also finds the modes of a node
         sources = [("frame", frame, "pose"), ("frame", frame, "twist")]
         plan = self._plan(("jacobian", frame), sources, solve=False)
-        row, z = self.observe("frame_jacobian", plan, (q, self._none, None, self._no_inputs, 0.0, None))
+        row, z = self._observe("frame_jacobian", plan, (q, self._none, None, self._no_inputs, 0.0, None))
         i, place = self.model.frame(frame)
         start = plan.observer.places[sources[0]].start + observe.X_BF
         X, modes = np.split(z[start:], [12])
@@ -423,10 +422,10 @@ class Calculator:
             if len(self._plans) >= MOST_KEPT:
                 self._plans.clear()
             columns = None if picked is None else tuple((source, k) for source in sources for k in picked)
-            found = self._plans[key] = _Plan(observer_of(self.model, tuple(sources), columns, solve), self.memory)
+            found = self._plans[key] = _Plan(observer_of(self.model, tuple(sources), columns, solve), self.real)
         return found
 
-    def observe(
+    def _observe(
         self, who: str, plan: _Plan, given: tuple[Any, ...], *, what: str = "tau", out: Out = None
     ) -> tuple[Array, Array]:
         """Return the row of a plan, and the numbers z that it was taken from, for (q, v, tau, inputs, t, x).
@@ -438,11 +437,10 @@ class Calculator:
         observer, z, show = plan.observer, plan.z, plan.show
         if observer.solves:
             self._check_real(memory)
-        if memory is not self.memory:
+        if memory is not self.real:
             z = observer.numbers(memory.dtype)
             show = memory.show(observer, z)
-        shape = (observer.width,)
-        row = np.empty(shape, memory.dtype) if out is None else self._into(out, shape, memory)
+        row = plan.row.astype(memory.dtype) if out is None else self._into(out, plan.row.shape, memory)
         status = show(numbers, float(t), q, v, f, row)
         if status or self._has_custom:
             self._check(status, who, what, numbers)
@@ -463,10 +461,10 @@ class Calculator:
             and v.shape == f.shape == self._shape_v
         ):
             if inputs is None and x is None and not self._has_laws:
-                return q, v, f, self._rest, self.memory
+                return q, v, f, self._rest, self.real
             numbers = self._drive(inputs, x)
             if numbers is not None:
-                return q, v, f, numbers, self.memory
+                return q, v, f, numbers, self.real
         return self._convert(q, v, what, f, inputs, t, x)
 
     def _drive(self, inputs: Any, x: Any) -> Array | None:
@@ -516,7 +514,7 @@ class Calculator:
         return numbers[:nq], numbers[nq:n], numbers[n:]
 
     def _memory(self, dtype: Any) -> _Memory:
-        return self.memory if dtype == _FLOAT else self._complex_memory
+        return self.real if dtype == _FLOAT else self._complex_memory
 
     @functools.cached_property
     def _complex_memory(self) -> _Memory:

@@ -90,7 +90,7 @@ def flat(answer):
 def test_functions_and_methods_have_the_same_names():
     methods = {name for name in vars(Calculator) if not name.startswith("_")}
     assert set(FUNCTIONS) <= methods
-    assert methods - set(FUNCTIONS) == {"outputs", "observe"}
+    assert methods - set(FUNCTIONS) == {"outputs"}
     for name, function in FUNCTIONS.items():
         theirs = [p for p in inspect.signature(function).parameters if p not in ("model", "state", "method")]
         mine = inspect.signature(getattr(Calculator, name)).parameters
@@ -105,7 +105,7 @@ def test_a_result_depends_on_the_arguments_alone(case, name):
     used, moved = model.calculator(), model.state(v=np.ones(model.nv), t=1.0)
     for other in FUNCTIONS:
         call(used, other, moved, arguments_of(other, model, -3.0 * tau, 2.0 * inputs))
-    used.memory.work[:] = np.nan
+    used.real.work[:] = np.nan
     assert_array_equal(flat(call(used, name, state, given)), first)
     assert_array_equal(flat(call(used, name, state, given)), first)
     assert_array_equal(flat(FUNCTIONS[name](model, state, **given)), first)
@@ -305,7 +305,7 @@ def test_every_thread_has_a_calculator_of_its_own():
         thread.join()
     assert not wrong
     assert len({id(calc) for calc in [*used, model.calculators.found]}) == len(states) + 1
-    assert not any(np.shares_memory(a.memory.work, b.memory.work) for a in used for b in used if a is not b)
+    assert not any(np.shares_memory(a.real.work, b.real.work) for a in used for b in used if a is not b)
 
 
 def test_a_constraint_of_ones_own_may_ask_for_dynamics_of_its_model():

@@ -52,7 +52,7 @@ def test_a_mechanism_brings_its_state(pendulum):
     four_bar = lg.load(shipped.folder() / FOUR_BAR)
     assert_array_equal(lg.assemble(four_bar).q, four_bar.state().q)
     assert_array_equal(modes(pendulum).eigenvalues, modes(pendulum.compile(), pendulum.state()).eigenvalues)
-    tilted = dataclasses.replace(pendulum, initial=Initial(q={"shoulder": 0.2}))
+    tilted = dataclasses.replace(pendulum, initial=Initial(q={"top": 0.2}))
     assert_array_equal(equilibrium(tilted).q, equilibrium(tilted.compile(), tilted.state()).q)
 
 
