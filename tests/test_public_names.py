@@ -73,7 +73,7 @@ def test_type_checkers_find_wrong_names_and_arguments(tmp_path):
         encoding="utf-8",
         check=False,
     )
-    lines = [line.split("script.py:")[1] for line in done.stdout.splitlines() if "script.py:" in line]
+    lines = [line.split("script.py:")[1] for line in done.stdout.splitlines() if ": error:" in line]
     assert [line.split(":")[0] for line in lines] == ["3", "4", "6", "9", "10", "12", "13", "15"], done.stdout
     assert 'has no attribute "simulat"' in lines[0]
     assert 'has no attribute "buidl"' in lines[1]
