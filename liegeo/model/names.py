@@ -76,6 +76,7 @@ _DUAL = {
 
 # Where a reader finds all names: with a model, with a result.
 _LISTS = ("model.names.table and model.names.more", "result.names and result.more")
+_WILD = ("'*.angle'", "result.select('*.angle')")
 
 
 class Column(NamedTuple):
@@ -255,7 +256,7 @@ class Names:
         hint = f" Did you mean '{close[0]}'?" if close else ""
         return (
             f"{who}: '{name}' is neither a column nor can it be computed.{hint}\n"
-            f"  Names are in {_LISTS[who == 'result']}; a wildcard such as '*.angle' finds them."
+            f"  Names are in {_LISTS[who == 'result']}; {_WILD[who == 'result']} finds them by wildcard."
         )
 
     def _joints(self) -> Iterator[joints.Joint]:
