@@ -143,12 +143,19 @@ class _Memory:
 
 
 class _Plan:
-    """An observer, with numbers z, compiled code for calls with real numbers, and what the row of a call begins as."""
+    """An observer, and what the row of a call begins as; by memory, numbers z and compiled code for calls there."""
 
-    def __init__(self, observer: Observer, memory: _Memory) -> None:
-        self.observer, self.z = observer, observer.numbers()
-        self.show = memory.show(observer, self.z)
-        self.row = np.empty(observer.width)
+    def __init__(self, observer: Observer) -> None:
+        self.observer, self.row = observer, np.empty(observer.width)
+        self._shown: dict[_Memory, tuple[Array, Any]] = {}
+
+    def shown(self, memory: _Memory) -> tuple[Array, Any]:
+        """Return the numbers z, and the observer as a function of (S, t, q, v, f, out)."""
+        found = self._shown.get(memory)
+        if found is None:
+            z = self.observer.numbers(memory.dtype)
+            found = self._shown[memory] = z, memory.show(self.observer, z)
+        return found
 
 
 class OutputFunction:
@@ -160,7 +167,7 @@ class OutputFunction:
         columns = [model.names.column(name) for name in self.names]
         self.units = tuple(column.unit for column in columns)
         picked = [(column.source, column.place) for column in columns]
-        self._plan = _Plan(Observer(model, [source for source, _ in picked], picked), calculator.real)
+        self._plan = _Plan(Observer(model, [source for source, _ in picked], picked))
         self._calculator = calculator
 
     def __repr__(self) -> str:
@@ -422,7 +429,7 @@ class Calculator:
             if len(self._plans) >= MOST_KEPT:
                 self._plans.clear()
             columns = None if picked is None else tuple((source, k) for source in sources for k in picked)
-            found = self._plans[key] = _Plan(observer_of(self.model, tuple(sources), columns, solve), self.real)
+            found = self._plans[key] = _Plan(observer_of(self.model, tuple(sources), columns, solve))
         return found
 
     def _observe(
@@ -434,12 +441,9 @@ class Calculator:
         """
         q, v, f, inputs, t, x = given
         q, v, f, numbers, memory = self._arguments(q, v, what, f, inputs, t, x)
-        observer, z, show = plan.observer, plan.z, plan.show
-        if observer.solves:
+        if plan.observer.solves:
             self._check_real(memory)
-        if memory is not self.real:
-            z = observer.numbers(memory.dtype)
-            show = memory.show(observer, z)
+        z, show = plan.shown(memory)
         row = plan.row.astype(memory.dtype) if out is None else self._into(out, plan.row.shape, memory)
         status = show(numbers, float(t), q, v, f, row)
         if status or self._has_custom:

@@ -185,12 +185,10 @@ def _calculator(given: Model | HasModel, state: State) -> Calculator:
         or getattr(state.x, "shape", None) != (model.nx,)
     ):
         model.check(state)
-    if model.custom:
-        # its constraint's function may ask for dynamics of this very model, in the middle of a call
-        return Calculator(model)
-    found: Calculator | None = getattr(model.calculators, "found", None)
+    kept = model.calculators
+    found = kept.found.get(kept.depth)
     if found is None:
-        found = model.calculators.found = Calculator(model)
+        found = kept.found[kept.depth] = Calculator(model)
     return found
 
 

@@ -42,6 +42,7 @@ class CustomRows:
 
     def _call(self, t: float, q: Any, v: Any, out: Any) -> int:
         model, n = self._model, self._constraint.n
+        model.calculators.depth += 1
         try:
             here, along = (np.ctypeslib.as_array(x, shape=(k,)).copy() for x, k in ((q, model.nq), (v, model.nv)))
             result = np.ctypeslib.as_array(out, shape=(n * (model.nv + 2),))
@@ -55,6 +56,8 @@ class CustomRows:
         except BaseException as error:
             self._errors[threading.get_ident()] = error
             return 1
+        finally:
+            model.calculators.depth -= 1
         return 0
 
     def _rate(self, q: Any, s: float, v: Any) -> Any:

@@ -38,6 +38,18 @@ class Row(NamedTuple):
     what: str
 
 
+class _Calculators(threading.local):
+    """The calculators of `liegeo.dynamics`, whose scratch two threads must not share.
+
+    Nor may a call that is made in the middle of another one, by the function of a Custom constraint: `depth` is the
+    number of such functions that run in this thread, and each depth has a calculator.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.found: dict[int, Calculator] = {}
+
+
 class Model:
     """What `Tree.compile` makes.  It never changes."""
 
@@ -74,8 +86,7 @@ class Model:
         self._by_name = {body.name: body for body in tree.all_bodies}
         # Plans of what can be seen of it (liegeo/observer.py), which live as long as the model.
         self.observers: dict[Any, Any] = {}
-        # By thread: the calculator of `liegeo.dynamics`, whose scratch two threads must not share.
-        self.calculators = threading.local()
+        self.calculators = _Calculators()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""
