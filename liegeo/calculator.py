@@ -365,10 +365,10 @@ class Calculator:
         needed, _ = self._observe("lock_forces", self._plan("required", [("required",)]), (q, v, tau, inputs, t, x))
         return np.where(self.model.locked, needed - self.model.speeds("tau", tau), 0.0)
 
-    def balance(self, q: Any, v: Any) -> Balance:
+    def balance(self, q: Any, v: Any, *, x: Any = None) -> Balance:
         """Return energy, momentum and centre of mass of the whole model."""
         plan = self._plan("balance", [("balance", "all")])
-        out, _ = self._observe("balance", plan, (q, v, None, self._no_inputs, 0.0, None))
+        out, _ = self._observe("balance", plan, (q, v, None, self._no_inputs, 0.0, x))
         return Balance(out[0], out[1], out[2], out[3:9], out[observe.MASS], out[observe.CENTER : observe.CENTER + 3])
 
     def frame_pose(self, q: Any, frame: str) -> Array:

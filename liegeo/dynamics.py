@@ -148,7 +148,7 @@ def lock_forces(model: Model | HasModel, state: State, tau: Any = None, inputs: 
 
 def balance(model: Model | HasModel, state: State) -> Balance:
     """Return energy, momentum and centre of mass of the whole model."""
-    return _calculator(model, state).balance(state.q, state.v)
+    return _calculator(model, state).balance(state.q, state.v, x=state.x)
 
 
 def body_poses(model: Model | HasModel, state: State) -> dict[str, Array]:
