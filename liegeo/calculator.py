@@ -246,7 +246,7 @@ class Calculator:
         out = np.empty(self._shape_v * 2, work.dtype)
         for row, r in zip(out, np.eye(self.model.nv, dtype=work.dtype), strict=True):
             articulated.substitute(I, F, r, work, row)
-        return _finite(out, "mass_matrix_inverse")
+        return finite(out, "mass_matrix_inverse")
 
     def solve(self, q: Any, r: Any, alpha: float = 0.0, beta: float = 0.0) -> Array:
         """Return (M + αD + βK)⁻¹ r in O(N), without forming M: D and K are damping and stiffness of modes and joints.
@@ -260,7 +260,7 @@ class Calculator:
         q, _, u, work = self._verified(q, self._none, "r", r)
         out = np.empty(self._shape_v, work.dtype)
         self._check(articulated.solve(I, F, q, u[: self.model.nv], float(alpha), float(beta), work, out))
-        return _finite(out, "solve")
+        return finite(out, "solve")
 
     def forward_derivatives(
         self, q: Any, v: Any, tau: Any = None, inputs: Any = None, *, t: float = 0.0, x: Any = None
@@ -290,7 +290,8 @@ class Calculator:
         by_q = [function(y, v, last, inputs, t=t, x=x).imag / _STEP for y in moved]
         by_v = [function(q, v + e, last, inputs, t=t, x=x).imag / _STEP for e in steps]
         by_last = [function(q, v, last + e, inputs, t=t, x=x).imag / _STEP for e in steps]
-        return Derivatives(*(np.stack(columns, axis=1) for columns in (by_q, by_v, by_last)))
+        name = function.__name__.replace("dynamics", "derivatives")
+        return Derivatives(*(finite(np.stack(columns, axis=1), name) for columns in (by_q, by_v, by_last)))
 
     # ---- constraints
 
@@ -309,7 +310,7 @@ class Calculator:
         self.model.check_custom()
         constraints.accelerated(I, F, q, v, u[:nv], gravity, work)
         columns = (work[self.model.row_slice(column)].copy() for column in (at.PHI, at.RATE, at.RIGHT))
-        return ConstraintValues(*(_finite(column, "constraint_values") for column in columns))
+        return ConstraintValues(*(finite(column, "constraint_values") for column in columns))
 
     def constraint_jacobian(self, q: Any, *, t: float = 0.0, x: Any = None) -> Array:
         """Return J, one row per row of the constraints: J v is the rate of the residuals, but for what laws move."""
@@ -317,17 +318,18 @@ class Calculator:
         columns = [
             self.constraint_values(q, self._none, a=e, t=t, x=x).acceleration - at_rest for e in np.eye(self.model.nv)
         ]
-        return np.stack(columns, axis=1) if columns else np.zeros((len(self.model.rows), 0))
+        J = np.stack(columns, axis=1) if columns else np.zeros((len(self.model.rows), 0))
+        return finite(J, "constraint_jacobian")
 
     def redundant_rows(self, q: Any, v: Any, *, t: float = 0.0, x: Any = None) -> tuple[Row, ...]:
         """Return the rows of the constraints that the others hold already, here.
 
         Which ones of several that say the same is chance.
         """
-        a = self.forward_dynamics(q, v, t=t, x=x)
         if not self.model.rows:
+            self._verified(q, v, t=t, x=x)
             return ()
-        work = self._memory(a.dtype).work
+        work = self._memory(self.forward_dynamics(q, v, t=t, x=x).dtype).work
         kept = {int(k) for k in work[self.model.row_slice(at.ORDER)].real if k >= 0.0}
         return tuple(row for k, row in enumerate(self.model.rows) if k not in kept)
 
@@ -418,7 +420,7 @@ class Calculator:
             modes = np.zeros(6 * self.model.body(i).n_modes, row.dtype)
         out = np.empty((6, self.model.nv), row.dtype)
         observe.jacobian(self.model.ints, self._memory(row.dtype).work, i, X, modes, np.empty(24, row.dtype), out)
-        return _finite(out, "frame_jacobian")
+        return finite(out, "frame_jacobian")
 
     def _plan(
         self, key: Any, sources: Sequence[Source], picked: Sequence[int] | None = None, solve: bool = True
@@ -566,7 +568,7 @@ def _not_finite(what: str) -> DynamicsError:
     )
 
 
-def _finite(result: Array, who: str) -> Array:
+def finite(result: Array, who: str) -> Array:
     """Return a result, or raise a DynamicsError where it is not finite."""
     if not np.isfinite(result).all():
         raise _not_finite(f"the answer of {who}")

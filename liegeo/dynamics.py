@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from liegeo import operators
 from liegeo.calculator import Balance as Balance
-from liegeo.calculator import Calculator
+from liegeo.calculator import Calculator, finite
 from liegeo.calculator import ConstraintValues as ConstraintValues
 from liegeo.calculator import Derivatives as Derivatives
 from liegeo.calculator import FrameMotion as FrameMotion
@@ -43,9 +43,9 @@ def forward_dynamics(
     if method == "direct":
         if calc.model.rows:
             raise InputError('method "direct" knows no loops; use "articulated" or "composite".')
-        return operators.forward_dynamics(calc.model, state, tau, inputs)
+        return finite(operators.forward_dynamics(calc.model, state, tau, inputs), "forward_dynamics")
     if method == "composite":
-        return _composite(calc.model, state, tau, inputs)
+        return finite(_composite(calc.model, state, tau, inputs), "forward_dynamics")
     raise InputError(f"method is {method!r}, expected one of articulated, direct, composite.")
 
 

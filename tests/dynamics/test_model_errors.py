@@ -718,6 +718,10 @@ REFUSED = {
         lambda: dynamics.forward_dynamics(*light(), tau=[1e50]),
         "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
     ),
+    "a dense answer that is not finite": (
+        lambda: dynamics.forward_dynamics(*light(), tau=[1e50], method="composite"),
+        "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
+    ),
     "a factor that is not finite": (
         lambda: dynamics.solve(*light(), [1.0], alpha=np.nan),
         "solve: alpha is nan, expected a finite number.",
