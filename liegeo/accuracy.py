@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from liegeo import dynamics
 from liegeo.errors import InputError
 from liegeo.model.body import Body, FlexibleBody, Node, place_on
-from liegeo.model.model import Model, State
+from liegeo.model.model import Model, State, once_per_model
 
 Array = NDArray[np.float64]
 
@@ -40,7 +40,7 @@ _QUANTITY = re.compile(r"\s*([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([^\s\
 _EXPECTED = "expected a length or an angle such as '1 mm' or '0.1 deg', both of them, or a number of metres"
 # Shares of the mechanism's size that a run may be off, if nothing is asked for: by methods of order two, to which
 # accuracy is dear, and by others.
-_OF_ORDER_TWO, _OF_HIGHER_ORDER = 1e-4, 1e-6
+_OF_ORDER_TWO, _OF_HIGHER_ORDER = 2e-4, 1e-6
 
 
 @dataclass(frozen=True)
@@ -110,22 +110,39 @@ def usual_share(order: int) -> float:
 
 def size_of(model: Model, state: State) -> float:
     """Return the size of a mechanism in metres, its largest reach (1); 1 if it has no extent."""
-    joints = {joint.child: joint for joint in model.tree.all_joints}
     poses = dynamics.body_poses(model, state)
     reach: dict[str, float] = {}
     origins: dict[str, Array] = {}
     carried: dict[str, list[str]] = {name: [] for name in model.bodies}
     # children stand behind their parents
-    for i in reversed(range(len(model.bodies))):
-        name, body = model.bodies[i], model.body(i)
-        here = _position(place_on(body, joints[name].child_at, joints[name].owner.field("child_at")))
-        origins[name] = poses[name][:3, :3] @ here + poses[name][:3, 3]
+    for name, extent in reversed(_extents(model).items()):
+        origins[name] = poses[name][:3, :3] @ extent.joint + poses[name][:3, 3]
         outboard = (float(np.linalg.norm(origins[c] - origins[name])) + reach[c] for c in carried[name])
-        reach[name] = max([_farthest(body, here), *outboard])
-        if joints[name].parent in carried:
-            carried[joints[name].parent].append(name)
+        reach[name] = max([extent.farthest, *outboard])
+        if extent.parent in carried:
+            carried[extent.parent].append(name)
     largest = max(reach.values(), default=0.0)
     return largest if largest > 0.0 else 1.0
+
+
+class Extent(NamedTuple):
+    """Of a body: who carries it, where its joint is, and how far from there its points are."""
+
+    parent: str
+    joint: Array
+    farthest: float
+
+
+@once_per_model
+def _extents(model: Model) -> dict[str, Extent]:
+    """Return the extents of bodies, parents first."""
+    joints = {joint.child: joint for joint in model.tree.all_joints}
+    out = {}
+    for i, name in enumerate(model.bodies):
+        body, joint = model.body(i), joints[name]
+        here = _position(place_on(body, joint.child_at, joint.owner.field("child_at")))
+        out[name] = Extent(joint.parent, here, _farthest(body, here))
+    return out
 
 
 def _position(place: Any) -> Array:

@@ -11,6 +11,7 @@ forces depend on speeds; models with constraints take that with forces at both e
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -32,7 +33,7 @@ from liegeo.integrate import (
 from liegeo.integrate.stepping import FAILED, FULL, Bound
 from liegeo.kernels import layout as at
 from liegeo.model.checks import suggest
-from liegeo.model.model import Model, State
+from liegeo.model.model import Model, State, once_per_model
 from liegeo.motion import Drive
 
 # Steps of the first and of the last trial; how many times cheaper the explicit method must be to need no longer one;
@@ -49,15 +50,16 @@ _TOLERANCES, _OF_ORDER_TWO = (1e-6, 1e-8), (1e-5, 1e-6)
 class Limits:
     """How exact a run is to be: tolerances, if one of them is given, and otherwise an accuracy (liegeo/accuracy.py).
 
-    `size` is the mechanism's, in metres, and `span` the length of the run in seconds.
+    `span` is the length of the run from this state, in seconds.
     """
 
     rtol: float | None
     atol: float | None
     max_step: float
     accuracy: Accuracy | None
-    size: float
     span: float
+    model: Model
+    state: State
 
     @classmethod
     def of(
@@ -76,7 +78,12 @@ class Limits:
                 "  Leave rtol and atol out to be asked in metres and degrees."
             )
         wanted = None if accuracy is None else Accuracy.of(accuracy)
-        return cls(rtol, atol, float(max_step), wanted, size_of(model, state), max(float(t_end - state.t), 1e-300))
+        return cls(rtol, atol, float(max_step), wanted, max(float(t_end - state.t), 1e-300), model, state)
+
+    @functools.cached_property
+    def size(self) -> float:
+        """The size of the mechanism in metres; only runs that are judged by it pay for it."""
+        return size_of(self.model, self.state)
 
     @property
     def by_tolerances(self) -> bool:
@@ -177,6 +184,7 @@ def _cost(stepper: Stepper, n: int, per_step: float) -> tuple[float, int]:
     return per_step * (len(piece.t) - 1 + piece.rejected), status
 
 
+@once_per_model
 def _is_elastic(model: Model) -> bool:
     """Whether there is anything that can be stiff: modes, joints with springs, dampers or friction, springs between."""
     rows = [at.HEADER + i * at.BODY_I_SIZE for i in range(len(model.bodies))]

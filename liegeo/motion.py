@@ -40,7 +40,7 @@ from liegeo.model.checks import numbers_of, suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.diagnosis import diagnose
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
-from liegeo.model.model import Model, State
+from liegeo.model.model import Model, State, once_per_model
 
 Array = NDArray[np.float64]
 
@@ -360,6 +360,7 @@ def _breaks_of(table: Array) -> tuple[set[float], set[float]]:
     return set(jumps.tolist()), set(kinks.tolist())
 
 
+@once_per_model
 def _sizes(model: Model) -> Array:
     """Return what is large in the unit of each coordinate: 1 rad, the length of the mechanism, or, of a mode, the
     amplitude at which it has the kinetic energy of the whole mechanism moved by that length in the same time.
@@ -401,12 +402,14 @@ def _sizes(model: Model) -> Array:
     return out
 
 
+@once_per_model
 def _has_friction(model: Model) -> bool:
     """Return whether a joint has friction."""
     F, rows = model.floats, [at.rows(i)[1] for i in range(len(model.bodies))]
     return any(F[f + at.FRICTION : f + at.FRICTION_SPEED].any() for f in rows)
 
 
+@once_per_model
 def _is_coupled(model: Model) -> bool:
     """Whether there are forces that may be stiff besides those of modes and joints that (M + αD + βK) knows.
 

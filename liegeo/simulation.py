@@ -79,7 +79,7 @@ def simulate(
       `step` alone it is generalised-α, or RKMK4 if the model is rigid.
     - `accuracy`: of positions and orientations at the end: "1 mm", "0.1 deg", both, or a number of metres
       (liegeo/accuracy.py).  If neither it nor a tolerance is given, 1e-6 of the size of the mechanism, and for methods
-      of order two, as adaptive generalised-α is, 1e-4.
+      of order two, as adaptive generalised-α is, 2e-4.
     - `rtol`, `atol`: tolerances of the coordinates in each step in place of an accuracy; if one of them is given, the
       other is 1e-6 or 1e-8, for methods of order two 1e-5 or 1e-6.  `max_step`: the longest step.
     - `output`: times, or a number, the time between samples, or "steps": the end of every step, or of each `every`-th.

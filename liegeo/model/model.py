@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Mapping, Sequence
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from liegeo.model.tree import Tree
 
 Array = NDArray[Any]
+T = TypeVar("T")
 
 
 class Row(NamedTuple):
@@ -48,6 +50,19 @@ class _Calculators(threading.local):
     def __init__(self) -> None:
         self.depth = 0
         self.found: dict[int, Calculator] = {}
+
+
+def once_per_model(function: Callable[[Model], T]) -> Callable[[Model], T]:
+    """Return the function, which is called once for each model: a model never changes."""
+    found: weakref.WeakKeyDictionary[Model, T] = weakref.WeakKeyDictionary()
+
+    @functools.wraps(function)
+    def remembered(model: Model) -> T:
+        if model not in found:
+            found[model] = function(model)
+        return found[model]
+
+    return remembered
 
 
 class Model:
