@@ -1,6 +1,6 @@
 """The variables of an FMU: one description, which every kind of FMU shares.
 
-Names are those of results (liegeo/results/names.py), written as FMI's structured names: a part that is no identifier
+Names are those of results (liegeo/model/names.py), written as FMI's structured names: a part that is no identifier
 stands in quotes.  Numbers inside are SI; a variable whose unit the model file chose has a `factor`, SI per unit.
 
 What a model file's `fmu` section leaves out:  inputs are all force elements, wheels, and prescribed motions without a
@@ -27,7 +27,7 @@ from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.forces import Actuator
 from liegeo.model.model import Model
-from liegeo.results.names import UNITS, Column, matches, names_of
+from liegeo.model.names import UNITS, Column, matches
 
 REAL, STRING = "Real", "String"
 INPUT, OUTPUT, PARAMETER, LOCAL = "input", "output", "parameter", "local"
@@ -268,7 +268,7 @@ def _usual_inputs(model: Model) -> list[str]:
 
 
 def _columns_of_u(model: Model) -> list[Column]:
-    names = names_of(model)
+    names = model.names
     return [column for column in [*names.table.values(), *names.more.values()] if column.source == ("u",)]
 
 
@@ -276,7 +276,7 @@ def _columns_of_u(model: Model) -> list[Column]:
 
 
 def _outputs(model: Model, interface: Interface) -> Iterator[ExportedVariable]:
-    names = names_of(model)
+    names = model.names
     given = interface.outputs or dict.fromkeys(_usual_outputs(model), files.Variable())
     for name, said in _nearest(given, lambda pattern: names.match([pattern])):
         column = names.column(name)
@@ -290,7 +290,7 @@ def _outputs(model: Model, interface: Interface) -> Iterator[ExportedVariable]:
 
 
 def _usual_outputs(model: Model) -> list[str]:
-    table = [name for name, column in names_of(model).table.items() if column.source in (("q",), ("v",))]
+    table = [name for name, column in model.names.table.items() if column.source in (("q",), ("v",))]
     joints = tuple(f"{name}." for name in model.joints)
     coordinates = [name for name in table if name.startswith(joints)]
     frames = [f"{body.name}.{frame}.position" for body in model.tree.bodies for frame in body.frames]
@@ -336,7 +336,7 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
             description=f"gravity along the world's {axis}",
         )
     state = mechanism.state()
-    for name, column in names_of(model).table.items():
+    for name, column in model.names.table.items():
         if column.source in (("q",), ("v",), ("x",)):
             letter = column.source[0]
             value = getattr(state, letter)[column.place]

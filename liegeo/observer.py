@@ -23,19 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
+from liegeo.kernels import checked, observe
 from liegeo.kernels import layout as at
-from liegeo.kernels import observe
 from liegeo.model import forces
 from liegeo.model.body import Node
 from liegeo.model.constraints import FrameConstraint
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
+from liegeo.model.names import Source
 
 Array = NDArray[Any]
-Source = tuple[str, ...]
 
-# How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
-_MOST_KEPT = 64
+#: How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
+MOST_KEPT = 64
 
 
 def not_implemented(source: Source) -> DynamicsError:
@@ -84,11 +84,12 @@ class Observer:
         # Whether it computes accelerations.
         self.solves = self._solve and solve
         if not self.solves:
-            self._one, self._many = observe.show, observe.show_samples
+            self._one, self._many, self.checked = observe.show, observe.show_samples, checked.show
         elif model.rows:
             self._one, self._many = observe.solved_loops, observe.solved_loops_samples
+            self.checked = checked.solved_loops
         else:
-            self._one, self._many = observe.solved, observe.solved_samples
+            self._one, self._many, self.checked = observe.solved, observe.solved_samples, checked.solved
 
     # ---- what kernels are called with
 
@@ -270,12 +271,14 @@ def _has_row(force: forces.Force, table: int) -> bool:
     return not isinstance(force, forces.JointForce)
 
 
-def observer_of(model: Model, sources: tuple[Source, ...], solve: bool = True) -> Observer:
-    """Return the observer of these sources, without columns; a model keeps those that were asked for last."""
-    key, kept = (sources, solve), model.observers
+def observer_of(
+    model: Model, sources: tuple[Source, ...], columns: tuple[tuple[Source, int], ...] | None = None, solve: bool = True
+) -> Observer:
+    """Return an observer; a model keeps those that were asked for last."""
+    key, kept = (sources, columns, solve), model.observers
     found: Observer | None = kept.get(key)
     if found is None:
-        if len(kept) >= _MOST_KEPT:
+        if len(kept) >= MOST_KEPT:
             kept.clear()
-        found = kept[key] = Observer(model, sources, columns=(), solve=solve)
+        found = kept[key] = Observer(model, sources, columns, solve)
     return found

@@ -34,7 +34,6 @@ from liegeo.model.forces import ALL_FORCES, Force, JointForce, Place, Wheel, pla
 from liegeo.model.joints import ALL_JOINTS, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.results.names import names_of
 
 T = TypeVar("T")
 
@@ -503,7 +502,7 @@ class _Builder:
             return Interface()
         known = {
             "inputs": self.parts.input_names(),
-            "outputs": [*names_of(model).table, *names_of(model).computable] if model is not None else [],
+            "outputs": [*model.names.table, *model.names.computable] if model is not None else [],
             "parameters": [*declared, *overrides.paths(self.source.data)],
         }
         if given.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", given.name):
@@ -634,7 +633,7 @@ def _is_output(model: Model | None, what: str, name: str) -> bool:
     if what != "outputs" or model is None:
         return False
     try:
-        return bool(names_of(model).match([name]))
+        return bool(model.names.match([name]))
     except InputError:
         return False
 

@@ -31,9 +31,9 @@ from liegeo.model.checks import as_pose
 from liegeo.model.constraints import ALL_CONSTRAINTS, Custom
 from liegeo.model.forces import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
+from liegeo.model.names import matches
 from liegeo.model.shapes import ALL_SHAPES
 from liegeo.model.tree import Tree
-from liegeo.results.names import matches
 
 _WIDTH = 120
 # Sections of a tree's parts, and keys beside them with what they usually are.

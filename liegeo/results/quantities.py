@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
 from liegeo.model.model import Model
-from liegeo.observer import Observer, Source, not_implemented
+from liegeo.model.names import Source
+from liegeo.observer import Observer, not_implemented
 
 Array = NDArray[Any]
 

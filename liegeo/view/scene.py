@@ -23,7 +23,6 @@ from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import suggest
 from liegeo.model.compiler import RUTHLESS, WORLD
 from liegeo.model.model import Model
-from liegeo.results.names import names_of
 from liegeo.results.quantities import Quantities
 from liegeo.results.result import Result
 from liegeo.view.arrays import Arrays
@@ -61,7 +60,7 @@ class Scene:
     def __init__(self, model: Model, arrays: Arrays, traces: Names = (), arrows: Names = (), plots: Names = ()) -> None:
         self.model, self.arrays = model, arrays
         self.looks = Looks(model, arrays)
-        self.names = names_of(model)
+        self.names = model.names
         self.traces = _chosen("traces", traces, self._frames())
         offered = {arrow.name: arrow for arrow in self._arrows()}
         self.arrows = [offered[name] for name in _chosen("arrows", arrows, list(offered))]

@@ -33,7 +33,6 @@ from liegeo.kernels import (
 from liegeo.kernels import layout as at
 from liegeo.motion import Drive
 from liegeo.observer import Observer
-from liegeo.results.names import names_of
 
 # What they do is what their callers do: they are told where.
 HELPERS = {
@@ -226,7 +225,7 @@ def _run(model, I, F, S, D, W, q, v, u):
         if not model.custom:
             motion.constrained_along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
         motion.constrained_powers(S, D, T, Y, True, W, np.zeros((1, 2)))
-    names = names_of(model)
+    names = model.names
     observer = Observer(model, [names.column(name).source for name in [*names.table, *names.more]])
     solved = observe.solved_loops if model.rows else observe.solved
     solved(observer.plan, observer.data, I, F, 0.1, q, v, u, W, observer.numbers(), np.zeros(observer.width))

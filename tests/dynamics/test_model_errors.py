@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -77,6 +78,13 @@ class Silent(lm.Joint):
     """A joint whose field says nothing about itself."""
 
     lead: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Unnamed(lm.Revolute):
+    """A joint whose coordinate has no name."""
+
+    coordinates: ClassVar = ()
 
 
 REFUSED = {
@@ -744,9 +752,55 @@ REFUSED = {
         lambda: dynamics.forward_dynamics(*light(), tau=[1e50]),
         "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
     ),
+    "a dense answer that is not finite": (
+        lambda: dynamics.forward_dynamics(*light(), tau=[1e50], method="composite"),
+        "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
+    ),
     "a factor that is not finite": (
         lambda: dynamics.solve(*light(), [1.0], alpha=np.nan),
         "solve: alpha is nan, expected a finite number.",
+    ),
+    "a solution that is not finite": (
+        lambda: dynamics.solve(*light(), [1e50]),
+        "dynamics: the answer of solve is not finite",
+    ),
+    "a result in whole numbers": (
+        lambda: pendulum().calculator().forward_dynamics([0.0], [0.0], out=np.zeros(1, int)),
+        "calculator: out is an array of int64 with shape (1,), expected a contiguous, writable array of float64",
+    ),
+    # names
+    "an owner without numbers": (
+        lambda: pendulum().index("jj"),
+        "index: 'jj' has no coordinates, states or inputs. Did you mean 'j'?",
+    ),
+    "a state without a model": (
+        lambda: lm.State(np.zeros(1), np.zeros(1))["j.angle"],
+        "state: 'j.angle' has no meaning in a state without a model. Make it by model.state(…).",
+    ),
+    "a number for a whole state": (
+        lambda: pendulum().state().replace(0.3),
+        "state.replace: values are 0.3, expected a mapping of names to numbers.",
+    ),
+    "a position in a state": (
+        lambda: pendulum().state()["a.position"],
+        "state: 'a.position' is no part of a state but computed, expected a coordinate, a speed or a state x.",
+        "model.calculator().outputs(['a.position']) computes it.",
+    ),
+    "an unknown column": (
+        lambda: pendulum().names.find("j.angel"),
+        "result: 'j.angel' is neither a column nor can it be computed. Did you mean 'j.angle'?",
+    ),
+    "a column by number": (lambda: pendulum().names.match([3]), "result: 3 is not a name, expected text such as"),
+    "a wildcard for nothing": (lambda: pendulum().names.match(["*.colour"]), "result: nothing matches '*.colour'."),
+    "a joint with too few names": (
+        lambda: tree(body(), Unnamed(name="j", parent="world", child="a")).compile().names,
+        "result: 'j' has 1 numbers, but 0 names: correct the columns of its class.",
+    ),
+    # models
+    "a tree in place of a model": (
+        lambda: dynamics.mass_matrix(tree(body(), hinge()), pendulum().state()),
+        "dynamics: model is <tree",
+        "expected a compiled Model.\n  Call compile() on it.",
     ),
 }
 
@@ -787,11 +841,11 @@ def test_refused_with_a_message(call, parts):
 
 
 def test_every_raise_is_reached():
-    """A new `raise` in the model or in dynamics.py needs a line in REFUSED."""
+    """A new `raise` in the model, in calculator.py or in dynamics.py needs a line in REFUSED."""
     root = Path(liegeo.__file__).parent
     wanted = {
         (file.name, node.lineno): ast.unparse(node)[:100]
-        for file in (root / "dynamics.py", *(root / "model").glob("*.py"))
+        for file in (root / "calculator.py", root / "dynamics.py", *(root / "model").glob("*.py"))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Raise)
     }

@@ -1,6 +1,6 @@
 """Quantities that have a name and nothing that computes them are errors, never another quantity's numbers.
 
-Each table of liegeo/results/names.py gets one entry too many, in turn, and is asked for it by a result and by an FMU.
+Each table of liegeo/model/names.py gets one entry too many, in turn, and is asked for it by a result and by an FMU.
 """
 
 import numpy as np
@@ -9,10 +9,9 @@ import pytest
 import liegeo as lg
 from fmu_export.outputs import Outputs
 from liegeo.errors import DynamicsError, InputError, ModelError
-from liegeo.model import forces, joints
+from liegeo.model import forces, joints, names
 from liegeo.model.about import XYZ, Part
-from liegeo.results import names
-from liegeo.results.names import Names
+from liegeo.model.names import Names
 from liegeo.results.quantities import Quantities
 from models import flexible_chain
 

@@ -16,8 +16,9 @@ from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import DynamicsError, InputError
 from liegeo.lie import SO3Q
+from liegeo.model import names
 from liegeo.observer import Observer
-from liegeo.results import Result, RunInfo, names
+from liegeo.results import Result, RunInfo
 from models import flexible_chain
 
 G = 9.81

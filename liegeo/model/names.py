@@ -18,7 +18,7 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,12 @@ from liegeo.kernels.layout_table import Numbers
 from liegeo.model import constraints, forces, joints
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, WXYZ, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
-from liegeo.model.model import Model
-from liegeo.observer import Source
+
+if TYPE_CHECKING:
+    from liegeo.model.model import Model
+
+#: What a number comes from: ("q",), or a quantity that liegeo/observer.py computes.
+Source = tuple[str, ...]
 
 #: From the kind of a column to its unit.  Modes and screws are scaled as their author likes: they have none.
 UNITS: Mapping[str, str] = MappingProxyType(
@@ -72,6 +76,11 @@ _DUAL = {
 }
 # By kind of a speed: the kind of what changes with it.
 _POSITION_OF = {"angular velocity": "angle", "velocity": "position", "rate of coordinate": "coordinate"}
+
+
+# Where a reader finds all names: with a model, with a result.
+_LISTS = ("model.names.table and model.names.more", "result.names and result.more")
+_WILD = ("'*.angle'", "result.select('*.angle')")
 
 
 class Column(NamedTuple):
@@ -162,7 +171,10 @@ class _Columns:
 
 
 class Names:
-    """The columns of a model by name: those of the table, and those that can be computed."""
+    """The columns of a model by name: those of the table, and those that can be computed.
+
+    `Model.names` keeps one per model, because listing hundreds of names takes as long as a short run.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -199,8 +211,8 @@ class Names:
     def column(self, name: str) -> Column:
         return self.table[name] if name in self.table else self.more[name]
 
-    def find(self, name: str) -> tuple[str, ...]:
-        """The columns that a name stands for: itself, or the components of a quantity."""
+    def find(self, name: str, who: str = "result") -> tuple[str, ...]:
+        """Return the columns that a name stands for: itself, or the components of a quantity."""
         if name in self.table:
             return (name,)
         if name in self._table.groups:
@@ -209,43 +221,41 @@ class Names:
             return (name,)
         if name in self._groups:
             return tuple(self._groups[name])
-        raise InputError(self._unknown(name))
+        raise InputError(self._unknown(name, who))
 
-    def match(self, patterns: Iterable[str]) -> list[str]:
-        """The columns behind names and wildcards (* and ?), each once, in the order of the patterns."""
+    def match(self, patterns: Iterable[str], who: str = "result") -> list[str]:
+        """Return the columns behind names and wildcards (* and ?), each once, in the order of the patterns."""
         found: dict[str, None] = {}
         for pattern in patterns:
             if not isinstance(pattern, str):
-                raise InputError(
-                    f"result: {pattern!r} is not a name, expected text such as 'hinge.angle' or '*.angle'."
-                )
+                raise InputError(f"{who}: {pattern!r} is not a name, expected text such as 'hinge.angle' or '*.angle'.")
             wild = "*" in pattern or "?" in pattern
-            found.update(dict.fromkeys(self._match(pattern) if wild else self.find(pattern)))
+            found.update(dict.fromkeys(self._match(pattern, who) if wild else self.find(pattern, who)))
         return list(found)
 
-    def _match(self, pattern: str) -> list[str]:
+    def _match(self, pattern: str, who: str) -> list[str]:
         columns = set(matches(pattern, self._rank))
         columns.update(name for group in matches(pattern, self._groups) for name in self._groups[group])
         if not columns:
             raise InputError(
-                f"result: nothing matches '{pattern}'.\n"
-                "  Names are in result.names and result.more; * stands for any text, ? for one letter."
+                f"{who}: nothing matches '{pattern}'.\n"
+                f"  Names are in {_LISTS[who == 'result']}; * stands for any text, ? for one letter."
             )
         return sorted(columns, key=self._rank.__getitem__)
 
-    def _unknown(self, name: str) -> str:
+    def _unknown(self, name: str, who: str) -> str:
         of_owner = [n for n in [*self._table.quantities, *self.computable] if n.startswith(f"{name}.")]
         if of_owner:
             shown = ", ".join(of_owner[:8]) + (", …" if len(of_owner) > 8 else "")
             return (
-                f"result: '{name}' has several quantities, expected the name of one: {shown}.\n"
-                f"  result.select('{name}.*') gives them all."
+                f"{who}: '{name}' has several quantities, expected the name of one: {shown}.\n"
+                f"  The wildcard '{name}.*' stands for all of them."
             )
         close = difflib.get_close_matches(name, [*self._groups, *self._rank], n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         return (
-            f"result: '{name}' is neither a column nor can it be computed.{hint}\n"
-            "  Names are in result.names and result.more; result.select('*.angle') finds them by wildcard."
+            f"{who}: '{name}' is neither a column nor can it be computed.{hint}\n"
+            f"  Names are in {_LISTS[who == 'result']}; {_WILD[who == 'result']} finds them by wildcard."
         )
 
     def _joints(self) -> Iterator[joints.Joint]:
@@ -385,12 +395,6 @@ def matches(pattern: str, names: Iterable[str]) -> list[str]:
     """Those names that a pattern stands for; * is any text, ? one letter, and brackets are part of names."""
     fits = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
     return [name for name in names if fits(name)]
-
-
-@functools.lru_cache(maxsize=16)
-def names_of(model: Model) -> Names:
-    """The columns of a model, listed once: a short run takes no longer than listing hundreds of names."""
-    return Names(model)
 
 
 def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, numbered: bool) -> None:
