@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import calls, explicit, stepping
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments, with_derivatives
+from liegeo.integrate.crossing import HELD, Crossing
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.methods import DormandPrince54, Method, check_method, count
 from liegeo.integrate.newton import NewtonRecord, with_sizes
@@ -35,9 +36,6 @@ _SOLVED_OF_BOUND = 0.3
 _LEAST_SHARE = 1e-4
 # Steps in one call of the compiled loop; between calls Python looks for events and for Ctrl-C.
 AT_ONCE = 512
-# Steps that are shorter than this share of the usual ones lead to a place where the field is singular; shares of a
-# usual step that are tried to begin again before it.
-_CRAWL, OTHER_SHARES = 1e-2, (0.9, 0.7, 1.1, 0.5, 0.8, 0.37, 0.6, 0.95, 0.21)
 
 
 class Stepper:
@@ -79,6 +77,9 @@ class Stepper:
         self._I, self._F, W = data_of(system, method.workspaces, used, *self._missing())
         rows, self._kept = method.scratch(group.dim)
         self._scratch = Scratch(method, W, rows, group.dim, fenced)
+        self._crossing: Crossing | None = None
+        if method.adaptive and self._kept == 1:
+            self._crossing = Crossing(self, self._coefficients, closed_by(problem, method) is not None)
         self._rows = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._nothing = np.empty(0), np.empty((0, *group.element_shape)), np.empty((0, group.dim))
@@ -182,6 +183,8 @@ class Stepper:
     def restart(self, t: float) -> None:
         """Remember nothing of the motion so far; where a method needs the field and there is none, `advance` fails."""
         self._breaks.limit(self._F, t)
+        if self._crossing is not None:
+            self._crossing.forget()
         memory = self.memory
         if not len(memory):
             return
@@ -223,6 +226,7 @@ class Stepper:
 
         FINISHED: `end` is reached, exactly; FULL: there is more to do; FAILED: see `why`.  The trajectory begins where
         this one was.  Steps also end at each of the system's breaks; the next call begins behind it.
+        There are more than `most` if the last of them may lead to a singular position (crossing.py).
         """
         group, chosen = self.problem.group, self.method.adaptive
         T, E = np.empty(most + 1), np.empty((most + 1, *group.element_shape))
@@ -232,14 +236,14 @@ class Stepper:
         T[0], E[0] = self.t, self.y
         if chosen:
             G[0] = self.memory[0]
-        n = 0
+        n, rows = 0, [T, E, G, Q]
         if status == FULL:
-            n, status = self._run(most, T[1:], E[1:], G[1:], Q[1:])
+            n, status, rows = self._run_across(most, rows)
             if status == FINISHED and self.control[stepping.STOP] != end:
                 status = FULL
-        n += 1
-        f, more = (rows[:n] if len(rows) else None for rows in (G, Q))
-        return Trajectory(group, T[:n], E[:n], f, int(self.control[stepping.REJECTED]), (), more), status
+        T, E, G, Q = (each[: n + 1] for each in rows)
+        f, more = (each if len(each) else None for each in (G, Q))
+        return Trajectory(group, T, E, f, int(self.control[stepping.REJECTED]), (), more), status
 
     def reach(self, end: float, most: int) -> int:
         """Do the same without keeping what lies between."""
@@ -312,24 +316,38 @@ class Stepper:
         self.restart(t)
 
     def _run(self, most: int, *ends: Array) -> tuple[int, int]:
-        """Run the compiled loop; where it crawls towards a singular place, begin again before it with another step."""
-        n, status = self._call(most, *ends)
-        if status == FAILED and self.method.adaptive and self._kept == 1:
-            T, E, G, _ = ends
-            for share in OTHER_SHARES:
-                back = _point_before(T[:n])
-                if status != FAILED or not back or self.control[stepping.STATUS] == INPUT_FAILED:
-                    break
-                self.y[...] = E[back - 1]
-                self.memory[0] = G[back - 1]
-                self.control[stepping.TIME], self.control[stepping.BEFORE] = T[back - 1], 1.0
-                self.control[stepping.STEP] = share * (T[back] - T[back - 1])
-                more, status = self._call(most - back, *(end[back:] for end in ends))
-                n = back + more
+        """Run the compiled loop, and look whether its scratch is whole."""
+        n, status = self.call(most, *ends)
         self._scratch.check()
         return n, status
 
-    def _call(self, most: int, *ends: Array) -> tuple[int, int]:
+    def _run_across(self, most: int, rows: list[Array]) -> tuple[int, int, list[Array]]:
+        """Run the compiled loop into the rows behind the first, and across singular positions.
+
+        Return how many steps there are, the status, and the rows, of which there may be more.
+        """
+        crossing = self._crossing
+        if crossing is None:
+            return *self._run(most, *(row[1:] for row in rows)), rows
+        crossing.begin()
+        n, status = self._run(most, *(row[1:] for row in rows))
+        while status in (FULL, FAILED) and self.control[stepping.STATUS] != INPUT_FAILED:
+            if status == FULL:
+                if n >= HELD or not crossing.crawls(rows[0][1 : n + 1]):
+                    break
+                rows = [np.concatenate([row, np.empty_like(row)]) for row in rows]
+            else:
+                crossed = crossing.cross(n, [row[1:] for row in rows])
+                if crossed is None:
+                    break
+                n, status = crossed
+            if status == FULL:
+                more, status = self._run(len(rows[0]) - 1 - n, *(row[n + 1 :] for row in rows))
+                n += more
+        crossing.end(*(row[1 : n + 1] for row in rows[:3]))
+        return n, status, rows
+
+    def call(self, most: int, *ends: Array) -> tuple[int, int]:
         """Run the compiled loop, and compile what it asks for."""
         control, system = self.control, self.problem.system
         scratch = self._scratch.W, self._scratch.K, self._rows, self._Y, self._end, self._scale
@@ -357,14 +375,6 @@ class Stepper:
             share = tolerance ** (1.0 / (self.method.order + 1)) * 0.1
             h = min(span, max(1e-12 * span, share / max(speed, 1.0 / max(span, 1e-300))))
         return float((1.0 if whole >= 0.0 else -1.0) * min(h, max_step))
-
-
-def _point_before(times: Array) -> int:
-    """How many of these steps are good, if those behind became shorter and shorter; 0 if they did not."""
-    sizes = np.abs(np.diff(times))
-    if len(sizes) < 2 or sizes[-1] > _CRAWL * np.median(sizes):
-        return 0
-    return int(np.flatnonzero(sizes >= 0.3 * np.median(sizes))[-1]) + 1
 
 
 def _rows(group: Group) -> NDArray[np.int64]:

@@ -68,10 +68,12 @@ from liegeo.integrate.newton import (
     X,
     factorise_dense,
     memory,
+    motion,
     scratch,
     split,
     substitute_dense,
     tally,
+    weighed,
 )
 from liegeo.integrate.newton import rows as newton_rows
 from liegeo.integrate.symmetric import ROWS_OF_AN_ELEMENT
@@ -82,7 +84,8 @@ Kernel = Callable[..., Any]
 NEWTON = Newton()
 # Rows of K in which `in_parts` keeps memory and state.
 _PARTS_ROWS = 2 + ROWS_OF_AN_ELEMENT
-# A step whose result is finite, but so far from right that it is better made in parts; when a step of Rosenbrock's is.
+# A step whose result is finite, but so far from right that it is better made in parts; the error of a step of
+# Rosenbrock's as a share of μ of newton.py (12), from which on it is, and what is round-off.
 IMPRECISE = -6
 _SHARE, _LEAST = 1e-5, 1e-12
 
@@ -564,12 +567,13 @@ def rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """The same for coupled systems, in parts where the error of Δ, as estimated, is too large a share of Δ and h v,
-    all weighed by the sizes of coordinates (newton.py (12)).
+    """The same for coupled systems, in parts where the error of Δ, as estimated, is larger than _SHARE μ.
 
     A method that is only linearly implicit is stable for linear systems.  A stiff spring that turns within a step is
     none: the path that it leaves open is curved, every stage leaves it along the tangent, and without a bound on the
-    step the energy grows step by step.
+    step the energy grows step by step.  Errors of parts add up like what Newton's method leaves of its equations, so
+    they are judged by the same μ (newton.py (12)): as a share of h (v₁ − v₀), their sum does not depend on the number
+    of parts; as a share of h v, it would grow with it.
     """
     trial, acceleration = coupled_rosenbrock(group, dynamics, compiled), dynamics.acceleration
 
@@ -582,12 +586,11 @@ def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) ->
             status = trial(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
         if status != 0:
             return status
-        stages, error, size = coefficients.shape[2], 0.0, 0.0
-        for k in range(nv):
-            inverse = coefficients[2 * stages + 2 + k // stages, 0, k % stages]
-            error = max(error, abs(u[1, k]) * inverse)
-            size = max(size, max(abs(u[0, k]), abs(h * K[0, k])) * inverse)
-        return IMPRECISE if error > _SHARE * size + _LEAST else 0
+        # behind the tableau and its two rows of weights stands 1/σ
+        stages = coefficients.shape[2]
+        inverse = coefficients.reshape(coefficients.size)[stages * (2 * stages + 2) :]
+        error, mu = weighed(u[1, :nv], inverse), motion(h, y[nq:], u[0], inverse)
+        return IMPRECISE if error > _SHARE * mu + _LEAST else 0
 
     step = kernel(step, name="integrate.coupled_rosenbrock_step") if compiled else step
     return in_parts(step, _no_memory, compiled, recorded=False)

@@ -22,6 +22,8 @@ from liegeo import model as lm
 from liegeo.errors import IntegrationError
 from liegeo.integrate.calls import data_of
 from liegeo.integrate.explicit import NO_CONVERGENCE
+from liegeo.integrate.stepper import FINISHED, FULL, Stepper
+from liegeo.integrate.trajectory import join
 from liegeo.model.forces import ALL_FORCES
 from liegeo.status import NOT_FINITE, explain
 
@@ -34,18 +36,35 @@ _spec.loader.exec_module(bench)
 # ---- grids
 
 
-# A mechanism that the spring holds fast, from rest: the first steps of generalised-α overshoot its speed by a share of
-# h times the first acceleration, 1.5e-7 J in all, which goes as h² and fades with ρ; the rule knows no such term.
-_OVERSHOOT = "friction = 0, k = 1e+10, generalised-alpha-0.8, h = 0.01"
-
-
 @pytest.mark.parametrize("name", ["springs", "loops", "friction"])
 def test_no_setting_of_the_grid_fails(name):
-    failed = {setting: why for setting, why in bench.GRIDS[name](quick=True) if why}
-    assert set(failed) <= {_OVERSHOOT}
-    for why in failed.values():
-        assert why.startswith("rule 2: gained 1.5")
-        assert "e-07 J" in why
+    assert {setting: why for setting, why in bench.GRIDS[name](quick=True) if why} == {}
+
+
+def test_generalised_alpha_overshoots_as_its_linear_theory_says():
+    """From rest, with a spring that holds the mechanism fast: the energy E_first of the grid's rule 2, and no more."""
+    case = bench.loop(0.0, 1e10)
+    _, model, state = case
+    h, steps = 1e-2, 50
+    problem = li.Problem.of(motion.system(model), state.q, state.v, h * steps)
+    run = li.solve(problem, li.GeneralisedAlpha, steps)
+    kinetic = max(float(dynamics.balance(model, model.unpack(y)).kinetic) for y in run.y)
+    first = bench.hold(case)[3]
+    assert kinetic == pytest.approx(0.5 * (bench.overshoot(li.GeneralisedAlpha) * h) ** 2 * first, rel=0.02)
+    # ¼ (1 − ρ)² h a is the first speed
+    v = model.unpack(run.y[1]).v
+    expected = 0.5 * (0.25 * 0.2**2 * h) ** 2 * first
+    assert 0.5 * v @ dynamics.mass_matrix(model, state) @ v == pytest.approx(expected, rel=0.02)
+
+
+def test_parts_of_a_step_do_not_add_up_errors():
+    """Rods on springs of 1e10 N/m fall from rest: shorter steps, and with them more parts, gained 0.4 to 1.3 mJ.
+
+    What may be gained is the share 2e-5 of what moves, and what order two misses.
+    """
+    case = bench.rods(1e10, moving=False)
+    for h in (1e-3, 1e-4):
+        assert bench.fixed(case, li.Rosenbrock3, h, 0.2) == ""
 
 
 def test_ten_four_bars_pass_their_level_position():
@@ -53,6 +72,35 @@ def test_ten_four_bars_pass_their_level_position():
     case = bench.ladder(10)
     for rtol in (1e-9, 1e-10):
         assert bench.adaptive(case, li.DormandPrince54, rtol, 3.0) == ""
+
+
+@pytest.mark.parametrize("at_once", [16, 512])
+@pytest.mark.parametrize("degrees", [75, 33])
+def test_singular_positions_are_crossed_by_a_step_with_stages_far_away(degrees, at_once):
+    """Ten four-bars from where steps became shorter and shorter and ended; also if few steps are made per call.
+
+    The least error of a step across the level position is 2e-10 at worst: more than that must be possible.
+    """
+    _, model, state = bench.ladder(10, np.radians(degrees))
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 3.0)
+    stepper = Stepper(problem, li.DormandPrince54, rtol=3e-10, atol=3e-13)
+    pieces, status = [], FULL
+    while status == FULL:
+        piece, status = stepper.advance(most=at_once)
+        pieces.append(piece)
+    run = join(pieces)
+    assert status == FINISHED
+    assert (np.diff(run.t) > 0).all()
+    energies = [float(dynamics.balance(model, model.unpack(y)).energy) for y in run.y]
+    assert np.ptp(energies) < 1e-7 * (max(energies) - min(0.0, *energies) + 100.0)
+    # one rod of a four-bar turns like the other: no branch to where they cross
+    angles = run.y[:, :11]
+    assert np.abs(angles - angles[:, :1]).max() < 1e-5
+    # and between the steps, also those that begin before what a call has returned
+    middle = 0.5 * (run.t[1:] + run.t[:-1])
+    between = run(middle)
+    fine = li.solve_adaptive(problem, li.DormandPrince54, rtol=1e-8, atol=1e-11)(middle)
+    assert np.abs(between - fine).max() < 1e-4
 
 
 def test_rosenbrock_makes_no_energy_with_a_stiff_spring():
@@ -237,6 +285,19 @@ def test_rows_that_became_dependent_are_named():
     words = explain(system, NO_CONVERGENCE, level, start)
     assert "the position is singular, where constraints depend on each other" in words
     assert "of loop 'loop0'" in words
+
+
+def test_a_tolerance_below_round_off_at_a_singular_position():
+    """The least error of a step across it is some 1e-11; what is asked for is less."""
+    _, model, state = bench.ladder(10)
+    problem = li.Problem.of(motion.system(model), state.q, state.v, 1.0)
+    words = "the position is singular, where constraints depend on each other: translation x of loop 'loop0'"
+    with pytest.raises(IntegrationError, match=words) as caught:
+        li.solve_adaptive(problem, rtol=1e-12, atol=1e-15)
+    # what there is ends next to the level position, on the same side
+    angles = caught.value.trajectory.end[:11]
+    assert (angles > 0.0).all()
+    assert (angles < 0.1).all()
 
 
 @pytest.mark.parametrize(

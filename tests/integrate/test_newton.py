@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import liegeo as lg
 from liegeo import integrate as li
 from liegeo import model as lm
-from liegeo.integrate import newton
+from liegeo.integrate import explicit, newton
 from liegeo.integrate.calls import data_of
+from liegeo.lie import Product, R
 from liegeo.motion import system
 
 IMPLICIT = [li.GeneralisedAlpha, li.MidpointAlpha, li.LieBDF2]
@@ -212,3 +215,26 @@ def test_what_is_stiff_between_frames_is_dense():
     stepper = li.Stepper(li.Problem.of(system(model), [0.01], [0.0], 1.0), li.GeneralisedAlpha)
     assert stepper.step(1e-2, 10) == 0
     assert stepper.newton.dense_factorisations > 0
+
+
+def test_what_round_off_moves_with_a_dense_matrix():
+    """(11) on ℝ³: 10 ε |S⁻¹ (|S| σ)| by NumPy, for a matrix whose last column and row are the largest."""
+    S = np.array([[2.0, -1.0, 30.0], [0.5, 3.0, -40.0], [-20.0, 10.0, 700.0]])
+    sizes = np.array([1.0, 0.5, 2.0])
+
+    def along(I, F, t, q, v, a, dq, dv, da, W, out):
+        # that of a residual S (a + v + q): a, v and q change by 1, cv and cq times the same
+        out[:] = S @ (da + dv + dq)
+        return 0
+
+    cv, cq = 0.5, 0.25
+    states = Product({"q": R(3), "v": R(3)})
+    kernels = SimpleNamespace(along=along, residual=None)
+    differentiate = newton._differentiate(explicit.operations(states), None, kernels, compiled=False)
+    K, u, y = np.full((newton.rows(3), 6), 7.0), np.zeros((2, 6)), np.array([0.1, 0.2, 0.3, 0.0, 0.0, 0.0])
+    I, F, W = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
+    status, floor = differentiate(states.layout, I, F, 0.0, 0.1, cv, cq, False, 1.0 / sizes, y, W, K, u, y)
+    whole = (1.0 + cv + cq) * S
+    expected = np.linalg.solve(whole, np.abs(whole) @ sizes) / sizes
+    assert status == 0
+    assert floor / (10 * np.finfo(float).eps) == pytest.approx(np.abs(expected).max(), rel=1e-12)

@@ -364,6 +364,18 @@ def test_rows_that_are_round_off_are_redundant():
     assert [row.what for row in found] == ["rotation x", "rotation y", "translation z"]
 
 
+@pytest.mark.parametrize("n", [2, 3])
+def test_equal_rods_share_their_load(n):
+    """A block hangs on rods between the same points: of all multipliers that hold it the smallest are equal."""
+    block = lg.Body("block", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    slide = lm.Prismatic(name="slide", parent="world", child="block", axis=(0, 0, 1))
+    rods = [lm.Distance(name=f"rod{k}", a=("world", (0, 0, 3.0)), b="block", length=3.0) for k in range(n)]
+    model = lg.Tree([block], [slide], loops=rods, gravity=(0, 0, -10.0)).compile()
+    forces = dynamics.loop_forces(model, model.state())
+    for rod in rods:
+        assert np.abs(forces[rod.name]).max() == pytest.approx(20.0 / n, rel=1e-12)
+
+
 # ---- laws of motion that cannot be followed
 
 LAWS = {
