@@ -22,7 +22,7 @@ from fmu_export.host import DISCARD, LOGGER, OK, WARNING, Instance, Unpacked, de
 from liegeo.archives import Archive
 from liegeo.errors import InputError, SimulationError
 from liegeo.model.checks import suggest
-from liegeo.results.names import matches
+from liegeo.model.names import matches
 from liegeo.results.tables import make_table
 
 Array = NDArray[Any]

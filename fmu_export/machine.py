@@ -38,7 +38,6 @@ from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
-from liegeo.results.names import names_of
 
 Array = NDArray[np.float64]
 
@@ -406,7 +405,7 @@ def _check(settings: Settings) -> None:
 def _normalise(model: Model, q: Array, given: set[int]) -> None:
     """Quaternions of which a component was given, to length 1: masters round them to a few digits."""
     found: dict[str, list[int]] = {}
-    for name, column in names_of(model).table.items():
+    for name, column in model.names.table.items():
         if column.source == ("q",) and column.kind == "quaternion":
             found.setdefault(name.rpartition(".")[0], []).append(column.place)
     for name, places in found.items():

@@ -1,4 +1,4 @@
-"""What an FMU shows: columns of results (liegeo/results/names.py) at one time, in one call of compiled code."""
+"""What an FMU shows: columns of results (liegeo/model/names.py) at one time, in one call of compiled code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
 from liegeo.model.model import Model
-from liegeo.observer import Observer, Source
+from liegeo.model.names import Source
+from liegeo.observer import Observer
 
 Array = NDArray[Any]
 

@@ -1,6 +1,6 @@
 """The variables of an FMU: one description, which every kind of FMU shares.
 
-Names are those of results (liegeo/results/names.py), written as FMI's structured names: a part that is no identifier
+Names are those of results (liegeo/model/names.py), written as FMI's structured names: a part that is no identifier
 stands in quotes.  Numbers inside are SI; a variable whose unit the model file chose has a `factor`, SI per unit.
 
 What a model file's `fmu` section leaves out:  inputs are all force elements, wheels, and prescribed motions without a
@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,12 @@ from liegeo.errors import InputError
 from liegeo.io import mechanism as files
 from liegeo.io import units
 from liegeo.io.mechanism import Interface, Mechanism
+from liegeo.model.about import about, about_fields
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.forces import Actuator
 from liegeo.model.model import Model
-from liegeo.results.names import UNITS, Column, matches, names_of
+from liegeo.model.names import UNITS, Column, matches
 
 REAL, STRING = "Real", "String"
 INPUT, OUTPUT, PARAMETER, LOCAL = "input", "output", "parameter", "local"
@@ -102,13 +103,15 @@ def _as_tuple(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Settings:
-    """How an FMU integrates, by itself: the variables `integrator.…`."""
+    """How an FMU integrates, by itself: each field is a variable `integrator.…`, of what `about` says."""
 
-    method: str
-    step: float
-    rtol: float
-    atol: float
-    extrapolation: str = HOLD
+    method: str = field(metadata=about("text", "method of liegeo.integrate, by name"))
+    step: float = field(metadata=about("time", "longest internal step of methods of fixed step"))
+    rtol: float = field(metadata=about("number", "relative tolerance of methods that choose their steps"))
+    atol: float = field(metadata=about("number", "absolute tolerance of methods that choose their steps"))
+    extrapolation: str = field(
+        default=HOLD, metadata=about("text", "what inputs do within a communication step: hold, or linear")
+    )
 
 
 def structured(name: str) -> str:
@@ -265,7 +268,7 @@ def _usual_inputs(model: Model) -> list[str]:
 
 
 def _columns_of_u(model: Model) -> list[Column]:
-    names = names_of(model)
+    names = model.names
     return [column for column in [*names.table.values(), *names.more.values()] if column.source == ("u",)]
 
 
@@ -273,7 +276,7 @@ def _columns_of_u(model: Model) -> list[Column]:
 
 
 def _outputs(model: Model, interface: Interface) -> Iterator[ExportedVariable]:
-    names = names_of(model)
+    names = model.names
     given = interface.outputs or dict.fromkeys(_usual_outputs(model), files.Variable())
     for name, said in _nearest(given, lambda pattern: names.match([pattern])):
         column = names.column(name)
@@ -287,7 +290,7 @@ def _outputs(model: Model, interface: Interface) -> Iterator[ExportedVariable]:
 
 
 def _usual_outputs(model: Model) -> list[str]:
-    table = [name for name, column in names_of(model).table.items() if column.source in (("q",), ("v",))]
+    table = [name for name, column in model.names.table.items() if column.source in (("q",), ("v",))]
     joints = tuple(f"{name}." for name in model.joints)
     coordinates = [name for name in table if name.startswith(joints)]
     frames = [f"{body.name}.{frame}.position" for body in model.tree.bodies for frame in body.frames]
@@ -333,7 +336,7 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
             description=f"gravity along the world's {axis}",
         )
     state = mechanism.state()
-    for name, column in names_of(model).table.items():
+    for name, column in model.names.table.items():
         if column.source in (("q",), ("v",), ("x",)):
             letter = column.source[0]
             value = getattr(state, letter)[column.place]
@@ -347,30 +350,16 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
                 unit=column.unit,
                 description=f"{column.kind} at the start",
             )
-    for name, unit, text in (
-        ("step", "s", "longest internal step of methods of fixed step"),
-        ("rtol", "", "relative tolerance of methods that choose their steps"),
-        ("atol", "", "absolute tolerance of methods that choose their steps"),
-    ):
-        yield ExportedVariable(
-            f"integrator.{name}",
-            INTEGRATOR,
-            (name,),
-            PARAMETER,
-            "fixed",
-            start=float(getattr(settings, name)),
-            unit=unit,
-            minimum=0.0,
-            description=text,
-        )
-    for name, text in (
-        ("method", "method of liegeo.integrate, by name"),
-        ("extrapolation", "what inputs do within a communication step: hold, or linear"),
-    ):
-        start = str(getattr(settings, name))
-        yield ExportedVariable(
-            f"integrator.{name}", INTEGRATOR, (name,), PARAMETER, "fixed", STRING, start=start, description=text
-        )
+    said = about_fields(Settings)
+    # numbers first
+    for name in sorted(said, key=lambda name: said[name].kind == "text"):
+        common = (f"integrator.{name}", INTEGRATOR, (name,), PARAMETER, "fixed")
+        value, text = getattr(settings, name), said[name].says
+        if said[name].kind == "text":
+            yield ExportedVariable(*common, STRING, start=str(value), description=text)
+        else:
+            unit = getattr(units, said[name].kind.upper()).unit
+            yield ExportedVariable(*common, start=float(value), unit=unit, minimum=0.0, description=text)
     yield ExportedVariable(
         "message", MESSAGE, (), LOCAL, "discrete", STRING, description="what was last said in the log"
     )

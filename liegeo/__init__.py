@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from liegeo import results as results
     from liegeo import view as view
     from liegeo.assembly import assemble as assemble
+    from liegeo.calculator import Calculator as Calculator
     from liegeo.dynamics import forward_dynamics as forward_dynamics
     from liegeo.dynamics import inverse_dynamics as inverse_dynamics
     from liegeo.dynamics import mass_matrix as mass_matrix
@@ -39,11 +40,13 @@ if TYPE_CHECKING:
     from liegeo.model import FlexibleBody as FlexibleBody
     from liegeo.model import Free as Free
     from liegeo.model import Helical as Helical
+    from liegeo.model import Model as Model
     from liegeo.model import Planar as Planar
     from liegeo.model import Prismatic as Prismatic
     from liegeo.model import Revolute as Revolute
     from liegeo.model import Screws as Screws
     from liegeo.model import Spherical as Spherical
+    from liegeo.model import State as State
     from liegeo.model import Tree as Tree
     from liegeo.model import Universal as Universal
     from liegeo.results import Result as Result
@@ -56,10 +59,11 @@ else:
         {
             "liegeo._version": ("__version__",),
             "liegeo.assembly": ("assemble",),
+            "liegeo.calculator": ("Calculator",),
             "liegeo.dynamics": ("forward_dynamics", "inverse_dynamics", "mass_matrix"),
             "liegeo.io": ("Mechanism", "load", "save"),
             "liegeo.model": (
-                *("Body", "FlexibleBody", "Tree"),
+                *("Body", "FlexibleBody", "Model", "State", "Tree"),
                 *("Cylindrical", "Fixed", "Free", "Helical", "Planar", "Prismatic", "Revolute", "Screws", "Spherical"),
                 "Universal",
             ),

@@ -20,6 +20,7 @@ A module states in the same way a large library that few of its users need:
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -35,9 +36,12 @@ def attach(
     def get(name: str) -> Any:
         if name in modules:
             return importlib.import_module(f"{package}.{name}")
-        if name in module_of:
-            return getattr(importlib.import_module(module_of[name]), name)
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(module_of[name]), name)
+        # found without this function from now on
+        setattr(sys.modules[package], name, value)
+        return value
 
     return get, lambda: public, public
 

@@ -21,6 +21,7 @@ from liegeo.kernels import layout as at
 from liegeo.kernels import loops
 from liegeo.model.body import FlexibleBody
 from liegeo.model.model import Model, State
+from liegeo.model.standin import HasModel, as_model, as_state
 from liegeo.motion import Drive
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ _ASSEMBLED, _PROJECTIONS = 1e-9, 10
 
 
 def assemble(
-    model: Model,
+    model: Model | HasModel,
     state: State | None = None,
     *,
     keep: Sequence[str] | Mapping[str, Sequence[int]] = (),
@@ -48,6 +49,7 @@ def assemble(
     Joints in `keep`, or the speeds of them given by index, stay where they are and as fast as they are.  `inputs` are
     those of `simulate`: prescribed motions are taken at the state's time.
     """
+    state, model = as_state(model, state), as_model(model, "assemble")
     start = model.state() if state is None else state
     if not model.rows:
         return start

@@ -307,7 +307,6 @@ def simulate(
     """
     from liegeo import reports
     from liegeo.errors import SimulationError
-    from liegeo.results.names import names_of
 
     target = _target("--to", to if to is not None else Path(model.with_suffix(".csv").name), _TABLES, model)
     if plot_ is not None:
@@ -316,7 +315,7 @@ def simulate(
         _target("--html", html, _PAGES, model)
     mechanism = _load(model, given)
     # names that lead nowhere are said now, not after the run
-    names_of(mechanism.compile()).match(names or ())
+    mechanism.compile().names.match(names or ())
     driven = {name: _driving(mechanism, name, text) for name, text in _assignments(drive, "--input").items()}
     options = {
         "t_end": _seconds("--end", end),
@@ -464,8 +463,8 @@ def modes(
     from liegeo.analysis.modes import commutes
     from liegeo.analysis.modes import modes as find
     from liegeo.errors import InputError
+    from liegeo.model.names import matches
     from liegeo.motion import Drive
-    from liegeo.results.names import matches
 
     mechanism = _load(model, given)
     compiled, state = mechanism.compile(), mechanism.state()

@@ -36,7 +36,7 @@ from liegeo.integrate import Dynamics, System
 from liegeo.integrate.problems import Breaks, with_states
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
-from liegeo.model.checks import suggest
+from liegeo.model.checks import numbers_of, suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.diagnosis import diagnose
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
@@ -139,6 +139,7 @@ class Drive:
             breaks=breaks,
             states=model.state_owners,
             sizes=_sizes(model),
+            keep=(model.ints, model.floats, model.custom, self._callback),
         )
 
     def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
@@ -209,7 +210,7 @@ class Drive:
     def _state(self, t: float, q: Array, w: Array) -> State:
         """Return a state of its own from configuration and speeds with states."""
         nv = self.model.nv
-        return State(q.copy(), w[:nv].copy(), t, w[nv:].copy())
+        return State(q.copy(), w[:nv].copy(), t, w[nv:].copy(), self.model)
 
     def _diagnose(self, y: Array, start: Array) -> str:
         return diagnose(self.system, self.model, y, start)
@@ -249,7 +250,7 @@ class Drive:
             slopes = np.diff(values, axis=0) / np.diff(times)[:, np.newaxis]
             tables += [(place.start + k, _table(times, np.stack([slopes[:, k], values[:-1, k]]))) for k in range(n)]
         else:
-            constants[place] = self.model._values("inputs", name, value, place)
+            constants[place] = numbers_of("inputs", name, value, place)
 
     def _prescribe(self, loop: Motion, given: Any, constants: Array, tables: list[tuple[int, Array]]) -> None:
         """Add value, rate and acceleration of a Motion."""
@@ -305,16 +306,15 @@ class Drive:
 
     def _answer(self, t: float, state: State, out: Array) -> None:
         """Ask the functions, and write what they answer into u."""
-        model = self.model
         self._answered = []
         if self._whole is not None:
             for name, value in self._whole(t, state).items():
                 place = self._place(name)
-                out[place] = model._values("inputs", name, value, place)
+                out[place] = numbers_of("inputs", name, value, place)
                 self._answered.append(place)
         for place, name, function, takes_state in self._functions:
             value = function(t, state) if takes_state else function(t)
-            out[place] = model._values("inputs", name, value, place)
+            out[place] = numbers_of("inputs", name, value, place)
             self._answered.append(place)
 
     def _view(self, pointer: Any, n: int) -> Array:

@@ -4,90 +4,38 @@ Results, the outputs of FMUs, the 3-D page and `dynamics` ask for *sources*; eac
 
     ("t",) ("q",) ("v",) ("u",) ("x",) ("a",)     time, coordinates, speeds, forces and inputs, states, accelerations
     ("required",)                                 generalised forces that the motion takes beside inputs and loops
-    ("frame", "boom.tip", part)                   of a body, frame or node: FRAME_PARTS
+    ("frame", "boom.tip", part)                   of a body, frame or node: FRAME_NUMBERS of kernels/observe.py
     ("joint", name)                               what the joint exerts on its child, at the child and in its axes
     ("resistance", name), ("friction", name)      what spring and damper, or Coulomb friction, of a joint oppose
     ("loop", name)                                what a loop exerts, the smallest where constraints are redundant
     ("force", name, part)                         of a force element: the parts of what its class `exerts`
-    ("balance", part)                             of the whole model: BALANCE_PARTS
+    ("balance", part)                             of the whole model: BALANCE_NUMBERS of kernels/observe.py
 
-Adding a quantity: its source here, its numbers in kernels/observe.py, its name and unit in results/names.py.
+Adding a quantity: docs/extending.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
+from liegeo.kernels import checked, observe
 from liegeo.kernels import layout as at
-from liegeo.kernels import observe
 from liegeo.model import forces
 from liegeo.model.body import Node
 from liegeo.model.constraints import FrameConstraint
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
+from liegeo.model.names import Source
 
 Array = NDArray[Any]
-Source = tuple[str, ...]
-_Parts = Mapping[str, tuple[int, int]]
 
-#: By part of a frame: where it begins among the numbers of the frame, and how many it has.
-FRAME_PARTS: _Parts = MappingProxyType(
-    {
-        "pose": (0, 12),
-        "position": (9, 3),
-        "quaternion": (observe.QUATERNION, 4),
-        "twist": (observe.TWIST, 6),
-        "twist.angular": (observe.TWIST, 3),
-        "twist.linear": (observe.TWIST + 3, 3),
-        "rate": (observe.RATE, 6),
-        "angular_velocity": (observe.VELOCITIES, 3),
-        "velocity": (observe.VELOCITIES + 3, 3),
-        "angular_acceleration": (observe.ACCELERATIONS, 3),
-        "acceleration": (observe.ACCELERATIONS + 3, 3),
-        "deflection": (observe.BENDING, 3),
-        "tilt": (observe.BENDING + 3, 3),
-    }
-)
-_POSES = ("pose", "position", "quaternion", "deflection", "tilt")
-_RATES = ("rate", "angular_acceleration", "acceleration")
-
-#: The same of the whole model.
-BALANCE_PARTS: _Parts = MappingProxyType(
-    {
-        "energy": (observe.ENERGY, 1),
-        "energy.kinetic": (0, 1),
-        "energy.gravitational": (1, 1),
-        "energy.elastic": (2, 1),
-        "momentum.angular": (3, 3),
-        "momentum.linear": (6, 3),
-        "mass": (observe.MASS, 1),
-        "center": (observe.CENTER, 3),
-        "all": (0, observe.BALANCE_SIZE),
-    }
-)
-
-# By force element: the task that finds what its class says that it exerts, and how many numbers that task finds.
-_TASK_OF: Mapping[type[forces.Force], tuple[int, int]] = MappingProxyType(
-    {
-        forces.SpringDamper: (observe.TENSION, 3),
-        forces.Bushing: (observe.WRENCH_OF_BUSHING, 6),
-        forces.PointForce: (observe.WRENCH_OF_LOAD, 6),
-        forces.Actuator: (observe.MOTOR, 2),
-        forces.BristleFriction: (observe.BRISTLES, 1),
-    }
-)
-# The rows in which the kernels find an element: where they begin, and how long one is.
-_ROWS_OF = {forces.Actuator: (at.ACTUATORS, at.ACTUATOR_SIZE), forces.BristleFriction: (at.STATES, at.STATE_SIZE)}
-
-
-# How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
-_MOST_KEPT = 64
+#: How many observers a model keeps: one for each frame of a large structure would hold as much as the model.
+MOST_KEPT = 64
 
 
 def not_implemented(source: Source) -> DynamicsError:
@@ -117,7 +65,7 @@ class Observer:
         self._data: list[float] = []
         self._passes, self._solve = 0, False
         nq, nv, n_u = model.nq, model.nv, int(model.ints[at.N_U])
-        fixed = {"t": 1, "q": nq, "v": nv, "u": n_u, "a": n_u, "required": nv, "balance": observe.BALANCE_SIZE}
+        fixed = {"t": 1, "q": nq, "v": nv, "u": n_u, "a": n_u, "required": nv, "balance": observe.BALANCE_NUMBERS.size}
         self._fixed = dict(zip([*fixed, "world"], np.cumsum([0, *fixed.values()]).tolist(), strict=True))
         self._end = self._fixed["world"] + 12 * (len(model.bodies) + 1)
         self.places = {source: self._place(source) for source in dict.fromkeys(sources)}
@@ -136,11 +84,12 @@ class Observer:
         # Whether it computes accelerations.
         self.solves = self._solve and solve
         if not self.solves:
-            self._one, self._many = observe.show, observe.show_samples
+            self._one, self._many, self.checked = observe.show, observe.show_samples, checked.show
         elif model.rows:
             self._one, self._many = observe.solved_loops, observe.solved_loops_samples
+            self.checked = checked.solved_loops
         else:
-            self._one, self._many = observe.solved, observe.solved_samples
+            self._one, self._many, self.checked = observe.solved, observe.solved_samples, checked.solved
 
     # ---- what kernels are called with
 
@@ -205,11 +154,12 @@ class Observer:
         """Return where a source stands in z, and see to it that it is found."""
         what, *rest = source
         model = self.model
-        if what == "frame" and rest[1] in FRAME_PARTS:
+        if what == "frame" and rest[1] in observe.FRAME_NUMBERS.parts:
             return self._frame(source)
-        if what == "balance" and rest[0] in BALANCE_PARTS:
+        if what == "balance" and rest[0] in observe.BALANCE_NUMBERS.parts:
             self._passes |= observe.POSES | observe.TWISTS | observe.WEIGH
-            return self._within(self._fixed["balance"], BALANCE_PARTS[rest[0]])
+            shown = observe.BALANCE_NUMBERS.parts[rest[0]]
+            return self._within(self._fixed["balance"], (shown.start, shown.size))
         if what == "force":
             return self._force(source)
         if what == "joint" and rest[0] in self._joints:
@@ -245,13 +195,11 @@ class Observer:
     def _frame(self, source: Source) -> slice:
         _, name, part = source
         body, where = self.model.frame(name)
-        if part in ("deflection", "tilt") and not isinstance(where, Node):
+        shown = observe.FRAME_NUMBERS.parts[part]
+        if shown.bends and not isinstance(where, Node):
             raise not_implemented(source)
-        self._passes |= observe.POSES
-        self._passes |= 0 if part in _POSES else observe.TWISTS
-        if part in _RATES:
-            self._passes |= observe.RATES
-            self._solve = True
+        self._passes |= observe.POSES | shown.passes
+        self._solve |= bool(shown.passes & observe.RATES)
         key = ("frame", name)
         if key not in self._tasks:
             n = self.model.body(body).n_modes if isinstance(where, Node) else 0
@@ -263,7 +211,7 @@ class Observer:
                 first = len(self._data) + at.NODE_MODES + 6 * n
                 self._node_rows += [len(self._data), n, -1 if where.second is None else first]
             self._data += self._numbers_of(where)
-        return self._within(self._tasks[key][observe.PLACE], FRAME_PARTS[part])
+        return self._within(self._tasks[key][observe.PLACE], (shown.start, shown.size))
 
     @staticmethod
     def _numbers_of(where: Array | Node) -> list[float]:
@@ -288,22 +236,30 @@ class Observer:
     def _force(self, source: Source) -> slice:
         _, name, wanted = source
         force = next((force for force in self.model.tree.forces if force.name == name), None)
-        if force is None or type(force) not in _TASK_OF:
-            raise not_implemented(source)
-        kind, size = _TASK_OF[type(force)]
         parts, end = {}, 0
-        for part in force.exerts:
+        for part in force.exerts if force is not None else ():
             parts[part.name] = (end, len(part.components))
             end += len(part.components)
-        # parts that do not fit the numbers of the task would be others' numbers
-        if wanted not in parts or end != size:
+        if force is None or wanted not in parts:
             raise not_implemented(source)
-        first, length = _ROWS_OF.get(type(force), (at.ELEMENTS, at.ELEMENT_SIZE))
+        kind, first, length, size = _task_of(force)
+        # parts that do not fit the numbers of the task would be others' numbers
+        if end > size:
+            raise not_implemented(source)
         alike = [other for other in self.model.tree.forces if _has_row(other, first)]
         row = int(self.model.ints[first]) + length * alike.index(force)
-        if kind in (observe.TENSION, observe.WRENCH_OF_BUSHING):
+        if kind == observe.ELEMENT:
             self._passes |= observe.POSES | observe.TWISTS | observe.ELEMENTS
         return self._within(self._task(source[:2], kind, row, size).start, parts[wanted])
+
+
+def _task_of(force: forces.Force) -> tuple[int, int, int, int]:
+    """Return the task that finds what an element exerts, its rows (first, length), and how many numbers it finds."""
+    if isinstance(force, forces.Actuator):
+        return observe.MOTOR, at.ACTUATORS, at.ACTUATOR_SIZE, 2
+    if isinstance(force, forces.JointForce):
+        return observe.WITH_STATE, at.STATES, at.STATE_SIZE, 1
+    return observe.ELEMENT, at.ELEMENTS, at.ELEMENT_SIZE, 6
 
 
 def _has_row(force: forces.Force, table: int) -> bool:
@@ -315,12 +271,14 @@ def _has_row(force: forces.Force, table: int) -> bool:
     return not isinstance(force, forces.JointForce)
 
 
-def observer_of(model: Model, sources: tuple[Source, ...], solve: bool = True) -> Observer:
-    """Return the observer of these sources, without columns; a model keeps those that were asked for last."""
-    key, kept = (sources, solve), model.observers
+def observer_of(
+    model: Model, sources: tuple[Source, ...], columns: tuple[tuple[Source, int], ...] | None = None, solve: bool = True
+) -> Observer:
+    """Return an observer; a model keeps those that were asked for last."""
+    key, kept = (sources, columns, solve), model.observers
     found: Observer | None = kept.get(key)
     if found is None:
-        if len(kept) >= _MOST_KEPT:
+        if len(kept) >= MOST_KEPT:
             kept.clear()
-        found = kept[key] = Observer(model, sources, columns=(), solve=solve)
+        found = kept[key] = Observer(model, sources, columns, solve)
     return found

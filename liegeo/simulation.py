@@ -32,6 +32,7 @@ from liegeo.integrate.trajectory import find_events
 from liegeo.interrupts import CtrlC
 from liegeo.model.checks import check_size
 from liegeo.model.model import Model, State
+from liegeo.model.standin import HasModel, also_of_mechanisms, as_model
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
 from liegeo.results.progress import Progress
@@ -48,8 +49,9 @@ _PIECE, _LARGEST_PIECE = 0.1, 4096
 _FIRST_PIECE, _FEWEST_AT_FIRST, _MOST_AT_FIRST = 16384, 16, 512
 
 
+@also_of_mechanisms
 def simulate(
-    model: Model,
+    model: Model | HasModel,
     state: State | None = None,
     t_end: float = 1.0,
     *,
@@ -68,7 +70,9 @@ def simulate(
     checkpoint_every: float = 30.0,
     watch: Callable[[Result], object] | None = None,
 ) -> Result:
-    """The motion of a model from a state (at rest, if none is given) to t_end.
+    """Return the motion of a model from a state (at rest, if none is given) to t_end.
+
+    A Mechanism, as `liegeo.load` returns it, runs its own experiment, in which arguments replace what its file says.
 
     - `inputs`: what drives it, by name: numbers, samples, splines, functions (liegeo/motion.py).
     - `method`: a method of liegeo.integrate or its name; chosen if not given.  Methods of fixed step need `step`; with
@@ -88,7 +92,7 @@ def simulate(
 
     Ctrl-C returns what there is.  If a step cannot be taken, SimulationError has what there is as `result`.
     """
-    _check_model(model)
+    model = as_model(model, "simulate")
     start = assemble(model, inputs=inputs) if state is None else state
     run = _Run(model, start, t_end, inputs, method, step, rtol, atol, accuracy, max_step, output, every, events)
     return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every, watch)
@@ -316,12 +320,6 @@ class _Run:
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
             places.extend((float(when), end) for when, end in zip(times, ends, strict=True))
         return seconds
-
-
-def _check_model(model: Any) -> None:
-    if not isinstance(model, Model):
-        hint = "\n  Call compile() on it." if hasattr(model, "compile") else ""
-        raise InputError(f"simulate: model is {model!r}, expected a compiled Model.{hint}")
 
 
 def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any, max_step: Any, every: Any) -> None:

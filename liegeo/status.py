@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
 # A kernel of the system that the method could do without: the system has none, or has not compiled it yet.
 ABSENT, WANTED = -5, -7
+# Of a call from Python: an argument has a number that is not finite or larger than LARGEST; a result is not finite.
+BAD_ARGUMENT, BAD_RESULT = -8, -9
+#: No number of mechanics is larger than this; products of five of them do not overflow.
+LARGEST = 1e60
 
 WORDS = {
     NO_CONVERGENCE: "the equations of a step could not be solved",

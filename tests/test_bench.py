@@ -65,6 +65,18 @@ def test_threads():
     assert "times that of one thread; same bits" in done.stdout
 
 
+def test_calls(tmp_path):
+    """It also refuses to time results that differ from Pinocchio's."""
+    pytest.importorskip("pinocchio")
+    file = tmp_path / "calls.json"
+    done = bench("calls", "--quick", "--beside", ROOT, "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    assert {"ur5, calculator: forward_dynamics", "ur5, checked: frame_pose, beside"} <= numbers.keys()
+    for row in numbers.values():
+        assert 0.0 < row["ratio"] == pytest.approx(row["seconds"] / row["peer"])
+
+
 def test_sizes_are_checked():
     done = bench("lie", "--size", 0)
     assert done.returncode == 2

@@ -131,7 +131,7 @@ def test_a_new_joint_needs_nothing_but_its_class():
     assert (given.lead, given.damping) == (0.02, 1.0)
     assert form.model_fields["lead"].description == "of the thread; a number in m, or with a unit"
     model = lg.Tree([ARM], [Geared(name="j", parent="world", child="arm")]).compile()
-    assert "j.angle" in liegeo.results.names.names_of(model).table
+    assert "j.angle" in model.names.table
 
 
 # ---- statuses
@@ -139,6 +139,7 @@ def test_a_new_joint_needs_nothing_but_its_class():
 
 def test_statuses_are_different_numbers():
     codes = [status.NO_CONVERGENCE, status.INPUT_FAILED, status.NOT_FINITE, KERNEL_RAISED, status.ABSENT, status.WANTED]
+    codes += [status.BAD_ARGUMENT, status.BAD_RESULT]
     assert len(set(codes)) == len(codes)
     assert all(code < 0 for code in codes)
     for i in range(5):

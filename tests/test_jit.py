@@ -278,7 +278,9 @@ import numba
 import numpy as np
 from numba import types
 from liegeo import _jit
-from liegeo._jit import DRIVE_FUNCTION, address, call_address, fetch, index, invoke, invoke_number, kernel, provide
+from liegeo._jit import (
+    DRIVE_FUNCTION, address, call_address, entry, fetch, index, invoke, invoke_number, kernel, provide
+)
 
 @kernel(apart=True, forceinline=False)
 def inner(x, out):
@@ -318,6 +320,10 @@ assert [kind for _, kind in places] == [T, types.int64]
 I = np.array([1, *(place for place, _ in places), ctypes.cast(drive, ctypes.c_void_p).value])
 out = np.zeros(3)
 assert outer(I, np.array([4.0, 5.0]), out) == 75
+gaps = np.arange(4.0)[2::-1]
+gaps.setflags(write=False)
+called = entry(number, gaps, 1.0)
+assert (called(gaps, 3.0), called(np.array([4.0, 5.0]), 3.0)) == (5.0, 7.0)
 sys.stdout.write(f"{_jit._compiler.__name__} {out.tolist()}")
 """
 

@@ -51,7 +51,16 @@ def test_type_checkers_find_wrong_names_and_arguments(tmp_path):
         "lg.simulat\n"
         "fmu_export.buidl\n"
         "lg.load('arm.yaml').simulate(t_end=1.0)\n"
-        "lg.Revolute(name='hinge', parent='world', child='arm', axes=1)\n",
+        "lg.Revolute(name='hinge', parent='world', child='arm', axes=1)\n"
+        "arm = lg.load('arm.yaml')\n"
+        "run: lg.Result = lg.simulate(arm, t_end=1.0)\n"
+        "lg.simulate('arm.yaml')\n"
+        "lg.simulate(arm, t_ende=1.0)\n"
+        "calc: lg.Calculator = arm.compile().calculator()\n"
+        "calc.forward_dynamic\n"
+        "lg.forward_dynamics(arm, calc)\n"
+        "lg.forward_dynamics(arm, arm.state().replace({'hinge.angle': 0.3})).shape\n"
+        "arm.compile().index('hinge').w\n",
         encoding="utf-8",
     )
     environment = {**os.environ, "MYPYPATH": str(ROOT)}
@@ -64,11 +73,21 @@ def test_type_checkers_find_wrong_names_and_arguments(tmp_path):
         encoding="utf-8",
         check=False,
     )
-    lines = [line.split("script.py:")[1] for line in done.stdout.splitlines() if "script.py:" in line]
-    assert [line.split(":")[0] for line in lines] == ["3", "4", "6"], done.stdout
+    lines = [line.split("script.py:")[1] for line in done.stdout.splitlines() if ": error:" in line]
+    assert [line.split(":")[0] for line in lines] == ["3", "4", "6", "9", "10", "12", "13", "15"], done.stdout
     assert 'has no attribute "simulat"' in lines[0]
     assert 'has no attribute "buidl"' in lines[1]
     assert 'Unexpected keyword argument "axes"' in lines[2]
+    assert 'incompatible type "str"; expected "Model | HasModel"' in lines[3]
+    assert 'Unexpected keyword argument "t_ende"' in lines[4]
+    assert '"Calculator" has no attribute "forward_dynamic"' in lines[5]
+    assert 'incompatible type "Calculator"; expected "State"' in lines[6]
+    assert '"Index" has no attribute "w"' in lines[7]
+
+
+def test_names_are_found_without_a_search_once_they_were_used():
+    """So that a function of the package costs no more than one of a module."""
+    assert liegeo.forward_dynamics is vars(liegeo)["forward_dynamics"]
 
 
 def test_a_late_module_is_imported_when_it_is_used():

@@ -55,7 +55,7 @@ class CosimInfo:
 def matching(who: str, patterns: Iterable[str], columns: Sequence[str]) -> list[str]:
     """The columns that names, or patterns with * and ?, stand for, each once; `who` asks, for the message."""
     from fmu_export.cosim.system import closest
-    from liegeo.results.names import matches
+    from liegeo.model.names import matches
 
     chosen: dict[str, None] = {}
     for pattern in patterns:

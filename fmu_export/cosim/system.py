@@ -323,7 +323,7 @@ class CosimSystem:
         A pattern that matches no output takes inputs, parameters and local variables.  Text is recorded where its full
         name is given, or a pattern that matches nothing else.
         """
-        from liegeo.results.names import matches
+        from liegeo.model.names import matches
 
         asked = self.outputs if patterns is None else patterns
         every = {

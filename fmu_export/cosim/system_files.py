@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fmu_export.cosim.fmu_file import Description, read_description
 from fmu_export.cosim.measures import Linear
@@ -32,7 +32,18 @@ from fmu_export.cosim.system import (
 )
 from liegeo.errors import FileProblem, InputError, ModelFileError
 
-VERSION = 1
+if TYPE_CHECKING:
+    from liegeo.io.source import Source
+
+
+def _fmus_were_units(source: Source) -> None:
+    """Version 2 calls the section of the FMUs `fmus`."""
+    source.rename(("units",), "fmus")
+
+
+# What leads from each version of the format to the next: liegeo/io/migrations.py.
+MIGRATIONS = (_fmus_were_units,)
+VERSION = 1 + len(MIGRATIONS)
 SUFFIXES = (".yaml", ".yml", ".ssp")
 
 
@@ -132,8 +143,6 @@ def _experiment(experiment: CosimExperiment) -> dict[str, Any]:
 # ---- reading
 
 _TOP = ("cosim", "name", "description", "fmus", "connections", "outputs", "experiment")
-# What `fmus` is called in older files, which are still read.
-_OLD_FMUS = "units"
 _FMU = ("fmu", "start", "every")
 _CONNECTION = ("from", "to", "factor", "offset")
 _EVENT = ("when", "crosses", "direction", "stop")
@@ -147,13 +156,13 @@ class _Reader:
     def __init__(self, path: Path) -> None:
         from liegeo.io import source
         from liegeo.io.build import folder_file
+        from liegeo.io.migrations import migrate
 
         self.path = path
         self.source = source.read(path)
+        migrate(self.source, "cosim", MIGRATIONS)
         self.file = folder_file(path.parent)
         self.problems: list[FileProblem] = []
-        # the key that holds the FMUs in this file
-        self.fmus_key = "fmus"
         # by crossing its place in the list of events, and FMUs whose file is a problem of its own
         self.crossing_places: list[int] = []
         self.unreadable: set[str] = set()
@@ -161,8 +170,6 @@ class _Reader:
     def say(self, place: Place, message: str) -> None:
         from liegeo.io.problems import ended
 
-        if place[:1] == ("fmus",):
-            place = (self.fmus_key, *place[1:])
         self.problems.append(self.source.problem(place, ended(message)))
 
     def take(self, place: Place, read: Callable[[], Any], default: Any = None) -> Any:
@@ -197,27 +204,16 @@ class _Reader:
             return []
         return value
 
-    def renamed(self, data: Any) -> Any:
-        """Return the document with the key `fmus` where an older file has `units`."""
-        if not isinstance(data, dict) or _OLD_FMUS not in data:
-            return data
-        if "fmus" in data:
-            self.say((_OLD_FMUS,), "is the older name of 'fmus', which the file has too; keep one of them")
-        else:
-            self.fmus_key = _OLD_FMUS
-        others = {key: value for key, value in data.items() if key != _OLD_FMUS}
-        return {"fmus": data[_OLD_FMUS], **others}
-
     def system(self) -> CosimSystem:
         if isinstance(self.source.data, dict) and "liegeo" in self.source.data and "cosim" not in self.source.data:
             self.say((), "is the file of a model, expected a system of FMUs; make an FMU of it with liegeo fmu build")
             raise ModelFileError(self.problems)
-        data = self.mapping(self.renamed(self.source.data), (), _TOP)
+        data = self.mapping(self.source.data, (), _TOP)
         if data.get("cosim") != VERSION or isinstance(data.get("cosim"), bool):
             from liegeo.io.fields import show
 
             said = f"is {show(data['cosim'])}" if "cosim" in data else "is missing"
-            self.say(("cosim",), f"{said}, expected {VERSION}, the version of the format")
+            self.say(("cosim",), f"{said}, expected 1 to {VERSION}, the version of the format")
         name = self.text(data.get("name", self.path.stem), ("name",))
         description = self.text(data.get("description", ""), ("description",))
         fmus = self.fmus(data.get("fmus"))

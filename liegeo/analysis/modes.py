@@ -23,6 +23,7 @@ from liegeo._lazy import late
 from liegeo.errors import InputError
 from liegeo.model import notebook
 from liegeo.model.model import Model, State
+from liegeo.model.standin import HasModel, as_model, as_state
 
 if TYPE_CHECKING:
     import scipy.linalg as sla
@@ -86,10 +87,9 @@ class Modes:
         return notebook.table(repr(self).strip("<>") + moving, head, rows)
 
 
-def modes(model: Model, state: State | None = None, inputs: Any = None) -> Modes:
-    """The modes of a model about a state (its zero position, if none is given)."""
-    if not isinstance(model, Model):
-        raise InputError(f"modes: model is {model!r}, expected a compiled Model.")
+def modes(model: Model | HasModel, state: State | None = None, inputs: Any = None) -> Modes:
+    """Return the modes of a model about a state; if none is given, its zero position or a mechanism's initial state."""
+    state, model = as_state(model, state), as_model(model, "modes")
     state = model.state() if state is None else state
     if np.any(state.v) and not commutes(model):
         what = "loops" if model.rows else f"joint '{_turning(model)[0]}'"

@@ -21,6 +21,7 @@ from liegeo import dynamics
 from liegeo.errors import AssemblyError, InputError
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
+from liegeo.model.standin import HasModel, as_model, as_state
 
 Array = NDArray[np.float64]
 
@@ -29,11 +30,14 @@ _MOST, _TOLERANCE = 50, 1e-10
 _NEAR = 1e-5
 
 
-def equilibrium(model: Model, state: State | None = None, hold: Iterable[str] = (), inputs: Any = None) -> State:
+def equilibrium(
+    model: Model | HasModel, state: State | None = None, hold: Iterable[str] = (), inputs: Any = None
+) -> State:
     """The state at rest near the given one, with the named joints (or bodies' modes) held where they are.
 
     Of trees; what holds them is left out of the balance: their torques come from dynamics.inverse_dynamics.
     """
+    state, model = as_state(model, state), as_model(model, "equilibrium")
     if model.rows:
         raise InputError(f"equilibrium: {model!r} has loops, expected a tree.")
     if model.group is None:

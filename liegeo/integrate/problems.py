@@ -153,6 +153,7 @@ class System:
     owner of each first-order state; `ints` and `floats` are copied for every stepper, so large data belong elsewhere.
     `sizes`, one for each speed and state, say what is large in the unit of its coordinate, such as 1 rad or the length
     of a mechanism: what Newton's method leaves is measured by them (newton.py (12)).  They are ones, if not given.
+    `keep` holds what addresses in `ints` point to, arrays and functions, so that it lives as long as the system.
     """
 
     group: Product
@@ -167,6 +168,7 @@ class System:
     breaks: Breaks = field(default_factory=Breaks)
     states: tuple[str, ...] = ()
     sizes: Array | None = None
+    keep: tuple[Any, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.group, Product):

@@ -41,7 +41,8 @@ AT_ONCE = 512
 class Stepper:
     """A method on a problem: its compiled loop, where it is, and what it remembers.
 
-    y, `memory` and `control` (stepping.py) are all there is: put back, they give the same bits again.
+    y, `memory` and `control` (stepping.py) are all there is: put back, they give the same bits again.  (Only next to a
+    singular position a run that goes on also knows the steps before it: crossing.py.)
     """
 
     def __init__(

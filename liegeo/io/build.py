@@ -20,25 +20,28 @@ from liegeo.io.fields import PLACE_KEYS, Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section
 from liegeo.io.forms import DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
+from liegeo.io.migrations import MODEL_MIGRATIONS, migrate
 from liegeo.io.parameters import Parameters, substituted
 from liegeo.io.problems import WrongError, ended, suggest_some
 from liegeo.io.signals import Reading
 from liegeo.io.source import Source
+from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, Part
 from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
-from liegeo.model.forces import ALL_FORCES, Actuator, BristleFriction, Force, Place, Wheel, place_fields
+from liegeo.model.forces import ALL_FORCES, Force, JointForce, Place, Wheel, place_fields
 from liegeo.model.joints import ALL_JOINTS, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.results.names import names_of
 
 T = TypeVar("T")
 
 _JOINTS = {kind_of(cls): cls for cls in ALL_JOINTS}
 _LOOPS: Mapping[str, type[Joint] | type[Constraint]] = {**_JOINTS, **{kind_of(cls): cls for cls in ALL_CONSTRAINTS}}
 _FORCES = {kind_of(cls): cls for cls in ALL_FORCES}
+# By kind of a column that depends on the joint on which an element acts: which property of a speed it is.
+_OF_JOINT: Mapping[str, str] = {OF_JOINT: "force", POSITION_OF_JOINT: "position"}
 _ENDINGS = (".torque", ".force", ".input")
 # By kind of an owner: the sections that may hold it.
 _SECTIONS: Mapping[str, tuple[str, ...]] = {
@@ -150,6 +153,7 @@ class _Builder:
     # ---- the document
 
     def mechanism(self) -> Mechanism:
+        migrate(self.source, "liegeo", MODEL_MIGRATIONS)
         data = self.data = self.source.data
         if not isinstance(data, dict):
             self.report(
@@ -466,8 +470,6 @@ class _Builder:
         options = given.given("inputs")
         if given.end <= given.start:
             self.report(("experiment", "end"), f"is {given.end:g} s, must be after the start, {given.start:g} s")
-        if given.every < 1:
-            self.report(("experiment", "every"), f"is {given.every}, must be ≥ 1")
         inputs = {}
         for name, signal in given.inputs.items():
             made = self.attempt(("experiment", "inputs", name), self._input, name, signal)
@@ -500,7 +502,7 @@ class _Builder:
             return Interface()
         known = {
             "inputs": self.parts.input_names(),
-            "outputs": [*names_of(model).table, *names_of(model).computable] if model is not None else [],
+            "outputs": [*model.names.table, *model.names.computable] if model is not None else [],
             "parameters": [*declared, *overrides.paths(self.source.data)],
         }
         if given.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", given.name):
@@ -592,19 +594,25 @@ class Parts:
         return None
 
     def _of_force(self, force: Force) -> list[units.Dimension]:
-        if isinstance(force, Actuator):
-            return per_speed(self.joints[force.joint].screws(), "force")[force.speed : force.speed + 1]
         if force.inputs is None:
             return [units.NUMBER] * force.n_inputs
-        return [DIMENSIONS[part.kind] for part in force.inputs for _ in part.components]
+        return self._dimensions(force, force.inputs)
 
     def states_of(self, force: Force) -> list[units.Dimension]:
-        """Return what the first-order states of a force are measured in: a motor's as its input, bristles as q."""
-        if isinstance(force, Actuator):
-            return self._of_force(force)
-        if isinstance(force, BristleFriction):
-            return per_speed(self.joints[force.joint].screws(), "position")[force.speed : force.speed + 1]
-        return [units.NUMBER] * force.n_states
+        """Return what the first-order states of a force are measured in."""
+        return self._dimensions(force, force.states)
+
+    def _dimensions(self, force: Force, parts: Iterable[Part]) -> list[units.Dimension]:
+        out = []
+        for part in parts:
+            dimension = DIMENSIONS.get(part.kind)
+            if isinstance(force, JointForce) and part.kind in _OF_JOINT:
+                dimension = per_speed(self.joints[force.joint].screws(), _OF_JOINT[part.kind])[force.speed]
+            if dimension is None:
+                cls, known = Owner("class", type(force).__name__), ", ".join([*DIMENSIONS, *_OF_JOINT])
+                raise ModelError(cls.fault(f"its column '{part.name}' is of kind '{part.kind}'", f"expected {known}"))
+            out += [dimension] * len(part.components)
+        return out
 
 
 def parts_of(tree: Tree) -> Parts:
@@ -625,7 +633,7 @@ def _is_output(model: Model | None, what: str, name: str) -> bool:
     if what != "outputs" or model is None:
         return False
     try:
-        return bool(names_of(model).match([name]))
+        return bool(model.names.match([name]))
     except InputError:
         return False
 

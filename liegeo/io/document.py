@@ -33,18 +33,20 @@ from liegeo.io.fields import (
 )
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS, MaterialForm
 from liegeo.io.forms import CONSTRAINT_FORMS, FORCE_FORMS, JOINT_FORMS, WHEEL_FORM
+from liegeo.io.migrations import MODEL_MIGRATIONS, newest
 from liegeo.io.signals import SIGNAL
 from liegeo.io.source import Source
 from liegeo.model.compiler import FIDELITIES, MODAL_INVERSES
 
-VERSION = 1
+VERSION = newest(MODEL_MIGRATIONS)
 
 
 def _read_version(value: Any) -> int:
     if value != VERSION or isinstance(value, bool):
         newer = isinstance(value, int) and value > VERSION
+        versions = "1" if VERSION == 1 else f"1 to {VERSION}"
         raise InputError(
-            f"is {show(value)}, expected {VERSION}, the version of the format"
+            f"is {show(value)}, expected {versions}, the version of the format"
             + ("; the file is for a newer liegeo: pip install --upgrade liegeo" if newer else "")
         )
     return VERSION
@@ -128,7 +130,7 @@ ExperimentForm = mapping(
         "the time between samples, a list of times, or steps; a thousand samples if not given",
         None,
     ),
-    every=Key(whole(), "with output: steps, each so many", 1),
+    every=Key(whole(least=1), "with output: steps, each so many", 1),
     method=Key(choice(*METHODS), "of liegeo.integrate; chosen if not given", None),
     step=Key(_positive(units.TIME), "of methods of fixed step", None),
     rtol=Key(_positive(units.NUMBER), "relative tolerance of methods that choose their steps", None),

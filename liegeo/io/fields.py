@@ -176,9 +176,17 @@ def read_whole(value: Any, most: int) -> int:
     return int(given)
 
 
-def whole(most: int = 1000) -> Any:
+def whole(most: int = 1000, least: int | None = None) -> Any:
+    """Return the type of a whole number between bounds."""
+
+    def read(value: Any) -> int:
+        found = read_whole(value, most)
+        if least is not None and found < least:
+            raise InputError(f"is {show(value)}, must be ≥ {least}")
+        return found
+
     schema = {"type": ["integer", "string"], "maximum": most, "pattern": _EXPRESSION}
-    return made(lambda value: read_whole(value, most), schema)
+    return made(read, schema if least is None else schema | {"minimum": least})
 
 
 def read_array(value: Any, wanted: Sequence[Dimension], shape: tuple[int | None, ...], what: str) -> np.ndarray:

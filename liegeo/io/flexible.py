@@ -561,21 +561,18 @@ def _frame_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     return frame.model()
 
 
-# Options of readers that are files; those of Nastran's matrices are names in a file.
-FILE_OPTIONS = ("matrices", "dofs", "nodes", "stiffness", "mass")
-
-
 # Where meshio finds the rest of a mesh that stands in several files: XDMF, TetGen.
 _MESH_PARTS = (".h5", ".node", ".ele")
 
 
 def _file_fe(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     path = shelf.open(given.file, "file")
-    nastran = path.suffix.lower() in (".bdf", ".nas", ".dat", ".pch")
     options = dict(given.options)
-    for key, value in options.items():
-        if key in FILE_OPTIONS and not (nastran and key in ("stiffness", "mass")):
-            options[key] = shelf.open(str(value), "options", key)
+    with below("file"), readers.within(shelf.folder):
+        file_options = readers.reader_of(path).file_options
+    for key in file_options:
+        if key in options:
+            options[key] = shelf.open(str(options[key]), "options", key)
     with below("file"), readers.within(shelf.folder) as opened:
         found = readers.read(path, **{"name": name, **options})
     shelf.opened.extend(opened)

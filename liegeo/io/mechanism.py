@@ -54,10 +54,10 @@ class Experiment:
 
     def options(self) -> dict[str, Any]:
         """Arguments of `liegeo.simulate`."""
-        names = ("output", "method", "step", "rtol", "atol", "accuracy", "max_step")
-        optional = {name: getattr(self, name) for name in names}
-        given = {name: value for name, value in optional.items() if value is not None}
-        return {"t_end": self.end, "every": self.every, "inputs": dict(self.inputs), **given}
+        given = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
+        del given["start"]
+        optional = {name: value for name, value in given.items() if value is not None}
+        return {"t_end": optional.pop("end"), **optional, "inputs": dict(self.inputs)}
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from liegeo.errors import Fault, FileProblem, InputError, ModelError, Path_, shown
 from liegeo.io.fields import PLACE_KEYS, show
-from liegeo.io.source import Source, dotted
+from liegeo.io.source import Source
 from liegeo.model.checks import suggest
 
 
@@ -153,7 +153,7 @@ def of_fault(source: Source, data: Any, fault: Fault, path: Path_) -> FileProble
     value = _shown(here, fault) if whole and not isinstance(here, dict | list) else shown(fault.value)
     message = fault.sentence(value, fault.advice_in_file or fault.advice)
     line, column = source.place(tuple(found))
-    return FileProblem(source.name, line, column, dotted(tuple(found)), message, named=True)
+    return FileProblem(source.name, line, column, source.dotted(tuple(found)), message, named=True)
 
 
 def _shown(given: Any, fault: Fault) -> str:

@@ -52,6 +52,8 @@ class SourceNode:
     children: dict[str | int, SourceNode] = field(default_factory=lambda: _NONE)
     keys: dict[str, tuple[int, int]] = field(default_factory=lambda: _NONE)
     size: int = 1
+    # by key of a mapping that was renamed: what the file calls it
+    written: dict[str, str] = field(default_factory=lambda: _NONE)
 
 
 @dataclass(eq=False)
@@ -81,7 +83,62 @@ class Source:
 
     def problem(self, path: Path_, message: str) -> FileProblem:
         line, column = self.place(path)
-        return FileProblem(self.name, line, column, dotted(path), message)
+        return FileProblem(self.name, line, column, self.dotted(path), message)
+
+    def dotted(self, path: Path_) -> str:
+        """Return a path as text, with the keys that the file has."""
+        node: SourceNode | None = self.root
+        out: list[str | int] = []
+        for key in path:
+            out.append(node.written.get(str(key), key) if node is not None else key)
+            node = node.children.get(key) if node is not None else None
+        return dotted(tuple(out))
+
+    # ---- changes, for migrations of older files
+
+    def rename(self, path: Path_, name: str) -> None:
+        """Give a key of a mapping another name; nothing happens where the file does not have the key.
+
+        It is an error if the file has both keys.
+        """
+        key = str(path[-1])
+        node = self._node(path[:-1])
+        if node is None or not isinstance(node.value, dict) or key not in node.value:
+            return
+        if name in node.value:
+            message = f"is the older name of '{name}', which the file has too; keep one of them."
+            raise ModelFileError([self.problem(path, message)])
+        tables: tuple[dict[Any, Any], ...] = node.value, node.children, node.keys
+        for table in tables:
+            held = [(name if each == key else each, value) for each, value in table.items()]
+            table.clear()
+            table.update(held)
+        node.written = {**node.written, name: node.written.get(key, key)}
+
+    def remove(self, path: Path_) -> None:
+        """Take a key out of a mapping, if it is there."""
+        node = self._node(path[:-1])
+        if node is not None and isinstance(node.value, dict) and path[-1] in node.value:
+            for table in (node.value, node.children):
+                del table[path[-1]]
+
+    def replace(self, path: Path_, value: Any) -> None:
+        """Put another value in the place of one that is no list or mapping, if it is there."""
+        node, parent = self._node(path), self._node(path[:-1])
+        if node is not None and parent is not None and not node.children:
+            parent.value[path[-1]] = value
+            parent.children[path[-1]] = SourceNode(node.line, node.column, value)
+
+    def entries(self, path: Path_) -> list[Path_]:
+        """Return the paths of all entries of a list or mapping; none if it is not there."""
+        node = self._node(path)
+        return [] if node is None else [(*path, key) for key in node.children]
+
+    def _node(self, path: Path_) -> SourceNode | None:
+        node: SourceNode | None = self.root
+        for key in path:
+            node = node.children.get(key) if node is not None else None
+        return node
 
 
 def dotted(path: Path_) -> str:

@@ -18,11 +18,11 @@ import numpy as np
 
 from liegeo._version import __version__
 from liegeo.errors import Field, InputError, ModelError
+from liegeo.flex.readers import ALL_READERS
 from liegeo.io import units
 from liegeo.io.build import folder_file
 from liegeo.io.document import VERSION
 from liegeo.io.fields import read_name
-from liegeo.io.flexible import FILE_OPTIONS
 from liegeo.io.forms import kind_of
 from liegeo.io.mechanism import Experiment, Mechanism, Variable
 from liegeo.io.source import scalar
@@ -31,9 +31,9 @@ from liegeo.model.checks import as_pose
 from liegeo.model.constraints import ALL_CONSTRAINTS, Custom
 from liegeo.model.forces import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
+from liegeo.model.names import matches
 from liegeo.model.shapes import ALL_SHAPES
 from liegeo.model.tree import Tree
-from liegeo.results.names import matches
 
 _WIDTH = 120
 # Sections of a tree's parts, and keys beside them with what they usually are.
@@ -109,7 +109,8 @@ def files_of(data: Any) -> Iterator[str]:
             if key == "file" and isinstance(value, str):
                 yield value
             elif key == "options" and isinstance(value, Mapping):
-                yield from (x for k, x in value.items() if k in FILE_OPTIONS and isinstance(x, str) and "." in x)
+                files = {name for reader in ALL_READERS for name in reader.file_options}
+                yield from (x for k, x in value.items() if k in files and isinstance(x, str) and "." in x)
             else:
                 yield from files_of(value)
 

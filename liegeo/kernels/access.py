@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from liegeo.kernels import layout as at
+
 
 class Access(NamedTuple):
     """Who writes a field, and who reads it."""
@@ -89,13 +91,13 @@ NODE_SECOND: compiler._put_node -> nodes
 FRAME_BODY: compiler._frame_on -> constraints elements loops
 FRAME_NODE: compiler._frame_on -> constraints elements loops
 FRAME_F: compiler._frame_on -> elements
-FRAME_W: compiler._frame_on -> constraints elements loops observe
+FRAME_W: compiler._frame_on -> constraints elements loops
 
 [ELEMENT_ROW]
 ELEMENT_KIND: compiler._forces -> elements
-FRAME_A: compiler._forces -> elements observe
-FRAME_B: compiler._forces -> elements observe
-ELEMENT_F: compiler._forces -> elements observe
+FRAME_A: compiler._forces -> elements
+FRAME_B: compiler._forces -> elements
+ELEMENT_F: compiler._forces -> elements
 ELEMENT_U: compiler._forces -> elements
 
 [ACTUATOR_ROW]
@@ -119,10 +121,10 @@ TERMS: compiler._coupling -> constraints loops
 
 [STATE_ROW]
 STATE_KIND: compiler._states -> states
-STATE_SPEED: compiler._states -> observe states
-STATE_U: compiler._states -> observe states
+STATE_SPEED: compiler._states -> states
+STATE_U: compiler._states -> states
 STATE_INPUT: compiler._states -> states
-STATE_F: compiler._states -> observe states
+STATE_F: compiler._states -> states
 
 [BODY_DATA]
 X_NJ_R: compiler._body_floats -> joints kinematics
@@ -191,32 +193,9 @@ SQUARE: compiler._reduce -> reduced
 [FRAME_DATA]
 X: compiler._frame_on -> elements
 
-[LOAD_DATA]
-WRENCH: compiler._forces -> elements
-
-[SPRING_DATA]
-SPRING_STIFFNESS: compiler._forces -> elements
-SPRING_DAMPING: compiler._forces -> elements
-LENGTH: compiler._forces -> elements
-
-[BUSHING_DATA]
-BUSHING_STIFFNESS: compiler._forces -> elements
-BUSHING_DAMPING: compiler._forces -> elements
-
 [ACTUATOR_DATA]
 GEAR: compiler._forces -> elements
 LIMIT: compiler._forces -> elements
-
-[LAG_DATA]
-TIME: compiler._states -> states
-
-[LUGRE_DATA]
-SIGMA_0: compiler._states -> states
-SIGMA_1: compiler._states -> states
-SIGMA_2: compiler._states -> states
-F_C: compiler._states -> states
-F_S: compiler._states -> states
-V_S: compiler._states -> states
 
 [CUT_DATA]
 CUT_SCREWS: compiler._cut -> constraints joints
@@ -308,8 +287,8 @@ SERIES: reduced.gather_reduced,receive_inertia,reduce,scatter_reduced ->
 X_WF: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
     elements.apply_elements,element_energy,element_powers observe.show
 X_BF: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
-V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate elements.apply_elements,element_powers
-    observe.show
+V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
+    elements.apply_elements,element_energy,element_powers observe.show
 PI_F: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
 
 [WORLD_SCRATCH]
@@ -360,7 +339,7 @@ RESULT: motion.along ->
 
 [DRIVE_VECTOR]
 FORCES: model.Model.drive motion.drive -> elements inverse kinematics observe states
-INPUTS: model.Model.drive motion.drive -> constraints elements observe
+INPUTS: model.Model.drive motion.drive -> constraints elements observe states
 STATES_X: model.Model.drive motion.drive -> elements observe states
 GRAVITY: model.Model.drive motion.drive -> articulated inverse loops observe
 
@@ -412,3 +391,11 @@ def _parse(text: str) -> dict[str, dict[str, Access]]:
 
 #: By name of the table in layout.py and by name of the field.
 ACCESS = _parse(_TEXT)
+# The compiler writes the numbers of every kind of element alike, and the law of the kind reads them.
+for _kinds, _access in (
+    (at.ELEMENT_KINDS, Access(("compiler._forces",), ("elements",))),
+    (at.STATE_KINDS, Access(("compiler._states",), ("states",))),
+):
+    for _name, _table in at.TABLES.items():
+        if _table in _kinds.data:
+            ACCESS[_name] = {field.name: _access for field in _table.fields}

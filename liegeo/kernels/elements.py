@@ -9,6 +9,11 @@ Spring from A to B, with r = p_B − p_A in the world, L = |r|, n = r/L: the ten
 Bushing between A and B, in the axes of A, with θ = log R_AB and r = p_AB: energy ½θᵀK_rθ + ½rᵀK_t r, so that B gets
     force −(K_t r + D_t ṙ) and moment −dexp_left(θ)⁻ᵀ (K_r θ + D_r θ̇),   θ̇ = dexp_left(θ)⁻¹ w_rel.   (3)
 
+Each kind of element has one law, a kernel (I, F, e, u, W), which returns for the element with row e, after
+`place_frames`: the wrench on its frame A and that on its frame B, each in the axes of its frame; the energy that it
+stores; the power that it dissipates; the power that it brings in from outside; and six numbers for observers, of which
+it `shows` the first few.  Forces, energies, the account of a run and results all come from this one kernel.
+
 Springs of a spherical, planar or free joint have the energy ½eᵀKe, e = log(X_rest⁻¹ X) in the joint's group.  With the
 body-fixed speeds v, ė = dexp_right(e)⁻¹ v, so that their generalised force is
     −dexp_right(e)⁻ᵀ K e.                                                                             (4)
@@ -22,6 +27,7 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.dispatch import Laws
 from liegeo.kernels.kinematics import world_poses
 from liegeo.kernels.nodes import node_modes, node_pose
 from liegeo.kernels.spatial import (
@@ -42,6 +48,8 @@ from liegeo.kernels.states import add_state_forces, state_power
 from liegeo.lie import quaternion, se2, se3q
 from liegeo.lie.series import dexpinv_coefficients
 from liegeo.lie.so3 import cross, log_entries, quadratic_apply, quadratic_d_apply
+
+LAWS = Laws(at.ELEMENT_KINDS, "liegeo/kernels/elements.py")
 
 # Beyond it tanh is ±1 but for less than round-off.
 _SURE = 20.0
@@ -240,38 +248,52 @@ def place_frames(I, F, q, v, W):
         put(W, x + at.V_F, V)
 
 
+@kernel
+def _found_law(I, F, i, u, W):
+    """Return the row of element i, and what its law returns."""
+    e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
+    return e, _law(I[e + at.ELEMENT_KIND], I, F, e, u, W)
+
+
 @kernel(forceinline=False)
 def apply_elements(I, F, q, v, u, W):
     """(1) for every element, after `biases`."""
     place_frames(I, F, q, v, W)
     for i in range(I[at.N_ELEMENTS]):
-        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
-        kind, a, b = I[e + at.ELEMENT_KIND], index(I[e + at.FRAME_A]), I[e + at.FRAME_B]
-        f = index(I[e + at.ELEMENT_F])
-        if kind == at.SPRING:
-            _spring(I, F, a, b, f, W)
-        elif kind == at.BUSHING:
-            _bushing(I, F, a, b, f, W)
-        else:
-            push(I, a, _wrench(I, F, e, u, W), W)
+        e, (on_a, on_b, _, _, _, _) = _found_law(I, F, i, u, W)
+        a, b = I[e + at.FRAME_A], I[e + at.FRAME_B]
+        push(I, a, on_a, W)
+        # an element with one place has the same frame twice
+        if b != a:
+            push(I, b, on_b, W)
+
+
+@kernel(forceinline=False)
+def element_energy(I, F, u, W):
+    """Return the energy that all elements store, after `place_frames`."""
+    energy = 0.0 * W[0]
+    for i in range(I[at.N_ELEMENTS]):
+        _, (_, _, stored, _, _, _) = _found_law(I, F, i, u, W)
+        energy += stored
+    return energy
+
+
+@kernel(forceinline=False)
+def element_powers(I, F, u, W):
+    """Return the power that all elements bring in, and that which they dissipate, after `place_frames`."""
+    work = dissipated = 0.0 * W[0]
+    for i in range(I[at.N_ELEMENTS]):
+        _, (_, _, _, lost, gained, _) = _found_law(I, F, i, u, W)
+        work += gained
+        dissipated += lost
+    return work, dissipated
 
 
 @kernel
-def given_wrench(I, F, e, u):
-    """Return the load of the element with row e, its constant part and its input, in the axes in which it is given."""
-    return plus(six(F, index(I[e + at.ELEMENT_F])), six(u, index(I[e + at.ELEMENT_U])))
-
-
-@kernel
-def _wrench(I, F, e, u, W):
-    """Return the same in the axes of its frame."""
-    wrench = given_wrench(I, F, e, u)
-    if I[e + at.ELEMENT_KIND] != at.LOAD_WORLD:
-        return wrench
-    x = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W])
-    n0, n1, n2 = rotate_back(W, x + at.X_WF, wrench[0], wrench[1], wrench[2])
-    f0, f1, f2 = rotate_back(W, x + at.X_WF, wrench[3], wrench[4], wrench[5])
-    return n0, n1, n2, f0, f1, f2
+def exerted(I, F, e, u, W):
+    """Return the six numbers that the law of the element with row e shows, after `place_frames`."""
+    _, _, _, _, _, shown = _law(I[e + at.ELEMENT_KIND], I, F, e, u, W)
+    return shown
 
 
 @kernel(forceinline=False)
@@ -291,6 +313,13 @@ def push(I, r, wrench, W):
 
 
 @kernel
+def ends(I, e):
+    """Return where the data of the element with row e begin in F, and the scratch of its frames A and B in W."""
+    a, b = index(I[e + at.FRAME_A]), index(I[e + at.FRAME_B])
+    return index(I[e + at.ELEMENT_F]), index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
+
+
+@kernel
 def _span(W, x, y):
     """p_B − p_A in the world, and its length."""
     r0, r1, r2 = W[y + 9] - W[x + 9], W[y + 10] - W[x + 10], W[y + 11] - W[x + 11]
@@ -298,49 +327,27 @@ def _span(W, x, y):
 
 
 @kernel
-def _stretching(W, x, y, n0, n1, n2):
-    """The direction n in the axes of A and of B, and L̇ of (2)."""
+def stretch(W, x, y):
+    """Return L and L̇ of (2) between the frames at W[x] and W[y], and the direction n in the axes of A and of B.
+
+    Frames that coincide have no direction: n and the rate are zero.
+    """
+    r0, r1, r2, length = _span(W, x, y)
+    n0 = n1 = n2 = 0.0 * length
+    if length.real != 0.0:
+        n0, n1, n2 = r0 / length, r1 / length, r2 / length
     a0, a1, a2 = rotate_back(W, x, n0, n1, n2)
     b0, b1, b2 = rotate_back(W, y, n0, n1, n2)
     rate = b0 * W[y + at.V_F + 3] + b1 * W[y + at.V_F + 4] + b2 * W[y + at.V_F + 5]
     rate -= a0 * W[x + at.V_F + 3] + a1 * W[x + at.V_F + 4] + a2 * W[x + at.V_F + 5]
-    return (a0, a1, a2), (b0, b1, b2), rate
+    return length, rate, (a0, a1, a2), (b0, b1, b2)
 
 
 @kernel
-def spring_tension(F, f, W, x, y):
-    """Return length, its rate and tension (2) of a spring between the frames at W[x] and W[y], n in their axes.
-
-    Between frames that coincide there is no direction, hence neither rate nor tension; n is zero.
-    """
-    r0, r1, r2, length = _span(W, x, y)
-    if length.real == 0.0:
-        zero = 0.0 * length
-        return length, zero, zero, (zero, zero, zero), (zero, zero, zero)
-    a, b, rate = _stretching(W, x, y, r0 / length, r1 / length, r2 / length)
-    return length, rate, F[f] * (length - F[f + 2]) + F[f + 1] * rate, a, b
-
-
-@kernel(forceinline=False)
-def _spring(I, F, a, b, f, W):
-    """(2); its data: stiffness, damping, free length.
-
-    A spring between frames that coincide has no force.  If its free length is zero its force is −k r all the same,
-    which has a derivative there.
-    """
-    a, b, f = index(a), index(b), index(f)
-    x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-    length, _, tension, (a0, a1, a2), (b0, b1, b2) = spring_tension(F, f, W, x, y)
-    if length.real == 0.0:
-        if F[f + 2] != 0.0:
-            return
-        r0, r1, r2, _ = _span(W, x, y)
-        tension = 0.0 * length + F[f]
-        a0, a1, a2 = rotate_back(W, x, r0, r1, r2)
-        b0, b1, b2 = rotate_back(W, y, r0, r1, r2)
-    zero = 0.0 * tension
-    push(I, a, (zero, zero, zero, tension * a0, tension * a1, tension * a2), W)
-    push(I, b, (zero, zero, zero, -tension * b0, -tension * b1, -tension * b2), W)
+def along(force, n):
+    """Return the wrench of a force in the direction n."""
+    zero = 0.0 * force
+    return zero, zero, zero, force * n[0], force * n[1], force * n[2]
 
 
 @kernel
@@ -368,71 +375,83 @@ def _deformation(W, x, y):
 
 
 @kernel
-def bushing_wrench(F, f, W, x, y):
-    """Return moment and force (3) on B at its origin, in the axes of A; then p_AB and R_AB."""
-    (t0, t1, t2), p, (d0, d1, d2), (r0, r1, r2), R, g = _deformation(W, x, y)
+def _bushing_wrench(F, f, W, x, y):
+    """Return moment and force (3) on B, in the axes of A; p_AB and R_AB; stored energy and dissipated power."""
+    t, p, td, pd, R, g = _deformation(W, x, y)
     k, d = f, f + 6
-    m0, m1, m2 = F[k] * t0 + F[d] * d0, F[k + 1] * t1 + F[d + 1] * d1, F[k + 2] * t2 + F[d + 2] * d2
-    f0 = -F[k + 3] * p[0] - F[d + 3] * r0
-    f1 = -F[k + 4] * p[1] - F[d + 4] * r1
-    f2 = -F[k + 5] * p[2] - F[d + 5] * r2
-    return quadratic_apply(t0, t1, t2, 0.5, g, -m0, -m1, -m2), (f0, f1, f2), p, R
+    m0, m1, m2 = F[k] * t[0] + F[d] * td[0], F[k + 1] * t[1] + F[d + 1] * td[1], F[k + 2] * t[2] + F[d + 2] * td[2]
+    f0 = -F[k + 3] * p[0] - F[d + 3] * pd[0]
+    f1 = -F[k + 4] * p[1] - F[d + 4] * pd[1]
+    f2 = -F[k + 5] * p[2] - F[d + 5] * pd[2]
+    stored = dissipated = 0.0 * t[0]
+    for i in range(3):
+        stored += 0.5 * (F[k + i] * t[i] * t[i] + F[k + 3 + i] * p[i] * p[i])
+        dissipated += F[d + i] * td[i] * td[i] + F[d + 3 + i] * pd[i] * pd[i]
+    return quadratic_apply(t[0], t[1], t[2], 0.5, g, -m0, -m1, -m2), (f0, f1, f2), p, R, stored, dissipated
 
 
-@kernel(forceinline=False)
-def _bushing(I, F, a, b, f, W):
-    """(3); its data: stiffness and damping, six each."""
-    a, b, f = index(a), index(b), index(f)
-    x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-    (n0, n1, n2), (f0, f1, f2), (p0, p1, p2), R = bushing_wrench(F, f, W, x, y)
+# ---- the laws
+
+
+@LAWS.of(at.LOAD_WORLD, at.LOAD_BODY, shows=6)
+@kernel
+def _load(I, F, e, u, W):
+    """A wrench, its constant part and its input; it shows both together, in the axes in which they are given."""
+    f, x, _ = ends(I, e)
+    zero = 0.0 * W[x]
+    given = plus(plus(six(F, f), six(u, index(I[e + at.ELEMENT_U]))), (zero, zero, zero, zero, zero, zero))
+    wrench = given
+    if I[e + at.ELEMENT_KIND] == at.LOAD_WORLD:
+        n0, n1, n2 = rotate_back(W, x + at.X_WF, given[0], given[1], given[2])
+        f0, f1, f2 = rotate_back(W, x + at.X_WF, given[3], given[4], given[5])
+        wrench = (n0, n1, n2, f0, f1, f2)
+    work = dot(wrench, six(W, x + at.V_F))
+    return wrench, (zero, zero, zero, zero, zero, zero), zero, zero, work, given
+
+
+@LAWS.of(at.SPRING, shows=3)
+@kernel
+def _spring(I, F, e, u, W):
+    """(2); it shows tension, length and its rate.
+
+    A spring between frames that coincide has no force.  If its free length is zero its force is −k r all the same,
+    which has a derivative there.
+    """
+    f, x, y = ends(I, e)
+    k, d, free = F[f], F[f + 1], F[f + 2]
+    length, rate, a, b = stretch(W, x, y)
+    tension = k * (length - free) + d * rate
+    pull = tension
+    if length.real == 0.0:
+        tension = 0.0 * length
+        pull = tension
+        if free == 0.0:
+            pull = tension + k
+            r0, r1, r2, _ = _span(W, x, y)
+            a, b = rotate_back(W, x, r0, r1, r2), rotate_back(W, y, r0, r1, r2)
+    zero = 0.0 * length
+    stored = 0.5 * k * (length - free) * (length - free)
+    shown = (tension, length, rate, zero, zero, zero)
+    return along(pull, a), along(-pull, b), stored, d * rate * rate, zero, shown
+
+
+@LAWS.of(at.BUSHING, shows=6)
+@kernel
+def _bushing(I, F, e, u, W):
+    """(3); it shows moment and force on B, at its origin and in the axes of A."""
+    f, x, y = ends(I, e)
+    (n0, n1, n2), (f0, f1, f2), (p0, p1, p2), R, stored, dissipated = _bushing_wrench(F, f, W, x, y)
     e0, e1, e2 = cross(p0, p1, p2, f0, f1, f2)
-    push(I, a, (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), W)
     b0, b1, b2 = rotate_back(R, 0, n0, n1, n2)
     h0, h1, h2 = rotate_back(R, 0, f0, f1, f2)
-    push(I, b, (b0, b1, b2, h0, h1, h2), W)
+    on_a, on_b = (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), (b0, b1, b2, h0, h1, h2)
+    return on_a, on_b, stored, dissipated, 0.0 * stored, (n0, n1, n2, f0, f1, f2)
 
 
-@kernel(forceinline=False)
-def element_energy(I, F, W):
-    """What springs and bushings store, after `place_frames`."""
-    energy = 0.0 * W[0]
-    for i in range(I[at.N_ELEMENTS]):
-        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
-        kind, f = I[e + at.ELEMENT_KIND], index(I[e + at.ELEMENT_F])
-        if kind != at.SPRING and kind != at.BUSHING:
-            continue
-        x, y = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W]), index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
-        if kind == at.SPRING:
-            _, _, _, length = _span(W, x, y)
-            energy += 0.5 * F[f] * (length - F[f + 2]) * (length - F[f + 2])
-        else:
-            R, p = relative(W, x, y)
-            t = log_entries(R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8])
-            for k in range(3):
-                energy += 0.5 * (F[f + k] * t[k] * t[k] + F[f + 3 + k] * p[k] * p[k])
-    return energy
+_law = LAWS.chosen("elements.law")
 
 
-@kernel(forceinline=False)
-def element_powers(I, F, u, W):
-    """Return the power of all loads, and what springs and bushings dissipate, after `place_frames`."""
-    work = dissipated = 0.0 * W[0]
-    for i in range(I[at.N_ELEMENTS]):
-        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
-        kind, f = I[e + at.ELEMENT_KIND], index(I[e + at.ELEMENT_F])
-        x = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W])
-        if kind != at.SPRING and kind != at.BUSHING:
-            work += dot(_wrench(I, F, e, u, W), six(W, x + at.V_F))
-            continue
-        y = index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
-        if kind == at.SPRING:
-            _, rate, _, _, _ = spring_tension(F, f, W, x, y)
-            dissipated += F[f + 1] * rate * rate
-        else:
-            _, _, turning, moving, _, _ = _deformation(W, x, y)
-            for k in range(3):
-                dissipated += F[f + 6 + k] * turning[k] * turning[k] + F[f + 9 + k] * moving[k] * moving[k]
-    return work, dissipated
+# ---- powers of the joints
 
 
 @kernel(forceinline=False)

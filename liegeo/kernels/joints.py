@@ -9,7 +9,7 @@ A wheel is a revolute joint whose body looks the same at every angle: its frame 
 coordinate, the angle, moves nothing.
 
 Revolute and prismatic joints are chains of one screw; universal, cylindrical, helical and user-given ones are chains
-too.  Adding a joint: a kind in layout.py, a branch in `joint_pose`, and a dataclass in liegeo/model/joints.py.
+too.  Adding a joint: docs/extending.md.
 """
 
 from __future__ import annotations

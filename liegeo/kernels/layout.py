@@ -172,12 +172,6 @@ NONE = OFFSET_KINDS.add("NONE", "the identity")
 CONSTANT = OFFSET_KINDS.add("CONSTANT", "constant")
 DEFORMING = OFFSET_KINDS.add("DEFORMING", "it follows the body's own node")
 
-ELEMENT_KINDS = Kinds("Force elements", "I[e + ELEMENT_KIND]")
-LOAD_WORLD = ELEMENT_KINDS.add("LOAD_WORLD", "a wrench in the axes of the world")
-LOAD_BODY = ELEMENT_KINDS.add("LOAD_BODY", "a wrench in the axes of its frame")
-SPRING = ELEMENT_KINDS.add("SPRING", "a spring with a damper between two points")
-BUSHING = ELEMENT_KINDS.add("BUSHING", "six springs with dampers between two frames")
-
 CONSTRAINT_KINDS = Kinds("Constraints", "I[c + C_KIND]")
 CUT = CONSTRAINT_KINDS.add("CUT", "a joint that closes a loop")
 DISTANCE = CONSTRAINT_KINDS.add("DISTANCE", "a constant distance of two points")
@@ -186,10 +180,6 @@ ROLLING = CONSTRAINT_KINDS.add("ROLLING", "a disc or ball that rolls on a plane"
 COUPLING = CONSTRAINT_KINDS.add("COUPLING", "a linear equation between coordinates of joints")
 MOTION = CONSTRAINT_KINDS.add("MOTION", "coordinates of a joint follow inputs")
 USER = CONSTRAINT_KINDS.add("USER", "a function of a user's own")
-
-STATE_KINDS = Kinds("Elements with a first-order state", "I[e + STATE_KIND]")
-LAG = STATE_KINDS.add("LAG", "the lag of an actuator")
-LUGRE = STATE_KINDS.add("LUGRE", "LuGre friction")
 
 # ---- F: numbers of a model.  Poses are a rotation row by row, then a position; inertias are xx yy zz xy xz yz.
 
@@ -273,24 +263,35 @@ REDUCED_DATA.add_behind("SQUARE", 21, "μ₀ Λ μ₀ᵀ as an inertia")
 FRAME_DATA = Table("Frame", "F", "I[f + FRAME_F]")
 FRAME_DATA.add("X", 12, "pose in its body, of the undeformed node if there is one")
 
+# Force elements: the numbers of each kind, then the kind itself; kernels/elements.py has its law.
+ELEMENT_KINDS = Kinds("Force elements", "I[e + ELEMENT_KIND]")
+
 LOAD_DATA = Table("Load", "F", "I[e + ELEMENT_F]")
 LOAD_DATA.add("WRENCH", 6, "its constant part")
+LOAD_WORLD = ELEMENT_KINDS.add("LOAD_WORLD", "a wrench in the axes of the world", LOAD_DATA)
+LOAD_BODY = ELEMENT_KINDS.add("LOAD_BODY", "a wrench in the axes of its frame", LOAD_DATA)
 
 SPRING_DATA = Table("Spring", "F", "I[e + ELEMENT_F]")
 SPRING_DATA.add("SPRING_STIFFNESS", 1, "stiffness")
 SPRING_DATA.add("SPRING_DAMPING", 1, "damping")
 SPRING_DATA.add("LENGTH", 1, "free length")
+SPRING = ELEMENT_KINDS.add("SPRING", "a spring with a damper between two points", SPRING_DATA)
 
 BUSHING_DATA = Table("Bushing", "F", "I[e + ELEMENT_F]")
 BUSHING_DATA.add("BUSHING_STIFFNESS", 6, "stiffness, rotations first")
 BUSHING_DATA.add("BUSHING_DAMPING", 6, "damping")
+BUSHING = ELEMENT_KINDS.add("BUSHING", "six springs with dampers between two frames", BUSHING_DATA)
 
 ACTUATOR_DATA = Table("Actuator", "F", "I[a + ACTUATOR_F]")
 ACTUATOR_DATA.add("GEAR", 1, "gear")
 ACTUATOR_DATA.add("LIMIT", 1, "largest input")
 
+# Elements with a first-order state: the same, with their laws in kernels/states.py.
+STATE_KINDS = Kinds("Elements with a first-order state", "I[e + STATE_KIND]")
+
 LAG_DATA = Table("Lag", "F", "I[e + STATE_F]")
 LAG_DATA.add("TIME", 1, "time constant")
+LAG = STATE_KINDS.add("LAG", "the lag of an actuator", LAG_DATA)
 
 LUGRE_DATA = Table("LuGre friction", "F", "I[e + STATE_F]")
 LUGRE_DATA.add("SIGMA_0", 1, "stiffness of the bristles")
@@ -299,6 +300,7 @@ LUGRE_DATA.add("SIGMA_2", 1, "viscous friction")
 LUGRE_DATA.add("F_C", 1, "Coulomb force")
 LUGRE_DATA.add("F_S", 1, "static force")
 LUGRE_DATA.add("V_S", 1, "Stribeck speed")
+LUGRE = STATE_KINDS.add("LUGRE", "LuGre friction", LUGRE_DATA)
 
 CUT_DATA = Table("Cut joint", "F", "I[c + C_F]")
 CUT_DATA.add("CUT_SCREWS", "6*s", "its screws")

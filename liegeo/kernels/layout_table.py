@@ -103,13 +103,62 @@ class Table:
 
 
 class Kinds:
-    """Values that a field can have: 0, 1, 2 … with a name and a meaning.  `field` says where they stand."""
+    """Values that a field can have: 0, 1, 2 … with a name and a meaning.  `field` says where they stand.
+
+    A kind may have a table of its own: `data` describes the numbers that rows of this kind have in F.
+    """
 
     def __init__(self, name: str, field: str) -> None:
         self.name, self.field = name, field
         self.values: list[tuple[str, str]] = []
+        self.data: list[Table | None] = []
 
-    def add(self, name: str, meaning: str) -> int:
+    def add(self, name: str, meaning: str, data: Table | None = None) -> int:
         """Put a value behind those that there are; return it."""
         self.values.append((name, meaning))
+        self.data.append(data)
         return len(self.values) - 1
+
+    def table(self, kind: int) -> Table:
+        """Return the table of the numbers that rows of this kind have in F."""
+        found = self.data[kind]
+        if found is None:
+            raise ValueError(f"kinds '{self.name}': {self.values[kind][0]} has no table of data.  Give it to `add`.")
+        return found
+
+
+class Shown(NamedTuple):
+    """Some of the numbers that observers find: where they begin and how many they are.
+
+    kind: that of their columns in results, "" if they are no columns.  passes: what has to be computed before, as bits.
+    bends: whether only nodes that deform have them.
+    """
+
+    start: int
+    size: int
+    kind: str
+    passes: int
+    bends: bool
+
+
+class Numbers:
+    """The numbers that observers find of one thing, one behind another, and the names under which they are known."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.parts: dict[str, Shown] = {}
+
+    def reserve(self, size: int) -> int:
+        """Put numbers behind those that there are; return where they begin."""
+        self.size += size
+        return self.size - size
+
+    def name(self, name: str, start: int, size: int, kind: str = "", passes: int = 0, *, bends: bool = False) -> None:
+        """Give some of the numbers a name, under which observers find them; see Shown."""
+        self.parts[name] = Shown(start, size, kind, passes, bends)
+
+    def add(self, name: str, size: int, kind: str = "", passes: int = 0, *, bends: bool = False) -> int:
+        """Put numbers with a name behind those that there are; return where they begin."""
+        start = self.reserve(size)
+        self.name(name, start, size, kind, passes, bends=bends)
+        return start

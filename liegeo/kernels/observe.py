@@ -24,16 +24,15 @@ from liegeo.kernels import layout as at
 from liegeo.kernels.elements import (
     actuator_force,
     add_spring_and_damper,
-    bushing_wrench,
     element_energy,
-    given_wrench,
+    exerted,
     joint_friction,
     place_frames,
     spring_energy,
-    spring_tension,
 )
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
+from liegeo.kernels.layout_table import Numbers
 from liegeo.kernels.nodes import node_modes, node_pose, node_rate
 from liegeo.kernels.spatial import (
     add,
@@ -50,7 +49,7 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
-from liegeo.kernels.states import friction_force, state_energy
+from liegeo.kernels.states import state_energy, state_law
 from liegeo.lie.quaternion import from_entries
 from liegeo.lie.so3 import cross, log_entries
 
@@ -64,14 +63,43 @@ POSES, TWISTS, RATES, WEIGH, ELEMENTS, REACT = (1 << k for k in range(6))
 # deform), its modes in q and v, and its pose in `data`; of others the number of the body, or the row in I.
 KIND, PLACE, OWNER, NODE, EQ, EV, DATA = range(7)
 TASK_SIZE = 7
-FRAME, REACTION, LOOP, TENSION, WRENCH_OF_BUSHING, WRENCH_OF_LOAD, MOTOR, BRISTLES, RESISTANCE, FRICTION = range(10)
+FRAME, REACTION, LOOP, ELEMENT, MOTOR, WITH_STATE, RESISTANCE, FRICTION = range(8)
 
-# ---- z: a frame's numbers: X_WF 12 | V_F and V̇_F, in F | angular velocity, velocity, angular acceleration and
-# acceleration in the world | displacement and rotation vector from the undeformed node, in B | quaternion | X_BF 12 | Π
-TWIST, RATE, VELOCITIES, ACCELERATIONS, BENDING, QUATERNION, X_BF, MODES = 12, 18, 24, 30, 36, 42, 46, 58
-# kinetic, gravitational, elastic energy | momentum 6 | mass | centre of mass 3 | sum of the energies
-MASS, CENTER, ENERGY = 9, 10, 13
-BALANCE_SIZE = 14
+# ---- z: numbers of a frame.  First where they stand, then how they are called, in the order of columns in results.
+# V_F and V̇_F are in F; velocities and accelerations, the angular ones first, in the world; bending is displacement and
+# rotation vector from the undeformed node, in B.  Π stands behind all others.
+FRAME_NUMBERS = Numbers()
+X_WF, TWIST, RATE = FRAME_NUMBERS.reserve(12), FRAME_NUMBERS.reserve(6), FRAME_NUMBERS.reserve(6)
+VELOCITIES, ACCELERATIONS = FRAME_NUMBERS.reserve(6), FRAME_NUMBERS.reserve(6)
+BENDING, QUATERNION, X_BF = FRAME_NUMBERS.reserve(6), FRAME_NUMBERS.reserve(4), FRAME_NUMBERS.reserve(12)
+FRAME_NUMBERS.name("pose", X_WF, 12)
+FRAME_NUMBERS.name("position", X_WF + 9, 3, "position")
+FRAME_NUMBERS.name("quaternion", QUATERNION, 4, "quaternion")
+FRAME_NUMBERS.name("velocity", VELOCITIES + 3, 3, "velocity", TWISTS)
+FRAME_NUMBERS.name("angular_velocity", VELOCITIES, 3, "angular velocity", TWISTS)
+FRAME_NUMBERS.name("acceleration", ACCELERATIONS + 3, 3, "acceleration", TWISTS | RATES)
+FRAME_NUMBERS.name("angular_acceleration", ACCELERATIONS, 3, "angular acceleration", TWISTS | RATES)
+FRAME_NUMBERS.name("twist", TWIST, 6, passes=TWISTS)
+FRAME_NUMBERS.name("twist.angular", TWIST, 3, "angular velocity", TWISTS)
+FRAME_NUMBERS.name("twist.linear", TWIST + 3, 3, "velocity", TWISTS)
+FRAME_NUMBERS.name("rate", RATE, 6, passes=TWISTS | RATES)
+FRAME_NUMBERS.name("deflection", BENDING, 3, "deflection", bends=True)
+FRAME_NUMBERS.name("tilt", BENDING + 3, 3, "angle", bends=True)
+MODES = FRAME_NUMBERS.reserve(0)
+
+# Numbers of the whole model: kinetic, gravitational, elastic energy | momentum 6 | mass | centre of mass 3 | energy
+BALANCE_NUMBERS = Numbers()
+KINETIC, GRAVITATIONAL, ELASTIC = (BALANCE_NUMBERS.reserve(1) for _ in range(3))
+MOMENTUM, MASS, CENTER, ENERGY = (BALANCE_NUMBERS.reserve(size) for size in (6, 1, 3, 1))
+BALANCE_NUMBERS.name("energy", ENERGY, 1, "energy")
+BALANCE_NUMBERS.name("energy.kinetic", KINETIC, 1, "energy")
+BALANCE_NUMBERS.name("energy.gravitational", GRAVITATIONAL, 1, "energy")
+BALANCE_NUMBERS.name("energy.elastic", ELASTIC, 1, "energy")
+BALANCE_NUMBERS.name("momentum.angular", MOMENTUM, 3, "angular momentum")
+BALANCE_NUMBERS.name("momentum.linear", MOMENTUM + 3, 3, "momentum")
+BALANCE_NUMBERS.name("mass", MASS, 1)
+BALANCE_NUMBERS.name("center", CENTER, 3, "position")
+BALANCE_NUMBERS.name("all", 0, BALANCE_NUMBERS.size)
 
 
 @kernel(forceinline=False, apart=True)
@@ -185,21 +213,13 @@ def _show_element(plan, r, I, F, q, v, u, W, z):
     """What the force element, or the joint, with task row r exerts, as the task kinds say."""
     r = index(r)
     kind, e, o = plan[r + KIND], index(plan[r + OWNER]), index(plan[r + PLACE])
-    if kind in (TENSION, WRENCH_OF_BUSHING):
-        f = index(I[e + at.ELEMENT_F])
-        x, y = index(I[index(I[e + at.FRAME_A]) + at.FRAME_W]), index(I[index(I[e + at.FRAME_B]) + at.FRAME_W])
-        if kind == TENSION:
-            z[o + 1], z[o + 2], z[o], _, _ = spring_tension(F, f, W, x, y)
-        else:
-            n, g, _, _ = bushing_wrench(F, f, W, x, y)
-            put(z, o, (n[0], n[1], n[2], g[0], g[1], g[2]))
-    elif kind == WRENCH_OF_LOAD:
-        put(z, o, given_wrench(I, F, e, u))
+    if kind == ELEMENT:
+        put(z, o, exerted(I, F, e, u, W))
     elif kind == MOTOR:
         z[o] = actuator_force(I, F, e, u)
         z[o + 1] = z[o] * v[index(I[e + at.ACTUATED])]
-    elif kind == BRISTLES:
-        z[o] = friction_force(F, index(I[e + at.STATE_F]), v[index(I[e + at.STATE_SPEED])], u[index(I[e + at.STATE_U])])
+    elif kind == WITH_STATE:
+        z[o], _, _, _ = state_law(I, F, e, v, u)
     else:
         b, f, _ = at.rows(e)
         jv, n = index(I[b + at.JV]), index(I[b + at.NV])
@@ -350,7 +370,7 @@ def energies(I, F, q, v, u, W, world, out):
     g0, g1, g2 = at.gravity(I, u)
     if I[at.N_ELEMENTS] > 0:
         place_frames(I, F, q, v, W)
-        out[2] = element_energy(I, F, W)
+        out[2] = element_energy(I, F, u, W)
     for i in range(I[at.N_BODIES]):
         b, f, w = at.rows(i)
         n, ev, eq = index(I[b + at.NM]), index(I[b + at.EV]), index(I[b + at.EQ])
@@ -389,7 +409,7 @@ def energies(I, F, q, v, u, W, world, out):
         out[11] += c1
         out[12] += c2
     if I[at.N_STATES] > 0:
-        out[2] += state_energy(I, F, u)
+        out[2] += state_energy(I, F, v, u)
     if out[9].real > 0.0:
         for k in range(3):
             out[10 + k] /= out[9]

@@ -41,14 +41,14 @@ def regions(I: Any) -> list[Region]:
         out += _frame(I, i)
     for i in range(I[at.N_ELEMENTS]):
         r, owner = I[at.ELEMENTS] + i * at.ELEMENT_SIZE, f"element {i}"
-        data = {at.SPRING: at.SPRING_DATA, at.BUSHING: at.BUSHING_DATA}.get(int(I[r + at.ELEMENT_KIND]), at.LOAD_DATA)
+        data = at.ELEMENT_KINDS.table(int(I[r + at.ELEMENT_KIND]))
         out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F])]
     for i in range(I[at.N_ACTUATORS]):
         r, owner = I[at.ACTUATORS] + i * at.ACTUATOR_SIZE, f"actuator {i}"
         out += [*_row(at.ACTUATOR_ROW, owner, r), *_row(at.ACTUATOR_DATA, owner, I[r + at.ACTUATOR_F])]
     for i in range(I[at.N_STATES]):
         r, owner = I[at.STATES] + i * at.STATE_SIZE, f"state {i}"
-        data = at.LAG_DATA if I[r + at.STATE_KIND] == at.LAG else at.LUGRE_DATA
+        data = at.STATE_KINDS.table(int(I[r + at.STATE_KIND]))
         out += [*_row(at.STATE_ROW, owner, r), *_row(data, owner, I[r + at.STATE_F])]
     out += _constraints(I)
     if I[at.N_FRAMES] > 0:

@@ -1,7 +1,9 @@
 """Elements with first-order states x, ẋ = f(v, x, inputs): the lag of an actuator, and friction with a memory.
 
 States stand in u before gravity, so that forward and inverse dynamics, and derivatives by complex step, see them as
-they see inputs.  Each element here acts on one speed v of a joint.
+they see inputs.  Each element here acts on one speed v of a joint, and has one law, a kernel (F, f, v, x, c), which
+returns for the element with the data F[f …], the speed v, the state x and the input c (0 if it has none): the force
+that it opposes to the motion, ẋ, the energy that it stores and the power that it dissipates.
 
 Lag of an actuator with the time constant T: the actuator takes x in the place of its input u_c,
 
@@ -25,43 +27,64 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.dispatch import Laws
+
+LAWS = Laws(at.STATE_KINDS, "liegeo/kernels/states.py")
 
 # Data of LuGre friction in F.
 STIFFNESS, BRISTLE_DAMPING, VISCOUS, COULOMB, STATIC, STRIBECK = range(6)
 
 
+@LAWS.of(at.LAG, shows=0)
 @kernel
-def _row(I, i):
-    """Return where the row of element i begins in I, and its data in F."""
-    r = index(I[at.STATES]) + i * at.STATE_SIZE
-    return r, index(I[r + at.STATE_F])
+def _lag(F, f, v, x, c):
+    """(1); it has no force of its own."""
+    zero = 0.0 * (v + x)
+    return zero, (c - x) / F[f] + zero, zero, zero
 
 
+@LAWS.of(at.LUGRE, shows=1)
 @kernel
-def lugre_rates(F, f, v, z):
-    """Return ż of (2) and σ₀|v|/g(v)."""
+def _lugre(F, f, v, z, c):
+    """(2), (3), (4), with ½σ₀z² of stored energy."""
     speed = v if v.real >= 0.0 else -v
     ratio = v / F[f + STRIBECK]
     level = F[f + COULOMB] + (F[f + STATIC] - F[f + COULOMB]) * np.exp(-ratio * ratio)
     relaxation = F[f + STIFFNESS] * speed / level
-    return v - relaxation * z, relaxation
+    rate = v - relaxation * z
+    force = F[f + STIFFNESS] * z + F[f + BRISTLE_DAMPING] * rate + F[f + VISCOUS] * v
+    stored = 0.5 * F[f + STIFFNESS] * z * z + 0.0 * (v + z)
+    dissipated = F[f + STIFFNESS] * relaxation * z * z
+    dissipated += F[f + BRISTLE_DAMPING] * rate * v + F[f + VISCOUS] * v * v
+    return force, rate, stored, dissipated
+
+
+_law = LAWS.chosen("states.law")
 
 
 @kernel
-def friction_force(F, f, v, z):
-    """Return F of (3)."""
-    rate, _ = lugre_rates(F, f, v, z)
-    return F[f + STIFFNESS] * z + F[f + BRISTLE_DAMPING] * rate + F[f + VISCOUS] * v
+def _found_law(I, F, i, v, u):
+    """Return the row of element i in I, and what its law returns."""
+    r = index(I[at.STATES]) + i * at.STATE_SIZE
+    return r, state_law(I, F, r, v, u)
+
+
+@kernel
+def state_law(I, F, r, v, u):
+    """Return what the law of the element with row r returns."""
+    x, source = u[index(I[r + at.STATE_U])], I[r + at.STATE_INPUT]
+    c = 0.0 * x
+    if source >= 0:
+        c = u[index(source)]
+    return _law(I[r + at.STATE_KIND], F, index(I[r + at.STATE_F]), v[index(I[r + at.STATE_SPEED])], x, c)
 
 
 @kernel(forceinline=False)
 def add_state_forces(I, F, v, u, sign, out):
     """Add to the generalised forces `out`, times `sign`, what elements with states oppose to the motion."""
     for i in range(I[at.N_STATES]):
-        r, f = _row(I, i)
-        if I[r + at.STATE_KIND] == at.LUGRE:
-            s = index(I[r + at.STATE_SPEED])
-            out[s] += sign * friction_force(F, f, v[s], u[index(I[r + at.STATE_U])])
+        r, (force, _, _, _) = _found_law(I, F, i, v, u)
+        out[index(I[r + at.STATE_SPEED])] += sign * force
 
 
 @kernel(forceinline=False)
@@ -69,33 +92,26 @@ def state_rates(I, F, v, u, out):
     """Write ẋ of all elements into `out`, in the order in which states stand in u."""
     first = at.first_state(I)
     for i in range(I[at.N_STATES]):
-        r, f = _row(I, i)
-        place = index(I[r + at.STATE_U])
-        x = u[place]
-        if I[r + at.STATE_KIND] == at.LAG:
-            out[place - first] = (u[index(I[r + at.STATE_INPUT])] - x) / F[f]
-        else:
-            out[place - first] = lugre_rates(F, f, v[index(I[r + at.STATE_SPEED])], x)[0]
+        r, (_, rate, _, _) = _found_law(I, F, i, v, u)
+        out[index(I[r + at.STATE_U]) - first] = rate
 
 
 @kernel(forceinline=False)
 def clear_lags(I, u):
     """Set what lags give to their actuators to zero, as inputs are where the power of passive forces is asked for."""
     for i in range(I[at.N_STATES]):
-        r, _ = _row(I, i)
+        r = index(I[at.STATES]) + i * at.STATE_SIZE
         if I[r + at.STATE_KIND] == at.LAG:
             u[index(I[r + at.STATE_U])] = 0.0
 
 
 @kernel(forceinline=False)
-def state_energy(I, F, u):
-    """Return what the elements store."""
+def state_energy(I, F, v, u):
+    """Return the energy that the elements store."""
     energy = 0.0 * u[0]
     for i in range(I[at.N_STATES]):
-        r, f = _row(I, i)
-        if I[r + at.STATE_KIND] == at.LUGRE:
-            z = u[index(I[r + at.STATE_U])]
-            energy += 0.5 * F[f + STIFFNESS] * z * z
+        _, (_, _, stored, _) = _found_law(I, F, i, v, u)
+        energy += stored
     return energy
 
 
@@ -104,10 +120,6 @@ def state_power(I, F, v, u):
     """Return the power (4) that the elements dissipate."""
     power = 0.0 * v[0]
     for i in range(I[at.N_STATES]):
-        r, f = _row(I, i)
-        if I[r + at.STATE_KIND] == at.LUGRE:
-            speed, z = v[index(I[r + at.STATE_SPEED])], u[index(I[r + at.STATE_U])]
-            rate, relaxation = lugre_rates(F, f, speed, z)
-            power += F[f + STIFFNESS] * relaxation * z * z
-            power += F[f + BRISTLE_DAMPING] * rate * speed + F[f + VISCOUS] * speed * speed
+        _, (_, _, _, dissipated) = _found_law(I, F, i, v, u)
+        power += dissipated
     return power

@@ -2,83 +2,48 @@
 
 from __future__ import annotations
 
-from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
-from liegeo.model.constraints import (
-    ALL_CONSTRAINTS,
-    Constraint,
-    Coupling,
-    Custom,
-    Distance,
-    Gear,
-    Motion,
-    PointOnLine,
-    PointOnPlane,
-    Rack,
-    Rolling,
-)
-from liegeo.model.forces import ALL_FORCES, Actuator, BristleFriction, Bushing, Force, PointForce, SpringDamper, Wheel
-from liegeo.model.joints import (
-    ALL_JOINTS,
-    Cylindrical,
-    Fixed,
-    Free,
-    Helical,
-    Joint,
-    Planar,
-    Prismatic,
-    Revolute,
-    Screws,
-    Spherical,
-    Universal,
-)
-from liegeo.model.model import Model, State
-from liegeo.model.shapes import ALL_SHAPES, Box, Cylinder, Mesh, Shape, Skin, Sphere
-from liegeo.model.tree import Tree
-
-__all__ = [
-    "ALL_CONSTRAINTS",
-    "ALL_FORCES",
-    "ALL_JOINTS",
-    "ALL_SHAPES",
-    "Actuator",
-    "Body",
-    "Box",
-    "BristleFriction",
-    "Bushing",
-    "Constraint",
-    "Coupling",
-    "Custom",
-    "Cylinder",
-    "Cylindrical",
-    "Distance",
-    "Fixed",
-    "FlexibleBody",
-    "Force",
-    "Free",
-    "Gear",
-    "Helical",
-    "Joint",
-    "LumpedNode",
-    "Mesh",
-    "Model",
-    "Motion",
-    "Node",
-    "Planar",
-    "PointForce",
-    "PointOnLine",
-    "PointOnPlane",
-    "Prismatic",
-    "Rack",
-    "Revolute",
-    "Rolling",
-    "Screws",
-    "Shape",
-    "Skin",
-    "Sphere",
-    "Spherical",
-    "SpringDamper",
-    "State",
-    "Tree",
-    "Universal",
-    "Wheel",
-]
+from liegeo.model.body import Body as Body
+from liegeo.model.body import FlexibleBody as FlexibleBody
+from liegeo.model.body import LumpedNode as LumpedNode
+from liegeo.model.body import Node as Node
+from liegeo.model.constraints import ALL_CONSTRAINTS as ALL_CONSTRAINTS
+from liegeo.model.constraints import Constraint as Constraint
+from liegeo.model.constraints import Coupling as Coupling
+from liegeo.model.constraints import Custom as Custom
+from liegeo.model.constraints import Distance as Distance
+from liegeo.model.constraints import Gear as Gear
+from liegeo.model.constraints import Motion as Motion
+from liegeo.model.constraints import PointOnLine as PointOnLine
+from liegeo.model.constraints import PointOnPlane as PointOnPlane
+from liegeo.model.constraints import Rack as Rack
+from liegeo.model.constraints import Rolling as Rolling
+from liegeo.model.forces import ALL_FORCES as ALL_FORCES
+from liegeo.model.forces import Actuator as Actuator
+from liegeo.model.forces import BristleFriction as BristleFriction
+from liegeo.model.forces import Bushing as Bushing
+from liegeo.model.forces import Force as Force
+from liegeo.model.forces import PointForce as PointForce
+from liegeo.model.forces import SpringDamper as SpringDamper
+from liegeo.model.forces import Wheel as Wheel
+from liegeo.model.joints import ALL_JOINTS as ALL_JOINTS
+from liegeo.model.joints import Cylindrical as Cylindrical
+from liegeo.model.joints import Fixed as Fixed
+from liegeo.model.joints import Free as Free
+from liegeo.model.joints import Helical as Helical
+from liegeo.model.joints import Joint as Joint
+from liegeo.model.joints import Planar as Planar
+from liegeo.model.joints import Prismatic as Prismatic
+from liegeo.model.joints import Revolute as Revolute
+from liegeo.model.joints import Screws as Screws
+from liegeo.model.joints import Spherical as Spherical
+from liegeo.model.joints import Universal as Universal
+from liegeo.model.model import Model as Model
+from liegeo.model.model import State as State
+from liegeo.model.shapes import ALL_SHAPES as ALL_SHAPES
+from liegeo.model.shapes import Box as Box
+from liegeo.model.shapes import Cylinder as Cylinder
+from liegeo.model.shapes import Mesh as Mesh
+from liegeo.model.shapes import Shape as Shape
+from liegeo.model.shapes import Skin as Skin
+from liegeo.model.shapes import Sphere as Sphere
+from liegeo.model.tree import Tree as Tree

@@ -4,17 +4,20 @@ Readers of model files, the schema, results and messages collect it from there. 
 
     radius: float = field(metadata=about("length", "of the disc or ball"))
 
-and the columns of a joint stand in its `coordinates` and `speeds`, those of a force element in `inputs` and `exerts`.
+and the columns of a joint stand in its `coordinates` and `speeds`, those of a force element in `inputs`, `states` and
+`exerts`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 from liegeo.errors import ModelError, Owner
 
+T = TypeVar("T")
 _KEY = "liegeo"
 
 
@@ -58,6 +61,14 @@ def about_fields(cls: type) -> dict[str, About]:
     return found
 
 
+def classes_of(module: str, base: type[T], without: Iterable[type] = ()) -> tuple[type[T], ...]:
+    """Return the classes that a module defines below `base`, in their order, but for those that are only bases."""
+    defined = (value for value in vars(sys.modules[module]).values() if isinstance(value, type))
+    return tuple(
+        cls for cls in defined if issubclass(cls, base) and cls.__module__ == module and cls not in (base, *without)
+    )
+
+
 class Part(NamedTuple):
     """Columns that stand together: a quantity, its kind, and its components (one without a name: a scalar)."""
 
@@ -74,6 +85,6 @@ def counted(name: str, kind: str, n: int) -> Part:
 XY, XYZ, WXYZ = (".x", ".y"), (".x", ".y", ".z"), (".w", ".x", ".y", ".z")
 ANGLE, POSITION = Part("angle", "angle"), Part("position", "position")
 TURN, MOVE = Part("angular_velocity", "angular velocity", XYZ), Part("velocity", "velocity", XYZ)
-# The kind of a force, or a torque, on a joint: which it is depends on the joint.
-OF_JOINT = "of the joint"
+# Kinds that depend on the joint on which an element acts: a force or a torque; a position or an angle.
+OF_JOINT, POSITION_OF_JOINT = "of the joint", "position of the joint"
 ROTATION, PLACE = Part("quaternion", "quaternion", WXYZ), Part("position", "position", XYZ)

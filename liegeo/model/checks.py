@@ -15,12 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Field, InputError, ModelError, printable
 from liegeo.lie import SE3
+from liegeo.status import LARGEST as LARGEST
 
 Array = NDArray[np.float64]
-
-#: No number of mechanics is larger than this; products of five of them do not overflow.
-LARGEST = 1e60
-
 
 # How many names may still be compared with unknown ones; a list, so that all that is called shares it.
 _COMPARISONS: ContextVar[list[int] | None] = ContextVar("comparisons", default=None)
@@ -55,6 +52,14 @@ def suggest(name: str, allowed: Sequence[str]) -> str:
     return f"\n  There are: {', '.join(map(printable, allowed[:_MOST_NAMES]))}{more}" if allowed else ""
 
 
+def array_of(value: Any) -> NDArray[Any]:
+    """Return an array of whatever is given; of rows of several lengths it is one that has no numbers."""
+    try:
+        return np.asarray(value)
+    except ValueError:
+        return np.array(None)
+
+
 def as_numbers(value: Any) -> Array | None:
     """Numbers as float64, of any shape; None if it is something else, as text, None, or rows of several lengths."""
     try:
@@ -75,6 +80,20 @@ def check_size(field: Field, array: ArrayLike, error: type[ModelError | InputErr
         entry = field.entry(*first_index(large)) if field.path else field
         expected = f"expected a number between -{LARGEST:g} and {LARGEST:g}"
         raise error(entry.fault(values[large].flat[0], expected, "Check its exponent and its unit."))
+
+
+def numbers_of(what: str, name: str, value: ArrayLike, place: slice) -> Array:
+    """Return the numbers that a person gives for `name`, as many as fit `place`; a single one may have shape ()."""
+    array, n = as_numbers(value), place.stop - place.start
+    if array is None:
+        wanted = "a number" if n == 1 else f"{n} numbers"
+        raise InputError(f"{what}['{name}'] is {value!r}, expected {wanted}.")
+    if array.shape not in ((), (n,)) or (array.shape == () and n != 1):
+        raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
+    if not np.isfinite(array).all():
+        raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
+    check_size(Field(None, (what, name)), array, InputError)
+    return array
 
 
 def first_index(where: NDArray[np.bool_]) -> tuple[int, ...]:

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import Fault, Field, ModelError
+from liegeo.errors import Fault, Field, ModelError, Owner
+from liegeo.kernels import elements as elements_kernels
 from liegeo.kernels import layout as at
+from liegeo.kernels import states as states_kernels
 from liegeo.kernels.constraints import complement
+from liegeo.kernels.dispatch import Laws
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, split_name, suggest
@@ -88,6 +91,7 @@ class Compiler:
         self._check()
         self._put_frames(header)
         states = self._states(header, rows, nv, inputs)
+        self._check()
         header[at.N_WORK] = self.work
         ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
         floats = np.array(self.floats, dtype=np.float64)
@@ -326,8 +330,9 @@ class Compiler:
                 speed = rows[numbers[force.joint]][at.JV] + force.speed
                 actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
             elif not isinstance(force, JointForce):
-                places = self._attempt([0], self._frames_of, force)
-                elements += [force.kind(), places[0], places[-1], self._put(*force.data()), nv + n_inputs]
+                kind, start = self._attempt((0, 0), self._kind_and_data, force, elements_kernels.LAWS)
+                places = self._attempt([0], self._frames_of, force) or [0]
+                elements += [kind, places[0], places[-1], start, nv + n_inputs]
             n_inputs += force.n_inputs
         header[at.N_ELEMENTS] = len(elements) // at.ELEMENT_SIZE
         header[at.ELEMENTS] = self._put_ints(*elements)
@@ -348,7 +353,7 @@ class Compiler:
         numbers = {joint.name: i for i, joint in enumerate(self.joints)}
         actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
         for force in self.tree.forces:
-            if not isinstance(force, JointForce) or not force.n_states:
+            if not isinstance(force, JointForce) or (isinstance(force, Actuator) and not force.lag):
                 continue
             place = first + len(states)
             states[force.name] = slice(len(states), len(states) + 1)
@@ -358,12 +363,37 @@ class Compiler:
                 start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE
                 row = header[at.ACTUATORS] - start + actuators.index(force) * at.ACTUATOR_SIZE
                 source, self.more_ints[row + at.ACTUATOR_U] = self.more_ints[row + at.ACTUATOR_U], place
-                table += [at.LAG, speed, place, source, self._put(force.lag)]
             else:
-                table += [at.LUGRE, speed, place, -1, self._put(*force.data())]
+                source = -1
+            kind, start = self._attempt((0, 0), self._kind_and_data, force, states_kernels.LAWS)
+            table += [kind, speed, place, source, start]
         header[at.N_STATES], header[at.STATES] = len(table) // at.STATE_SIZE, self._put_ints(*table)
         header[at.N_X], header[at.N_U] = len(states), first + len(states) + 3
         return states
+
+    def _kind_and_data(self, force: Force, laws: Laws) -> tuple[int, int]:
+        """Return the kind of an element, which has a law, and where its numbers stand in F: as many as its kind has."""
+        kind, data = force.kind(), force.data()
+        cls = Owner("class", type(force).__name__)
+        if laws is elements_kernels.LAWS and not place_fields(force):
+            raise ModelError(cls.fault("it has no field of the type Place", "expected the frames that it acts on"))
+        if laws is states_kernels.LAWS and force.n_states != 1:
+            expected = "expected one: elements that act on a joint have a first-order state"
+            raise ModelError(cls.fault(f"its `states` names {force.n_states} numbers", expected))
+        if kind not in laws:
+            raise ModelError(cls.fault(f"its kind {kind} has no law", advice=laws.missing(kind)))
+        named, table = laws.kinds.values[kind][0], laws.kinds.table(kind)
+        if len(data) != table.size():
+            fields = ", ".join(f"{field.name} ({field.size})" for field in table.fields)
+            expected = f"expected {table.size()}, those of {named} in liegeo/kernels/layout.py: {fields}"
+            raise ModelError(cls.fault(f"its data() has {len(data)} numbers", expected))
+        # an actuator shows what it exerts by itself; the law is that of its lag
+        shown = sum(len(part.components) for part in force.exerts)
+        if shown != laws.shows(kind) and not isinstance(force, Actuator):
+            found = f"its `exerts` names {shown} numbers"
+            expected = f"but the law of {named} in {laws.where} shows {laws.shows(kind)}"
+            raise ModelError(cls.fault(found, expected))
+        return kind, self._put(*data)
 
     def _put_frames(self, header: list[int]) -> None:
         """Rows of the frames, last because others may ask for more; those who asked learn where they stand."""

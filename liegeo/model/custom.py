@@ -42,6 +42,7 @@ class CustomRows:
 
     def _call(self, t: float, q: Any, v: Any, out: Any) -> int:
         model, n = self._model, self._constraint.n
+        model.calculators.depth += 1
         try:
             here, along = (np.ctypeslib.as_array(x, shape=(k,)).copy() for x, k in ((q, model.nq), (v, model.nv)))
             result = np.ctypeslib.as_array(out, shape=(n * (model.nv + 2),))
@@ -55,6 +56,8 @@ class CustomRows:
         except BaseException as error:
             self._errors[threading.get_ident()] = error
             return 1
+        finally:
+            model.calculators.depth -= 1
         return 0
 
     def _rate(self, q: Any, s: float, v: Any) -> Any:
@@ -63,8 +66,9 @@ class CustomRows:
         return self._residual(self._model.group.retract(q.astype(complex), (s + 1j * _STEP) * v)).imag / _STEP
 
     def _residual(self, q: Any) -> Any:
-        constraint = self._constraint
-        value = np.asarray(constraint.function(self._model, State(q, np.zeros(self._model.nv))))
+        constraint, model = self._constraint, self._model
+        at_rest = State(q, np.zeros(model.nv), 0.0, np.zeros(model.nx), model)
+        value = np.asarray(constraint.function(model, at_rest))
         if value.size != constraint.n:
             raise InputError(
                 f"{constraint.owner}: its function returned {value.size} residuals, expected {constraint.n}."

@@ -102,17 +102,17 @@ def _stiffest_forces(system: System, model: Model, state: State) -> list[tuple[s
     forces = [force for force in model.tree.forces if not isinstance(force, JointForce)]
     for k, force in enumerate(forces):
         row = int(I[at.ELEMENTS]) + k * at.ELEMENT_SIZE
-        kind, place = int(I[row + at.ELEMENT_KIND]), int(I[row + at.ELEMENT_F])
-        if kind not in (at.SPRING, at.BUSHING):
+        kind = int(I[row + at.ELEMENT_KIND])
+        if kind in (at.LOAD_WORLD, at.LOAD_BODY):
             continue
-        without = F.copy()
-        without[place : place + (2 if kind == at.SPRING else 12)] = 0.0
+        only, without = I.copy(), I.copy()
+        only[at.N_ELEMENTS], only[at.ELEMENTS], without[at.N_ELEMENTS] = 1, row, 0
         K, D = (
-            _tangent(system, model, state, F, which) - _tangent(system, model, state, without, which)
+            _tangent(system, model, state, only, which) - _tangent(system, model, state, without, which)
             for which in (0, 1)
         )
         if np.isfinite(K).all() and np.isfinite(D).all():
-            found.append((f"{'spring' if kind == at.SPRING else 'bushing'} '{force.name}'", rate(K, D)))
+            found.append((f"{at.ELEMENT_KINDS.values[kind][0].lower()} '{force.name}'", rate(K, D)))
     return sorted((item for item in found if item[1] > 0.0), key=lambda item: -item[1])
 
 
@@ -152,11 +152,11 @@ def _columns(function: Callable[[Array, Array], Any], n: int) -> Array:
     return out.T
 
 
-def _tangent(system: System, model: Model, state: State, F: Array, which: int) -> Array:
-    """Return the derivative of the residual with respect to q (which = 0) or v (1), with the numbers F of a model."""
+def _tangent(system: System, model: Model, state: State, I: NDArray[np.int64], which: int) -> Array:
+    """Return the derivative of the residual with respect to q (which = 0) or v (1), with the whole numbers I."""
     zero, W, found = np.zeros(len(state.w)), _work(system, model), np.empty(len(state.w))
     ints = system.ints.copy()
-    ints[at.S_F] = address_of(F)
+    ints[at.S_I] = address_of(I)
     ints.setflags(write=False)
 
     def column(e: Array, out: Array) -> None:

@@ -3,9 +3,8 @@
 A place is "body" (its frame), "body.name" (a frame or node on it), or a pair of a body and a position or pose in it;
 the body may be "world".  An element with inputs adds them, under its name, to what drives the model.
 
-Adding an element: a dataclass here and in ALL_FORCES, its kind in kernels/layout.py, its force in kernels/elements.py;
-if it `exerts` something that is to be seen, that in kernels/observe.py and liegeo/observer.py.
-Model files, their schema and results know it from what the class says about its fields and inputs (about.py).
+Adding an element: docs/extending.md.  Model files, their schema and results know it from what the class says about its
+fields, inputs, states and what it exerts (about.py).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
-from liegeo.model.about import OF_JOINT, XYZ, Part, about
+from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, XYZ, Part, about, classes_of
 from liegeo.model.body import Body
 from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole
 from liegeo.model.joints import Joint, Revolute, unit
@@ -42,13 +41,17 @@ class Force(Sealed):
     n_inputs: ClassVar[int] = 0
     # Columns of its inputs in results; None: they are numbered.
     inputs: ClassVar[tuple[Part, ...] | None] = None
-    # Columns of what it exerts, in the order in which kernels/observe.py finds them.
+    # Columns of its first-order states.
+    states: ClassVar[tuple[Part, ...]] = ()
+    # Columns of what it exerts: the numbers that its law shows (kernels/elements.py, kernels/states.py).
     exerts: ClassVar[tuple[Part, ...]] = ()
+    # How the 3-D page draws it between its frames `a` and `b`: "spring", "rod", or not at all.
+    line: ClassVar[str] = ""
 
     @property
     def n_states(self) -> int:
         """Number of its first-order states."""
-        return 0
+        return sum(len(part.components) for part in self.states)
 
     @property
     def state_size(self) -> float:
@@ -122,6 +125,7 @@ class SpringDamper(Force):
     damping: float = field(default=0.0, metadata=about("damping", "of the damper"))
     length: float = field(default=0.0, metadata=about("length", "when it is free"))
     exerts: ClassVar[tuple[Part, ...]] = (Part("tension", "force"), Part("length", "length"), Part("rate", "velocity"))
+    line: ClassVar[str] = "spring"
 
     def __post_init__(self) -> None:
         for name in ("stiffness", "damping", "length"):
@@ -196,6 +200,9 @@ class Actuator(JointForce):
         default=0.0, metadata=about("time", "the time constant with which it follows its input; 0: at once")
     )
     n_inputs: ClassVar[int] = 1
+    inputs: ClassVar[tuple[Part, ...] | None] = (Part("input", OF_JOINT),)
+    # What it gives in the place of its input, if it has a lag.
+    states: ClassVar[tuple[Part, ...]] = (Part("output", OF_JOINT),)
     # Behind limit and gear.
     exerts: ClassVar[tuple[Part, ...]] = (Part("torque", OF_JOINT), Part("power", "power"))
 
@@ -217,6 +224,13 @@ class Actuator(JointForce):
             raise ModelError(own("gear").fault(self.gear, "expected a number that is not zero"))
         if not limit > 0.0:
             raise ModelError(own("limit").fault(self.limit, "must be > 0"))
+
+    def kind(self) -> int:
+        """How the kernels know its lag."""
+        return layout.LAG
+
+    def data(self) -> list[float]:
+        return [self.lag]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -242,12 +256,10 @@ class BristleFriction(JointForce):
     viscous: float = field(
         default=0.0, metadata=about("turning_damping or damping", "the friction per speed, added to the rest")
     )
+    # How far the bristles are bent.
+    states: ClassVar[tuple[Part, ...]] = (Part("bristle", POSITION_OF_JOINT),)
     # What it opposes to the motion: positive against a positive speed.
     exerts: ClassVar[tuple[Part, ...]] = (Part("friction", OF_JOINT),)
-
-    @property
-    def n_states(self) -> int:
-        return 1
 
     @property
     def state_size(self) -> float:
@@ -264,12 +276,15 @@ class BristleFriction(JointForce):
             expected = f"must be at least coulomb, which is {self.coulomb:g}"
             raise ModelError(own("static").fault(self.static, expected))
 
+    def kind(self) -> int:
+        return layout.LUGRE
+
     def data(self) -> list[float]:
         static = self.coulomb if self.static is None else self.static
         return [self.stiffness, self.damping, self.viscous, self.coulomb, static, self.stribeck]
 
 
-ALL_FORCES: tuple[type[Force], ...] = (PointForce, SpringDamper, Bushing, Actuator, BristleFriction)
+ALL_FORCES = classes_of(__name__, Force, without=(JointForce,))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -1,8 +1,7 @@
 """Joints that a person writes down.  Each is a Lie group for its coordinates and a set of screws for its speeds.
 
-Adding one: a dataclass here, its entry in ALL_JOINTS, and, if it is not a chain of screws, its kind in
-kernels/layout.py and its pose in kernels/joints.py.  Model files, their schema, results and messages know it from what
-the class says about its fields and columns (about.py).
+Adding one: docs/extending.md.  Model files, their schema, results and messages know it from what the class says about
+its fields and columns (about.py).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from liegeo.errors import Field, ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
 from liegeo.model import notebook
-from liegeo.model.about import ANGLE, MOVE, PLACE, POSITION, ROTATION, TURN, XY, Part, about, counted
+from liegeo.model.about import ANGLE, MOVE, PLACE, POSITION, ROTATION, TURN, XY, Part, about, classes_of, counted
 from liegeo.model.checks import Sealed, as_array, as_number, as_numbers
 
 Array = NDArray[np.float64]
@@ -263,15 +262,4 @@ class Screws(Joint):
         return given
 
 
-ALL_JOINTS: tuple[type[Joint], ...] = (
-    Fixed,
-    Revolute,
-    Prismatic,
-    Helical,
-    Cylindrical,
-    Universal,
-    Spherical,
-    Planar,
-    Free,
-    Screws,
-)
+ALL_JOINTS = classes_of(__name__, Joint)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError
+from liegeo.model.checks import numbers_of
 from liegeo.model.constraints import Motion
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read_law(model: Model, loop: Motion, given: Any) -> Law:
         return Law(loop.name, place, n, lambda t: _three(who, function(t), total, n))
     content = np.zeros(total)
     value = slice(0, total - 2 * n)
-    content[value] = model._values("inputs", loop.name, given, value)
+    content[value] = numbers_of("inputs", loop.name, given, value)
     content.setflags(write=False)
     return Law(loop.name, place, n, content)
 

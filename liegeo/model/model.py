@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import threading
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -17,11 +17,15 @@ from liegeo.kernels import layout as at
 from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
-from liegeo.model.checks import LARGEST, as_numbers, as_whole, check_size, split_name, suggest
+from liegeo.model.checks import LARGEST, array_of, as_numbers, as_whole, check_size, numbers_of, split_name, suggest
 from liegeo.model.laws import Law, laws_of
+from liegeo.model.names import Names
+from liegeo.model.state import Index as Index
+from liegeo.model.state import State as State
 from liegeo.status import NOT_FINITE, WORDS, block
 
 if TYPE_CHECKING:
+    from liegeo.calculator import Calculator
     from liegeo.model.custom import CustomRows
     from liegeo.model.tree import Tree
 
@@ -29,37 +33,23 @@ Array = NDArray[Any]
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class State:
-    """Time, configuration (on the group), speeds (in the algebra) and first-order states of elements."""
-
-    q: Array
-    v: Array
-    t: float = 0.0
-    x: Array = field(default_factory=lambda: np.zeros(0))
-
-    @property
-    def w(self) -> Array:
-        """Speeds and first-order states together, as steps have them."""
-        return np.concatenate([self.v, self.x]) if len(self.x) else self.v
-
-    @property
-    def y(self) -> Array:
-        """All numbers but the time, as steps have them; `Model.unpack` is the way back.
-
-        Behind q stands a zero for each of the states x (integrate/problems.py (2)).
-        """
-        return np.concatenate([self.q, np.zeros(len(self.x)), self.v, self.x])
-
-    def _repr_html_(self) -> str:
-        return notebook.state_html(self)
-
-
 class Row(NamedTuple):
     """One row of a constraint: whose it is, and what it keeps from moving."""
 
     loop: str
     what: str
+
+
+class _Calculators(threading.local):
+    """The calculators of `liegeo.dynamics`, whose scratch two threads must not share.
+
+    Nor may a call that is made in the middle of another one, by the function of a Custom constraint: `depth` is the
+    number of such functions that run in this thread, and each depth has a calculator.
+    """
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.found: dict[int, Calculator] = {}
 
 
 def once_per_model(function: Callable[[Model], T]) -> Callable[[Model], T]:
@@ -111,6 +101,7 @@ class Model:
         self._by_name = {body.name: body for body in tree.all_bodies}
         # Plans of what can be seen of it (liegeo/observer.py), which live as long as the model.
         self.observers: dict[Any, Any] = {}
+        self.calculators = _Calculators()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Copies and pickles keep the bits of the arrays; what cannot be sent to another process is made there."""
@@ -153,6 +144,30 @@ class Model:
         raise InputError(
             f"frame '{name}': body '{owner}' has no frame or node '{rest}'.{suggest(rest, [*body.frames, *nodes])}"
         )
+
+    @functools.cached_property
+    def names(self) -> Names:
+        """The columns of results by name, which are also the names of what a state holds and a calculator shows."""
+        return Names(self)
+
+    def index(self, name: str) -> Index:
+        """Return where the numbers of a joint, flexible body, force element or motion stand in q, v, x and inputs.
+
+        Names are those that `state` takes, and `initial` and `inputs` of model files.
+        """
+        q, v = ({}, {}) if self.group is None else (self.group.q, self.group.v)
+        places = {"q": q, "v": v, "x": self.states, "inputs": self.inputs}
+        found = {what: owners[name] for what, owners in places.items() if name in owners}
+        if not found:
+            known = list(dict.fromkeys([*q, *self.states, *self.inputs]))
+            raise InputError(f"index: '{name}' has no coordinates, states or inputs.{suggest(str(name), known)}")
+        return Index(name, **found)
+
+    def calculator(self) -> Calculator:
+        """Return a calculator: dynamics of this model for loops, with scratch of its own (liegeo/calculator.py)."""
+        from liegeo.calculator import Calculator
+
+        return Calculator(self)
 
     def modal_slice(self, i: int, column: int) -> slice:
         """Where the modes of body i stand in q (column EQ) or in v (EV)."""
@@ -260,12 +275,12 @@ class Model:
         if time is None or time.shape != () or not np.isfinite(time):
             raise InputError(f"t is {t!r}, expected a finite number of seconds.")
         check_size(Field(None, ("t",)), time, InputError)
-        return State(self._configuration(q), self.speeds("v", v), float(time), self._states(x))
+        return State(self.configuration(q), self.speeds("v", v), float(time), self._states(x), self)
 
     def unpack(self, y: Array, t: float = 0.0) -> State:
         """Return the state whose numbers are y (State.y), in arrays of its own."""
         q, v, x = self.parts(y)
-        return State(q.copy(), v.copy(), float(t), x.copy())
+        return State(q.copy(), v.copy(), float(t), x.copy(), self)
 
     def parts(self, y: Array) -> tuple[Array, Array, Array]:
         """Return views of q, v and x in the numbers y of a state, or of many states, a row each."""
@@ -277,7 +292,7 @@ class Model:
         """That this is a state of this model, in finite numbers."""
         if not isinstance(state, State):
             raise InputError(f"{who}: state is {state!r}, expected a State: model.state(…).")
-        q, v, x = np.asarray(state.q), np.asarray(state.v), np.asarray(state.x)
+        q, v, x = (array_of(part) for part in (state.q, state.v, state.x))
         if q.shape != (self.nq,) or v.shape != (self.nv,):
             raise InputError(
                 f"{who}: the state has coordinates of shape {q.shape} and speeds of shape {v.shape}, expected "
@@ -302,14 +317,15 @@ class Model:
     def _zero(self) -> Array:
         return np.zeros(0) if self.group is None else self.group.identity()
 
-    def _configuration(self, given: Any) -> Array:
+    def configuration(self, given: Any) -> Array:
+        """Return coordinates from a full vector or from values by name; quaternions are brought to length one."""
         if given is None:
             return self._zero.copy()
         if isinstance(given, Mapping):
             q = self._zero.copy()
             for name, value in given.items():
                 place = self._slice("q", self.group.q if self.group is not None else {}, name)
-                q[place] = self._values("q", name, value, place)
+                q[place] = numbers_of("q", name, value, place)
         else:
             q = self._vector("q", given, self.nq)
         return self.group.retract(q, np.zeros(self.nv)) if self.group is not None and q.dtype.kind == "f" else q
@@ -320,7 +336,7 @@ class Model:
             v = np.zeros(self.nv)
             for name, value in (given or {}).items():
                 place = self._slice(what, self.group.v if self.group is not None else {}, name)
-                v[place] = self._values(what, name, value, place)
+                v[place] = numbers_of(what, name, value, place)
             return v
         return self._vector(what, given, self.nv)
 
@@ -345,18 +361,19 @@ class Model:
                     raise InputError(
                         f"x: '{name}' is no element with first-order states.{suggest(name, list(self.states))}"
                     )
-                x[self.states[name]] = self._values("x", name, value, self.states[name])
+                x[self.states[name]] = numbers_of("x", name, value, self.states[name])
             return x
         return self._vector("x", given, self.nx)
 
     @functools.cached_property
-    def _laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[Law, ...]:
+        """The laws of prescribed motions, which hold where no inputs are named."""
         return laws_of(self)
 
     def _inputs(self, given: Any, t: float) -> Array:
         if given is None or isinstance(given, Mapping):
             values = np.zeros(self.nu)
-            for law in self._laws:
+            for law in self.laws:
                 if not given or law.name not in given:
                     values[law.place] = law(t)
             for name, value in (given or {}).items():
@@ -364,7 +381,7 @@ class Model:
                     raise InputError(
                         f"inputs: '{name}' is no force element with inputs.{suggest(name, list(self.inputs))}"
                     )
-                values[self.inputs[name]] = self._values("inputs", name, value, self.inputs[name])
+                values[self.inputs[name]] = numbers_of("inputs", name, value, self.inputs[name])
             return values
         return self._vector("inputs", given, self.nu)
 
@@ -373,25 +390,8 @@ class Model:
             raise InputError(f"{what}: '{name}' has no degrees of freedom in this model.{suggest(name, list(places))}")
         return places[name]
 
-    def _values(self, what: str, name: str, value: ArrayLike, place: slice) -> Array:
-        array = as_numbers(value)
-        n = place.stop - place.start
-        if array is None:
-            wanted = "a number" if n == 1 else f"{n} numbers"
-            raise InputError(f"{what}['{name}'] is {value!r}, expected {wanted}.")
-        if array.shape not in ((), (n,)) or (array.shape == () and n != 1):
-            raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
-        if not np.isfinite(array).all():
-            raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
-        check_size(Field(None, (what, name)), array, InputError)
-        return array
-
     def _vector(self, what: str, given: ArrayLike, n: int) -> Array:
-        try:
-            array = np.array(given)
-        except ValueError:
-            # rows of several lengths
-            array = np.array(None)
+        array = array_of(given)
         if array.dtype.kind not in "fiuc":
             wanted = "one number" if n == 1 else f"{n} numbers"
             raise InputError(f"{what} is {given!r}, expected {wanted}, or a mapping of names to values.")

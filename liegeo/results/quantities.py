@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
 from liegeo.model.model import Model
-from liegeo.observer import Observer, Source
+from liegeo.model.names import Source
+from liegeo.observer import Observer, not_implemented
 
 Array = NDArray[Any]
 
@@ -30,7 +31,11 @@ class Quantities:
             observer = Observer(self.model, missing)
             widths = [place.stop - place.start for place in observer.places.values()]
             parts = np.split(self._observe(observer), np.cumsum(widths)[:-1], axis=1)
-            self._answers.update(zip(missing, parts, strict=True))
+            for source, part in zip(missing, parts, strict=True):
+                # what no kernel wrote is NaN
+                if part.size and np.isnan(part).all() and np.isfinite(self.q).all():
+                    raise not_implemented(source)
+                self._answers[source] = part
         return {source: self._answers[source] for source in wanted}
 
     def _observe(self, observer: Observer) -> Array:

@@ -17,9 +17,9 @@ from liegeo.errors import InputError
 from liegeo.integrate import NewtonRecord
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
+from liegeo.model.names import Column, Names, implied_unit, matches
 from liegeo.observer import not_implemented
 from liegeo.results import tables
-from liegeo.results.names import Column, Names, implied_unit, matches, names_of
 from liegeo.results.quantities import Quantities
 from liegeo.results.tables import read_table, read_units
 
@@ -99,7 +99,7 @@ class Result:
     generalised forces and then the inputs, and first-order states x (n × nx).
 
     `result["hinge.angle"]` is a column, `result["boom.tip.position"]` three of them, computed when first asked for and
-    kept.  `names` are the columns of `table`, `more` is what can be computed; liegeo/results/names.py has the rule.
+    kept.  `names` are the columns of `table`, `more` is what can be computed; liegeo/model/names.py has the rule.
     """
 
     model: Model
@@ -128,7 +128,7 @@ class Result:
 
     @property
     def _names(self) -> Names:
-        return names_of(self.model)
+        return self.model.names
 
     @functools.cached_property
     def _quantities(self) -> Quantities:
@@ -203,7 +203,7 @@ class Result:
         n = len(self)
         if not -n <= i < n:
             raise InputError(f"result.state: sample {i} of {n}, expected {-n} to {n - 1}.")
-        return State(self.q[i].copy(), self.v[i].copy(), float(self.t[i]), self.x[i].copy())
+        return State(self.q[i].copy(), self.v[i].copy(), float(self.t[i]), self.x[i].copy(), self.model)
 
     @property
     def end(self) -> State:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError, LiegeoError
-from liegeo.results.names import implied_unit
+from liegeo.model.names import implied_unit
 
 Array = NDArray[Any]
 

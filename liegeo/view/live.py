@@ -29,10 +29,11 @@ import numpy as np
 
 from liegeo.errors import InputError
 from liegeo.model.model import Model, State
+from liegeo.model.standin import as_model
 from liegeo.results.result import Result
 from liegeo.simulation import simulate
 from liegeo.view.arrays import Arrays
-from liegeo.view.page import check_model, compose, positive
+from liegeo.view.page import compose, positive
 from liegeo.view.scene import Names, Scene, speed_for
 
 HOST = "127.0.0.1"
@@ -72,7 +73,7 @@ class Live:
         port: int = 0,
         spacing: float = 0.0,
     ) -> None:
-        check_model(model)
+        model = as_model(model, "view")
         self._spacing, self._last = spacing, -np.inf
         arrays = Arrays()
         self._scene = Scene(model, arrays, traces, arrows, plots)
@@ -304,7 +305,7 @@ def serve(
     with it.
     """
     looks: dict[str, Any] = {"traces": traces, "arrows": arrows, "plots": plots, "magnify": magnify}
-    check_model(model)
+    model = as_model(model, "view")
     seconds = max(0.0, t_end - (0.0 if state is None else state.t))
     chosen = speed_for(seconds) if speed is None else speed
     # as many frames as a page has room for

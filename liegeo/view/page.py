@@ -23,6 +23,7 @@ from liegeo.archives import gzipped
 from liegeo.assembly import assemble
 from liegeo.errors import InputError
 from liegeo.model.model import Model, State
+from liegeo.model.standin import HasModel, as_model, as_state
 from liegeo.results.result import Result, RunInfo
 from liegeo.results.tables import write_whole
 from liegeo.view.arrays import Arrays
@@ -38,7 +39,7 @@ _THREE = {
 # A module in memory has no folder, so that a relative import must become a name.
 _RELATIVE, _NAMED = "'./three.core.js'", "'three/core'"
 
-Runs = Result | Model | Sequence[Result] | Mapping[str, Result]
+Runs = Result | Model | HasModel | Sequence[Result] | Mapping[str, Result]
 
 
 def write_page(
@@ -134,8 +135,8 @@ def _packed(content: bytes) -> str:
 
 def _runs(what: Any, state: State | None) -> dict[str, Result]:
     """Runs by label."""
-    if isinstance(what, Model):
-        return {"": still_run(what, state)}
+    if isinstance(what, Model | HasModel):
+        return {"": still_run(as_model(what, "view"), as_state(what, state))}
     if state is not None:
         raise InputError("view: state is given with a run, expected it with a model alone.")
     if isinstance(what, Result):
@@ -165,12 +166,6 @@ def still_run(model: Model, state: State | None) -> Result:
     u = np.zeros((1, model.nv + model.nu))
     q, v, x = (array[np.newaxis] for array in (state.q, state.v, state.x))
     return Result(model, np.array([state.t]), q, v, u, RunInfo("none", 0), x)
-
-
-def check_model(model: Any) -> None:
-    if not isinstance(model, Model):
-        hint = "\n  Call compile() on it." if hasattr(model, "compile") else ""
-        raise InputError(f"view: model is {reprlib.repr(model)}, expected a compiled Model.{hint}")
 
 
 def positive(who: str, value: Any) -> float:

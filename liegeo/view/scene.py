@@ -23,7 +23,6 @@ from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import suggest
 from liegeo.model.compiler import RUTHLESS, WORLD
 from liegeo.model.model import Model
-from liegeo.results.names import names_of
 from liegeo.results.quantities import Quantities
 from liegeo.results.result import Result
 from liegeo.view.arrays import Arrays
@@ -61,7 +60,7 @@ class Scene:
     def __init__(self, model: Model, arrays: Arrays, traces: Names = (), arrows: Names = (), plots: Names = ()) -> None:
         self.model, self.arrays = model, arrays
         self.looks = Looks(model, arrays)
-        self.names = names_of(model)
+        self.names = model.names
         self.traces = _chosen("traces", traces, self._frames())
         offered = {arrow.name: arrow for arrow in self._arrows()}
         self.arrows = [offered[name] for name in _chosen("arrows", arrows, list(offered))]
@@ -92,7 +91,7 @@ class Scene:
     def _body(self, i: int) -> dict[str, Any]:
         joint = self.looks.joints[i]
         modal = self.model.modal_slice(i, at.EQ)
-        simple = isinstance(joint, joints.Revolute | joints.Prismatic | joints.Helical)
+        simple = len(joint.screws()) == 1 and not isinstance(joint, forces.WheelJoint)
         return {
             "name": self.model.bodies[i],
             "joint": joint.name,
@@ -150,7 +149,7 @@ class Scene:
         """Springs, and rods of Distance constraints."""
         tree = self.model.tree
         found: list[tuple[str, str, forces.Place, forces.Place]] = []
-        found += [(f.name, "spring", f.a, f.b) for f in tree.forces if isinstance(f, forces.SpringDamper)]
+        found += [(f.name, f.line, f.places()[0], f.places()[-1]) for f in tree.forces if f.line]
         found += [(c.name, "rod", c.a, c.b) for c in tree.loops if isinstance(c, constraints.Distance)]
         return [
             {

@@ -21,7 +21,7 @@ liegeo = test_cli.liegeo
 MODELS = Path(__file__).parents[2] / "models"
 
 LOOP = """\
-cosim: 1
+cosim: 2
 name: loop
 fmus:
   plant: {fmu: mass.fmu, start: {x0: 0.1}}

@@ -8,7 +8,6 @@ import logging
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import c_fmus
@@ -613,10 +612,8 @@ def test_everything_is_freed(system, monkeypatch):
 def test_ctrl_c_returns_what_there_is(loop):
     timer = threading.Timer(0.4, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    began = time.monotonic()
     found = loop.simulate(1e5, 1e-3)
     timer.join()
-    assert time.monotonic() - began < 30.0
     assert found.info.message.startswith("interrupted at t = ")
     assert 1 < len(found) < 10**8
     assert abs(found["plant.x"][-1] - closed(found.t[-1])[0]) < 1e-2

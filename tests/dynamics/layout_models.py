@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import trees
+from examples import force_fields
 from scipy.interpolate import PPoly
 
 from liegeo import model as lm
@@ -20,8 +21,12 @@ import closed
 def _forces(rng, bodies, one):
     """Every force element, and two elements with states on the joint `one`."""
     _, forces = trees.add_forces(rng, bodies)
+    places = [("b0", (0.1, 0.2, 0.3)), ("world", (1.0, 2.0, 3.0))]
+    listed = (lm.PointForce, lm.SpringDamper, lm.Bushing, lm.Actuator, lm.BristleFriction)
+    others = [cls for cls in lm.ALL_FORCES if cls not in listed]
     return [
         *forces,
+        *(cls(name=cls.__name__, **force_fields(cls, *places, joint=one)) for cls in others),
         lm.Actuator(name="motor", joint=one, gear=2.0, limit=3.0, inertia=0.1),
         lm.Actuator(name="slow motor", joint=one, lag=0.1),
         lm.BristleFriction(name="bristles", joint=one, coulomb=1.0, static=1.5, stiffness=10.0, damping=1.0),

@@ -9,6 +9,10 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
+from pathlib import Path
+
+# run as a program, it has only its own folder on the path
+sys.path.append(str(Path(__file__).parents[1]))
 
 import layout_models
 import numpy as np
@@ -29,7 +33,6 @@ from liegeo.kernels import (
 from liegeo.kernels import layout as at
 from liegeo.motion import Drive
 from liegeo.observer import Observer
-from liegeo.results.names import names_of
 
 # What they do is what their callers do: they are told where.
 HELPERS = {
@@ -39,16 +42,17 @@ HELPERS = {
     "constraints.along",
     "constraints.complement",
     "elements.add_spring_and_damper",
-    "elements.bushing_wrench",
-    "elements.given_wrench",
+    "elements.along",
+    "elements.ends",
+    "elements.exerted",
     "elements.joint_friction",
     "elements.relative",
-    "elements.spring_tension",
+    "elements.stretch",
     "kinematics.through_node",
     "loops.chosen",
 }
 NAMES = {table: name for name, table in at.TABLES.items()}
-HELPING_MODULES = ("joints", "layout", "nodes", "spatial")
+HELPING_MODULES = ("dispatch", "joints", "layout", "nodes", "spatial")
 
 
 class Watched(np.ndarray):
@@ -221,7 +225,7 @@ def _run(model, I, F, S, D, W, q, v, u):
         if not model.custom:
             motion.constrained_along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
         motion.constrained_powers(S, D, T, Y, True, W, np.zeros((1, 2)))
-    names = names_of(model)
+    names = model.names
     observer = Observer(model, [names.column(name).source for name in [*names.table, *names.more]])
     solved = observe.solved_loops if model.rows else observe.solved
     solved(observer.plan, observer.data, I, F, 0.1, q, v, u, W, observer.numbers(), np.zeros(observer.width))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,8 @@ import pinocchio as pin
 from liegeo import model as lm
 from liegeo.lie import SO3Q
 
-FOLDER = Path(sysconfig.get_path("purelib")) / "cmeel.prefix/share/example-robot-data/robots"
+# beside Pinocchio itself, wherever that is installed: cmeel.prefix/lib/python3.x/site-packages/pinocchio/__init__.py
+FOLDER = Path(pin.__file__).parents[4] / "share/example-robot-data/robots"
 AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from examples import force_fields, joint_example
 
 import liegeo as lg
 from liegeo import dynamics, flex
@@ -157,12 +158,20 @@ EXAMPLES = {
     lm.Skin: (of_skin, {"vertices": POINTS, "modes": np.ones((3, 3, N)), "triangles": [[0, 1, 2]]}),
     lm.Tree: (lambda t: t, {"bodies": [rigid()], "joints": [on()], "gravity": (0.0, 0.0, -9.81)}),
 }
+# What has no entry here has one in tests/examples.py.
+EXAMPLES |= {
+    cls: (of_joint, {**JOINT, **joint_example(cls).fields}) for cls in lm.ALL_JOINTS if cls not in EXAMPLES
+} | {
+    cls: (of_force, {"name": "f", **force_fields(cls, ("world", (0.0, 0.0, 1.0)), "a", joint="hinge")})
+    for cls in lm.ALL_FORCES
+    if cls not in EXAMPLES
+}
 # They have no number that a person gives.
 WITHOUT = {lm.Joint, lm.Force, lm.Constraint, lm.Shape, lm.Model, lm.State, lm.Custom}
 
 
 def test_every_dataclass_has_an_example():
-    public = {getattr(lm, name) for name in lm.__all__}
+    public = {value for name, value in vars(lm).items() if isinstance(value, type)}
     classes = {each for each in public if inspect.isclass(each) and dataclasses.is_dataclass(each)}
     assert classes <= set(EXAMPLES) | WITHOUT
 

@@ -30,6 +30,7 @@ from liegeo.kernels import (
     observe,
     reduced,
     regions,
+    states,
 )
 from liegeo.kernels import layout as at
 from liegeo.kernels.access import ACCESS
@@ -87,6 +88,23 @@ def test_a_table_refuses_offsets_and_sizes_that_are_no_constants():
     table.add_behind("B", 3, "behind it")
     assert [place[1:] for place in table.places(5, n=4)] == [(5, 13), (13, 16)]
     assert table.size(n=4) == 11
+
+
+def test_kinds_know_their_data():
+    kinds = at.Kinds("of a test", "I[0]")
+    table = at.Table("of a test", "F", "0")
+    assert (kinds.add("PLAIN", "without data"), kinds.add("RICH", "with data", table)) == (0, 1)
+    assert kinds.table(1) is table
+    with pytest.raises(ValueError, match="kinds 'of a test': PLAIN has no table of data"):
+        kinds.table(0)
+    for kinds in (at.ELEMENT_KINDS, at.STATE_KINDS):
+        assert None not in kinds.data
+
+
+def test_every_kind_of_element_has_a_law():
+    for laws in (elements.LAWS, states.LAWS):
+        for kind, (name, _) in enumerate(laws.kinds.values):
+            assert kind in laws, f"{name}: {laws.missing(kind)}"
 
 
 def test_offsets_that_kernels_compute_are_those_of_the_tables():
@@ -471,7 +489,7 @@ def test_the_header_says_to_c_what_python_knows(tmp_path):
     assert len(set(defined)) == len(defined)
     lines = []
     for line in text.splitlines():
-        if line.startswith("#define LG_") and not line.startswith("#define LG_MAX"):
+        if line.startswith("#define LG_") and not line.startswith("#define LG_MAX("):
             name, bracket, arguments = (
                 line.split(" ", 1)[1].partition("(") if _has_arguments(line) else (line.split()[1], "", "")
             )

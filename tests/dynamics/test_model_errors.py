@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ import liegeo
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import DynamicsError, InputError, LiegeoError, ModelError
+from liegeo.kernels import layout
 from liegeo.model.about import about_fields
+from liegeo.model.forces import JointForce
 
 N = 2
 MODES = 0.1 * np.arange(6 * N).reshape(6, N)
@@ -56,6 +59,11 @@ def tree(*parts, **options):
     return lm.Tree(bodies, [p for p in parts if isinstance(p, lm.Joint)], **options)
 
 
+def own_force(base=lm.SpringDamper, given=None, **members):
+    """A force element of a class `Own` with other members than its base has."""
+    return type("Own", (base,), members)(**(given or {"name": "f", "a": "world", "b": "a"}))
+
+
 def pendulum():
     return tree(body(), hinge()).compile()
 
@@ -70,6 +78,13 @@ class Silent(lm.Joint):
     """A joint whose field says nothing about itself."""
 
     lead: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class Unnamed(lm.Revolute):
+    """A joint whose coordinate has no name."""
+
+    coordinates: ClassVar = ()
 
 
 REFUSED = {
@@ -527,6 +542,33 @@ REFUSED = {
         "PointForce 'f': at is 'tip', which is no frame or node of body 'a'.",
     ),
     "abstract force": (lambda: tree(body(), hinge(), forces=[lm.Force(name="f")]).compile(), "Force 'f': is abstract"),
+    "a kind without a law": (
+        lambda: tree(body(), hinge(), forces=[own_force(kind=lambda self: 99)]).compile(),
+        "class 'Own': its kind 99 has no law.",
+        "in liegeo/kernels/elements.py, below the line @LAWS.of(at.99, shows=…)",
+    ),
+    "a force with too few data": (
+        lambda: tree(body(), hinge(), forces=[own_force(data=lambda self: [1.0])]).compile(),
+        "class 'Own': its data() has 1 numbers, expected 3, those of SPRING in liegeo/kernels/layout.py: SPRING_STIFF",
+    ),
+    "a force that exerts what its law does not show": (
+        lambda: tree(body(), hinge(), forces=[own_force(exerts=())]).compile(),
+        "class 'Own': its `exerts` names 0 numbers, but the law of SPRING in liegeo/kernels/elements.py shows 3.",
+    ),
+    "a force without a place": (
+        lambda: tree(
+            body(), hinge(), forces=[own_force(lm.Force, {"name": "f"}, kind=lambda self: layout.SPRING)]
+        ).compile(),
+        "class 'Own': it has no field of the type Place, expected the frames that it acts on.",
+    ),
+    "a force on a joint without a state": (
+        lambda: tree(
+            body(),
+            hinge(),
+            forces=[own_force(JointForce, {"name": "f", "joint": "j"}, kind=lambda self: layout.LUGRE)],
+        ).compile(),
+        "class 'Own': its `states` names 0 numbers, expected one",
+    ),
     "friction speed": (
         lambda: tree(body(), hinge(friction=1.0, friction_speed=0.0)).compile(),
         "joint 'j' (world → a): friction_speed is 0, must be > 0.",
@@ -710,9 +752,55 @@ REFUSED = {
         lambda: dynamics.forward_dynamics(*light(), tau=[1e50]),
         "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
     ),
+    "a dense answer that is not finite": (
+        lambda: dynamics.forward_dynamics(*light(), tau=[1e50], method="composite"),
+        "dynamics: the answer of forward_dynamics is not finite: numbers of the state",
+    ),
     "a factor that is not finite": (
         lambda: dynamics.solve(*light(), [1.0], alpha=np.nan),
         "solve: alpha is nan, expected a finite number.",
+    ),
+    "a solution that is not finite": (
+        lambda: dynamics.solve(*light(), [1e50]),
+        "dynamics: the answer of solve is not finite",
+    ),
+    "a result in whole numbers": (
+        lambda: pendulum().calculator().forward_dynamics([0.0], [0.0], out=np.zeros(1, int)),
+        "calculator: out is an array of int64 with shape (1,), expected a contiguous, writable array of float64",
+    ),
+    # names
+    "an owner without numbers": (
+        lambda: pendulum().index("jj"),
+        "index: 'jj' has no coordinates, states or inputs. Did you mean 'j'?",
+    ),
+    "a state without a model": (
+        lambda: lm.State(np.zeros(1), np.zeros(1))["j.angle"],
+        "state: 'j.angle' has no meaning in a state without a model. Make it by model.state(…).",
+    ),
+    "a number for a whole state": (
+        lambda: pendulum().state().replace(0.3),
+        "state.replace: values are 0.3, expected a mapping of names to numbers.",
+    ),
+    "a position in a state": (
+        lambda: pendulum().state()["a.position"],
+        "state: 'a.position' is no part of a state but computed, expected a coordinate, a speed or a state x.",
+        "model.calculator().outputs(['a.position']) computes it.",
+    ),
+    "an unknown column": (
+        lambda: pendulum().names.find("j.angel"),
+        "result: 'j.angel' is neither a column nor can it be computed. Did you mean 'j.angle'?",
+    ),
+    "a column by number": (lambda: pendulum().names.match([3]), "result: 3 is not a name, expected text such as"),
+    "a wildcard for nothing": (lambda: pendulum().names.match(["*.colour"]), "result: nothing matches '*.colour'."),
+    "a joint with too few names": (
+        lambda: tree(body(), Unnamed(name="j", parent="world", child="a")).compile().names,
+        "result: 'j' has 1 numbers, but 0 names: correct the columns of its class.",
+    ),
+    # models
+    "a tree in place of a model": (
+        lambda: dynamics.mass_matrix(tree(body(), hinge()), pendulum().state()),
+        "dynamics: model is <tree",
+        "expected a compiled Model.\n  Call compile() on it.",
     ),
 }
 
@@ -753,11 +841,11 @@ def test_refused_with_a_message(call, parts):
 
 
 def test_every_raise_is_reached():
-    """A new `raise` in the model or in dynamics.py needs a line in REFUSED."""
+    """A new `raise` in the model, in calculator.py or in dynamics.py needs a line in REFUSED."""
     root = Path(liegeo.__file__).parent
     wanted = {
         (file.name, node.lineno): ast.unparse(node)[:100]
-        for file in (root / "dynamics.py", *(root / "model").glob("*.py"))
+        for file in (root / "calculator.py", root / "dynamics.py", *(root / "model").glob("*.py"))
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Raise)
     }

@@ -48,7 +48,7 @@ def test_the_cases_have_what_makes_trees_hard():
     parents = [[b["parent"] for b in bodies] for bodies in described]
     assert any(p.count(-1) > 1 for p in parents)
     assert any(p.count(k) > 1 for p in parents for k in range(8))
-    assert {b["joint"]["name"] for bodies in described for b in bodies} == set(trees.JOINTS)
+    assert {b["joint"]["name"] for bodies in described for b in bodies} == set(trees.DRAWN)
     flexible = [(b, bodies) for bodies in described for b in bodies if b["n_modes"]]
     assert {bool(np.any(b["child_at"]["modes"])) for b, _ in flexible} == {True, False}
     children = [c for b, bodies in flexible for c in bodies if c["parent"] >= 0 and bodies[c["parent"]] is b]

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
+from examples import joint_example
 
 from liegeo import model as lm
 from liegeo.lie import SE2, SE3, SE3Q, SO3Q
 
-JOINTS = tuple(joint.__name__ for joint in lm.ALL_JOINTS)
+# What random trees choose from: a new joint does not change the trees of all seeds.
+DRAWN = (
+    *("Fixed", "Revolute", "Prismatic", "Helical", "Cylindrical"),
+    *("Universal", "Spherical", "Planar", "Free", "Screws"),
+)
+JOINTS = (*DRAWN, *(joint.__name__ for joint in lm.ALL_JOINTS if joint.__name__ not in DRAWN))
 
 
 def _inertia(rng, size):
@@ -35,14 +41,18 @@ def _joint(rng, name):
             "Helical": [[*unit, *0.2 * unit]],
             "Cylindrical": [[*unit, *zero], [*zero, *unit]],
         }
-        screws = table[name]
-        given = {} if name == "Fixed" else {"axis": axis}
-        if name == "Helical":
-            given["pitch"] = 0.2
+        if name in table:
+            screws = table[name]
+            given = {} if name == "Fixed" else {"axis": axis}
+            if name == "Helical":
+                given["pitch"] = 0.2
+        else:
+            example = joint_example(getattr(lm, name))
+            given, screws = {key: x for key, x in example.fields.items() if key != "rest"}, example.screws
     return {"name": name, "given": given, "kind": "screws", "screws": np.reshape(screws, (-1, 6))}
 
 
-def describe(rng, n_bodies, *, flexible=0.5, joints=JOINTS, n_modes=3):
+def describe(rng, n_bodies, *, flexible=0.5, joints=DRAWN, n_modes=3):
     """A random tree: any joint, rigid and flexible bodies, cantilever and free-free modes, children anywhere."""
     bodies = []
     for i in range(n_bodies):

@@ -18,7 +18,6 @@ from fmu_export.host import OK, Instance, Unpacked
 from fmu_export.package import settings_of
 from fmu_export.variables import input_places, motion_inputs, structured
 from liegeo.motion import Drive
-from liegeo.results.names import names_of
 
 # Those that are quick, and have a rotation, flexible bodies, inputs and loops among them.
 QUICK = ("double_pendulum", "heavy_top")
@@ -95,7 +94,7 @@ def test_moves_as_simulated(path, folder, step_of):
     fmu = fmu_export.build(path, folder / f"{path.stem}_fixed.fmu", step=h)
     inputs, driven = held(mechanism, fmu)
     end, expected = simulated(mechanism, inputs, h, STEPS)
-    names = names_of(mechanism.compile())
+    names = mechanism.compile().names
     column = {structured(name): name for name in [*names.table, *names.more]}
     factor = {v["name"]: v.get("factor", 1.0) for v in fmu_export.inspection.variables_of(fmu)}
     for per_step in (1, 5, 20):
@@ -144,7 +143,7 @@ def test_friction_with_fixed_steps(folder):
 
 def coordinates(fmu, model):
     """By name in the FMU: the column of a result and the factor, of all outputs that are coordinates or speeds."""
-    names = names_of(model)
+    names = model.names
     column = {structured(name): name for name in [*names.table, *names.more]}
     return {
         v["name"]: (column[v["name"]], v.get("factor", 1.0))
@@ -267,7 +266,7 @@ def test_every_column_of_a_result_can_be_an_output(path, folder):
     fmu = fmu_export.build(copy, folder / f"{path.stem}_all.fmu", step=h)
     inputs, driven = held(mechanism, fmu)
     end, expected = simulated(mechanism, inputs, h, 10)
-    names = names_of(mechanism.compile())
+    names = mechanism.compile().names
     known = [v["name"] for v in fmu_export.inspection.variables_of(fmu) if v["role"] in ("input", "output")]
     every = {structured(name): name for name in [*names.table, *names.more] if name != "time"}
     assert set(known) == set(every)
@@ -323,7 +322,7 @@ def test_modes_have_initial_values(folder):
     mechanism = lg.load(FOLDER / "flexible_arm.yaml")
     file = fmu_export.build(FOLDER / "flexible_arm.yaml", folder / "bent.fmu", step=1e-3)
     model, state = mechanism.compile(), mechanism.state()
-    names = names_of(model)
+    names = model.names
     q, v = state.q.copy(), state.v.copy()
     q[names.column("upper.eta[1]").place], v[names.column("lower.etad[0]").place] = 2e-3, -0.03
     inputs, driven = held(mechanism, file)

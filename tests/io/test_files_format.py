@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import force_fields, joint_example
 from loops import mechanisms, published
 
 import liegeo as lg
@@ -18,6 +19,7 @@ from liegeo.flex import readers, sid, solid
 from liegeo.io import forms
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS
 from liegeo.io.mechanism import Initial, Mechanism
+from liegeo.model.forces import place_fields
 from liegeo.model.shapes import Skin
 
 TESTS = Path(__file__).parents[1]
@@ -53,18 +55,7 @@ JOINT = {
     "friction_speed": 0.01,
 }
 # By class: every field, none as usual.
-JOINTS = {
-    lm.Fixed: {"rest": 0.0},
-    lm.Revolute: {"axis": (0.0, 0.6, 0.8), "rest": 0.5},
-    lm.Prismatic: {"axis": (0.0, 0.6, 0.8), "rest": 0.5},
-    lm.Helical: {"axis": (0.0, 0.6, 0.8), "pitch": 0.1, "rest": 0.5},
-    lm.Cylindrical: {"axis": (0.0, 0.6, 0.8), "rest": (0.1, 0.2), "stiffness": (1.0, 2.0)},
-    lm.Universal: {"axes": ((0.0, 0.6, 0.8), (1.0, 0.0, 0.0)), "rest": (0.1, 0.2)},
-    lm.Spherical: {"rest": (0.5, 0.5, 0.5, 0.5)},
-    lm.Planar: {"rest": (0.1, 0.2, 0.3)},
-    lm.Free: {"rest": (0.5, 0.5, 0.5, 0.5, 1.0, 2.0, 3.0)},
-    lm.Screws: {"subspace": ((0.0, 0.0, 1.0, 0.1, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0, 0.0, 0.0)), "rest": (0.1, 0.2)},
-}
+JOINTS = {cls: joint_example(cls).fields for cls in lm.ALL_JOINTS}
 FRAMES = {"a": "a.f", "b": ("world", (1.0, 2.0, 3.0))}
 CONSTRAINTS = {
     lm.Distance: {**FRAMES, "length": 1.5},
@@ -76,22 +67,8 @@ CONSTRAINTS = {
     lm.Rack: {"pinion": "i", "rack": "j", "radius": 0.2, "offset": 0.1},
     lm.Motion: {"joint": "j", "law": ([0.0, 0.5, 1.0], [0.0, 0.3, -0.1]), "coordinate": 0},
 }
-FORCES = {
-    lm.PointForce: {"at": ("a", X), "force": (1.0, 2.0, 3.0), "torque": (4.0, 5.0, 6.0), "axes": "body"},
-    lm.SpringDamper: {**FRAMES, "stiffness": 10.0, "damping": 1.0, "length": 0.5},
-    lm.Bushing: {**FRAMES, "stiffness": (1, 2, 3, 4, 5, 6), "damping": (6, 5, 4, 3, 2, 1)},
-    lm.Actuator: {"joint": "j", "speed": 0, "gear": 50.0, "limit": 3.0, "inertia": 1e-5, "lag": 0.02},
-    lm.BristleFriction: {
-        "joint": "j",
-        "speed": 0,
-        "coulomb": 1.0,
-        "stiffness": 200.0,
-        "static": 1.5,
-        "stribeck": 0.02,
-        "damping": 3.0,
-        "viscous": 0.4,
-    },
-}
+PLACES = {1: [("a", X)], 2: FRAMES.values()}
+FORCES = {cls: force_fields(cls, *PLACES.get(len(place_fields(cls)), ()), joint="j") for cls in lm.ALL_FORCES}
 SHAPES = {
     lm.Box: {"size": (1, 2, 3)},
     lm.Sphere: {"radius": 0.5},

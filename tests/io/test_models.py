@@ -22,7 +22,6 @@ from liegeo.io import source
 from liegeo.model import State
 from liegeo.model.constraints import Motion
 from liegeo.model.forces import Actuator
-from liegeo.results.names import names_of
 
 ROOT = Path(__file__).parents[2]
 sys.path += [str(ROOT / "tests" / "loops"), str(ROOT / "tests" / "flex")]
@@ -382,7 +381,7 @@ def test_the_gallery_has_a_command_and_a_picture_for_every_model():
 def test_commands_of_the_gallery_name_what_there_is(command):
     name = re.search(r"models/(\w+)\.yaml", command)[1]
     mechanism = load(name, **dict(pair.split("=") for pair in re.findall(r"--set (\S+)", command)))
-    names = names_of(mechanism.compile())
+    names = mechanism.compile().names
     for column in re.findall(r"(?:-c|--plot) (\S+)", command):
         assert column.endswith(".png") or names.match([column])
     for frame in re.findall(r"--trace (\S+)", command):

@@ -36,7 +36,7 @@ def every_joint():
     for seed in itertools.count():
         rng = np.random.default_rng(seed)
         bodies = trees.describe(rng, 16)
-        if {body["joint"]["name"] for body in bodies} == set(trees.JOINTS) and any(b["n_modes"] for b in bodies):
+        if {body["joint"]["name"] for body in bodies} == set(trees.DRAWN) and any(b["n_modes"] for b in bodies):
             break
     trees.add_wheels(rng, bodies, 2)
     _, forces = trees.add_forces(rng, bodies)

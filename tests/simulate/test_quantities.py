@@ -1,6 +1,6 @@
 """Quantities that have a name and nothing that computes them are errors, never another quantity's numbers.
 
-Each table of liegeo/results/names.py gets one entry too many, in turn, and is asked for it by a result and by an FMU.
+Each table of liegeo/model/names.py gets one entry too many, in turn, and is asked for it by a result and by an FMU.
 """
 
 import numpy as np
@@ -8,11 +8,10 @@ import pytest
 
 import liegeo as lg
 from fmu_export.outputs import Outputs
-from liegeo.errors import DynamicsError, InputError
-from liegeo.model import forces, joints
+from liegeo.errors import DynamicsError, InputError, ModelError
+from liegeo.model import forces, joints, names
 from liegeo.model.about import XYZ, Part
-from liegeo.results import names
-from liegeo.results.names import Names
+from liegeo.model.names import Names
 from liegeo.results.quantities import Quantities
 from models import flexible_chain
 
@@ -95,9 +94,12 @@ def test_names_that_are_more_than_the_numbers(run, monkeypatch):
     with pytest.raises(InputError, match="'load' has 6 numbers, but 3 names"):
         Names(tree.compile())
     monkeypatch.undo()
-    monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", WORDS),))
+    model = tree.compile()
+    monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", tuple("abcdefg")),))
     with pytest.raises(DynamicsError, match=r"nothing computes the quantity 'load\.force'"):
-        Outputs(tree.compile(), [(("force", "load", "force"), 0)])
+        Outputs(model, [(("force", "load", "force"), 0)])
+    with pytest.raises(ModelError, match="`exerts` names 7 numbers, but the law of LOAD_WORLD in liegeo/kernels/elem"):
+        tree.compile()
 
 
 def test_an_unknown_source_is_an_error(run):

@@ -9,14 +9,16 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import runs
+from examples import joint_example
 
 import liegeo as lg
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import DynamicsError, InputError
 from liegeo.lie import SO3Q
+from liegeo.model import names
 from liegeo.observer import Observer
-from liegeo.results import Result, RunInfo, names
+from liegeo.results import Result, RunInfo
 from models import flexible_chain
 
 G = 9.81
@@ -39,29 +41,15 @@ def one_joint(joint, **more):
 
 # ---- names
 
-COLUMNS = {
-    lm.Fixed: "",
-    lm.Revolute: "angle speed",
-    lm.Helical: "angle speed",
-    lm.Prismatic: "position speed",
-    lm.Cylindrical: "angle position angular_velocity velocity",
-    lm.Universal: "angle[0] angle[1] speed[0] speed[1]",
-    lm.Spherical: "quaternion.w quaternion.x quaternion.y quaternion.z "
-    "angular_velocity.x angular_velocity.y angular_velocity.z",
-    lm.Planar: "angle position.x position.y angular_velocity velocity.x velocity.y",
-    lm.Free: "quaternion.w quaternion.x quaternion.y quaternion.z position.x position.y position.z "
-    "angular_velocity.x angular_velocity.y angular_velocity.z velocity.x velocity.y velocity.z",
-    lm.Screws: "q[0] v[0]",
-}
-
 
 @pytest.mark.parametrize("joint", lm.ALL_JOINTS, ids=lambda joint: joint.__name__)
 def test_columns_of_every_joint(joint):
-    model = one_joint(joint)
+    example = joint_example(joint)
+    model = one_joint(joint, **example.fields)
     rng = np.random.default_rng(1)
     q, v = rng.normal(size=(3, model.nq)), rng.normal(size=(3, model.nv))
     result = runs.run(model, np.arange(3.0), q, v)
-    assert result.names == ("time", *(f"j.{name}" for name in COLUMNS[joint].split()))
+    assert result.names == ("time", *(f"j.{name}" for name in example.columns.split()))
     table = np.array(result.table.tolist())
     assert np.array_equal(table, np.concatenate([result.t[:, np.newaxis], q, v], axis=1))
 

@@ -19,8 +19,8 @@ import runs
 import liegeo as lg
 from liegeo import model as lm
 from liegeo.errors import InputError
+from liegeo.model.names import implied_unit
 from liegeo.results import RunInfo, read_table, read_units, tables
-from liegeo.results.names import implied_unit, names_of
 
 
 @pytest.fixture(scope="module")
@@ -242,7 +242,7 @@ def test_csv_says_units_that_are_not_what_a_name_says(pendulum, tmp_path):
 @pytest.mark.parametrize("name", [path.stem for path in (Path(__file__).parents[2] / "models").glob("*.yaml")])
 def test_what_a_name_says_of_its_unit_is_true(name):
     model = lg.load(Path(__file__).parents[2] / "models" / f"{name}.yaml").compile()
-    names = names_of(model)
+    names = model.names
     for columns in (names.table, names.more):
         for column in columns.values():
             assert implied_unit(column.name, columns) in ("", column.unit), column.name

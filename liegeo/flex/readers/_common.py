@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import inspect
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +28,24 @@ else:
 
 Array = NDArray[np.float64]
 PathLike = str | Path
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format: its name, the suffixes of its files, and how to read them.  `mine` decides between equal suffixes."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    description: str
+    read: Callable[..., FEModel]
+    mine: Callable[[Path], bool] = lambda path: True
+
+    @property
+    def file_options(self) -> tuple[str, ...]:
+        """Return the options of `read` that are files themselves: those whose type is PathLike."""
+        _, *options = inspect.signature(self.read).parameters.values()
+        return tuple(option.name for option in options if "PathLike" in str(option.annotation))
+
 
 # A rigid motion may load a row of K by this part of what its entries would do one by one; files have few digits.
 _FREE = 1e-4

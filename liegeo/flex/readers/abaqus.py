@@ -138,3 +138,11 @@ def _ordered(K_path: Path, M_path: Path, K: Array, M: Array, nodes: list[int]) -
     shift = np.array([1.0, 1.0, 0.0])
     each = range(1, n // len(nodes) + 1)
     return [(node, d) for node in nodes for d in each], K - shift, M - shift
+
+
+READER = _common.Reader(
+    "abaqus",
+    (".inp", ".mtx"),
+    "Abaqus: text files of *MATRIX OUTPUT, nodes of the deck",
+    read,
+)

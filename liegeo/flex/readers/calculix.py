@@ -106,3 +106,12 @@ def _matrix(path: Path, found: list[tuple[int, int]], order: Path, what: str) ->
             "The file is cut short, or the two do not belong together."
         )
     return _common.symmetric(path, ij[:, 0] - 1, ij[:, 1] - 1, values[:, 2], n, what)
+
+
+READER = _common.Reader(
+    "calculix",
+    (".inp", ".sti", ".mas", ".dof"),
+    "CalculiX: .sti, .mas and .dof of SOLVER=MATRIXSTORAGE, nodes of the deck",
+    read,
+    lambda path: _common.sibling(path, ".sti").exists(),
+)

@@ -122,3 +122,16 @@ def _npz_nodes(path: Path) -> tuple[dict[str, Array], list[tuple[str, int]] | No
             raise ModelError(f"{path}: dofs has shape {dofs.shape}, expected (n, 2): node and direction.")
         rows = [(str(a), _common.fe_direction(f"{path}, dofs[{k}]", str(b))) for k, (a, b) in enumerate(dofs.tolist())]
     return {n: np.asarray(p, dtype=np.float64) for n, p in zip(names, position, strict=True)}, rows
+
+
+def _is_mine(path: Path) -> bool:
+    return path.suffix.lower() != ".mtx" or _common.content(path).startswith(b"%%MatrixMarket")
+
+
+READER = _common.Reader(
+    "matrix_market",
+    (".mtx", ".npz"),
+    "sparse M and K in Matrix Market or SciPy's .npz, nodes in CSV or .npz",
+    read,
+    _is_mine,
+)

@@ -302,3 +302,11 @@ def _named(path: Path, there: op4.Matrices, name: str) -> sp.coo_array:
     if matrix.shape[0] != matrix.shape[1]:
         raise ModelError(f"{path}: {name} has shape {matrix.shape}, expected a square matrix.")
     return matrix
+
+
+READER = _common.Reader(
+    "nastran",
+    (".bdf", ".nas", ".dat", ".pch"),
+    "Nastran: GRID and DMIG of a bulk data file, or matrices in OUTPUT4",
+    read,
+)

@@ -18,17 +18,23 @@ import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
+from liegeo.kernels import observe
+from liegeo.kernels.layout_table import Numbers
 from liegeo.model import constraints, forces, joints
-from liegeo.model.about import MOVE, OF_JOINT, PLACE, ROTATION, TURN, XYZ, Part, counted
+from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, WXYZ, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
-from liegeo.model.model import Model
-from liegeo.observer import Source
+
+if TYPE_CHECKING:
+    from liegeo.model.model import Model
+
+#: What a number comes from: ("q",), or a quantity that liegeo/observer.py computes.
+Source = tuple[str, ...]
 
 #: From the kind of a column to its unit.  Modes and screws are scaled as their author likes: they have none.
 UNITS: Mapping[str, str] = MappingProxyType(
@@ -68,6 +74,13 @@ _DUAL = {
     "rate of coordinate": ("acceleration of coordinate", "generalised force"),
     "modal speed": ("modal acceleration", "modal force"),
 }
+# By kind of a speed: the kind of what changes with it.
+_POSITION_OF = {"angular velocity": "angle", "velocity": "position", "rate of coordinate": "coordinate"}
+
+
+# Where a reader finds all names: with a model, with a result.
+_LISTS = ("model.names.table and model.names.more", "result.names and result.more")
+_WILD = ("'*.angle'", "result.select('*.angle')")
 
 
 class Column(NamedTuple):
@@ -83,29 +96,24 @@ class Column(NamedTuple):
         return UNITS[self.kind]
 
 
-# What can be computed of every body, frame and node; of every joint; of the whole model.
-FRAMES = (
-    PLACE,
-    ROTATION,
-    MOVE,
-    TURN,
-    Part("acceleration", "acceleration", XYZ),
-    Part("angular_acceleration", "angular acceleration", XYZ),
-    Part("twist.angular", "angular velocity", XYZ),
-    Part("twist.linear", "velocity", XYZ),
-)
-# Of nodes that deform, in the axes of their body: displacement, and rotation vector, from where they are undeformed.
-BENDING = (Part("deflection", "deflection", XYZ), Part("tilt", "angle", XYZ))
+# By how many numbers a quantity has: its components.
+_COMPONENTS = {1: ("",), 3: XYZ, 4: WXYZ}
+
+
+def _columns_of(numbers: Numbers, bends: bool = False) -> tuple[Part, ...]:
+    """Return the columns that observers find, as kernels/observe.py names them."""
+    return tuple(
+        Part(name, shown.kind, _COMPONENTS[shown.size])
+        for name, shown in numbers.parts.items()
+        if shown.kind and shown.bends == bends
+    )
+
+
+# What can be computed: of every body, frame and node; of nodes that deform, in the axes of their body; of every joint;
+# of the whole model.
+FRAMES, BENDING = _columns_of(observe.FRAME_NUMBERS), _columns_of(observe.FRAME_NUMBERS, bends=True)
 REACTION = (Part("reaction.moment", "moment", XYZ), Part("reaction.force", "force", XYZ))
-BALANCE = (
-    Part("energy", "energy"),
-    Part("energy.kinetic", "energy"),
-    Part("energy.gravitational", "energy"),
-    Part("energy.elastic", "energy"),
-    Part("momentum.angular", "angular momentum", XYZ),
-    Part("momentum.linear", "momentum", XYZ),
-    Part("center", "position", XYZ),
-)
+BALANCE = _columns_of(observe.BALANCE_NUMBERS)
 
 
 # By quantity, whoever owns it, and component: all units that it may have.
@@ -163,7 +171,10 @@ class _Columns:
 
 
 class Names:
-    """The columns of a model by name: those of the table, and those that can be computed."""
+    """The columns of a model by name: those of the table, and those that can be computed.
+
+    `Model.names` keeps one per model, because listing hundreds of names takes as long as a short run.
+    """
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -200,8 +211,8 @@ class Names:
     def column(self, name: str) -> Column:
         return self.table[name] if name in self.table else self.more[name]
 
-    def find(self, name: str) -> tuple[str, ...]:
-        """The columns that a name stands for: itself, or the components of a quantity."""
+    def find(self, name: str, who: str = "result") -> tuple[str, ...]:
+        """Return the columns that a name stands for: itself, or the components of a quantity."""
         if name in self.table:
             return (name,)
         if name in self._table.groups:
@@ -210,43 +221,41 @@ class Names:
             return (name,)
         if name in self._groups:
             return tuple(self._groups[name])
-        raise InputError(self._unknown(name))
+        raise InputError(self._unknown(name, who))
 
-    def match(self, patterns: Iterable[str]) -> list[str]:
-        """The columns behind names and wildcards (* and ?), each once, in the order of the patterns."""
+    def match(self, patterns: Iterable[str], who: str = "result") -> list[str]:
+        """Return the columns behind names and wildcards (* and ?), each once, in the order of the patterns."""
         found: dict[str, None] = {}
         for pattern in patterns:
             if not isinstance(pattern, str):
-                raise InputError(
-                    f"result: {pattern!r} is not a name, expected text such as 'hinge.angle' or '*.angle'."
-                )
+                raise InputError(f"{who}: {pattern!r} is not a name, expected text such as 'hinge.angle' or '*.angle'.")
             wild = "*" in pattern or "?" in pattern
-            found.update(dict.fromkeys(self._match(pattern) if wild else self.find(pattern)))
+            found.update(dict.fromkeys(self._match(pattern, who) if wild else self.find(pattern, who)))
         return list(found)
 
-    def _match(self, pattern: str) -> list[str]:
+    def _match(self, pattern: str, who: str) -> list[str]:
         columns = set(matches(pattern, self._rank))
         columns.update(name for group in matches(pattern, self._groups) for name in self._groups[group])
         if not columns:
             raise InputError(
-                f"result: nothing matches '{pattern}'.\n"
-                "  Names are in result.names and result.more; * stands for any text, ? for one letter."
+                f"{who}: nothing matches '{pattern}'.\n"
+                f"  Names are in {_LISTS[who == 'result']}; * stands for any text, ? for one letter."
             )
         return sorted(columns, key=self._rank.__getitem__)
 
-    def _unknown(self, name: str) -> str:
+    def _unknown(self, name: str, who: str) -> str:
         of_owner = [n for n in [*self._table.quantities, *self.computable] if n.startswith(f"{name}.")]
         if of_owner:
             shown = ", ".join(of_owner[:8]) + (", …" if len(of_owner) > 8 else "")
             return (
-                f"result: '{name}' has several quantities, expected the name of one: {shown}.\n"
-                f"  result.select('{name}.*') gives them all."
+                f"{who}: '{name}' has several quantities, expected the name of one: {shown}.\n"
+                f"  The wildcard '{name}.*' stands for all of them."
             )
         close = difflib.get_close_matches(name, [*self._groups, *self._rank], n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         return (
-            f"result: '{name}' is neither a column nor can it be computed.{hint}\n"
-            "  Names are in result.names and result.more; result.select('*.angle') finds them by wildcard."
+            f"{who}: '{name}' is neither a column nor can it be computed.{hint}\n"
+            f"  Names are in {_LISTS[who == 'result']}; {_WILD[who == 'result']} finds them by wildcard."
         )
 
     def _joints(self) -> Iterator[joints.Joint]:
@@ -279,10 +288,10 @@ class Names:
                 for part in self._inputs(force):
                     k = out.add(force.name, part, ("u",), k)
             if force.n_states:
-                _check_columns(force.name, self._states(force), force.n_states)
+                _check_columns(force.name, force.states, force.n_states)
                 k = self.model.states[force.name].start
-                for part in self._states(force):
-                    k = out.add(force.name, part, ("x",), k)
+                for part in force.states:
+                    k = out.add(force.name, self._on_joint(force, part), ("x",), k)
         for name, places in self.model.inputs.items():
             if any(loop.name == name for loop in self.model.tree.loops):
                 part = counted("input", "input", places.stop - places.start)
@@ -303,22 +312,18 @@ class Names:
         kinds = [*values, *rates, *(_DUAL[kind][0] for kind in rates)]
         return kinds if len(kinds) == n else []
 
-    def _inputs(self, force: forces.Force) -> tuple[Part, ...]:
-        if isinstance(force, forces.Actuator):
-            joint = next(j for j in self._joints() if j.name == force.joint)
-            return (Part("input", _DUAL[_speed_kinds(joint)[force.speed]][1]),)
-        return (counted("input", "input", force.n_inputs),) if force.inputs is None else force.inputs
+    def _inputs(self, force: forces.Force) -> list[Part]:
+        parts = (counted("input", "input", force.n_inputs),) if force.inputs is None else force.inputs
+        return [self._on_joint(force, part) for part in parts]
 
-    def _states(self, force: forces.Force) -> tuple[Part, ...]:
-        """Return the first-order states of a force: what a motor gives, how far bristles are bent."""
-        if isinstance(force, forces.Actuator):
-            (part,) = self._inputs(force)
-            return (Part("output", part.kind),)
-        if isinstance(force, forces.BristleFriction):
-            joint = next(j for j in self._joints() if j.name == force.joint)
-            turning = _speed_kinds(joint)[force.speed] == "angular velocity"
-            return (Part("bristle", "angle" if turning else "position"),)
-        return (counted("state", "input", force.n_states),)
+    def _on_joint(self, force: forces.Force, part: Part) -> Part:
+        """Return a part of a force element; a kind that depends on the joint on which it acts is that of the joint."""
+        if part.kind not in (OF_JOINT, POSITION_OF_JOINT) or not isinstance(force, forces.JointForce):
+            return part
+        speed = _speed_kinds(next(j for j in self._joints() if j.name == force.joint))[force.speed]
+        if part.kind == POSITION_OF_JOINT:
+            return part._replace(kind=_POSITION_OF[speed])
+        return part._replace(kind=_DUAL[speed][1])
 
     def _list_computed(self) -> _Columns:
         out = _Columns()
@@ -359,12 +364,10 @@ class Names:
                 out.add(joint, part, (what, joint), 0, kinds)
 
     def _exerted(self, force: forces.Force, part: Part) -> Part:
-        """Return a part of what a force element exerts, its kind that of the joint on which it acts if it says so."""
-        if part.kind != OF_JOINT or not isinstance(force, forces.JointForce):
-            return part
-        joint = next(j for j in self._joints() if j.name == force.joint)
-        kind = _DUAL[_speed_kinds(joint)[force.speed]][1]
-        return Part("force" if part.name == "torque" and kind != "moment" else part.name, kind)
+        """Return a part of what a force element exerts; what is a torque on one joint is a force on another."""
+        found = self._on_joint(force, part)
+        straight = part.kind == OF_JOINT and part.name == "torque" and found.kind != "moment"
+        return found._replace(name="force") if straight else found
 
     def _add_loop(self, out: _Columns, loop: joints.Joint | constraints.Constraint) -> None:
         """What a loop exerts: a wrench, what a motion takes, or its multipliers."""
@@ -392,12 +395,6 @@ def matches(pattern: str, names: Iterable[str]) -> list[str]:
     """Those names that a pattern stands for; * is any text, ? one letter, and brackets are part of names."""
     fits = re.compile(fnmatch.translate(pattern.replace("[", "[[]"))).match
     return [name for name in names if fits(name)]
-
-
-@functools.lru_cache(maxsize=16)
-def names_of(model: Model) -> Names:
-    """The columns of a model, listed once: a short run takes no longer than listing hundreds of names."""
-    return Names(model)
 
 
 def _add_rates(out: _Columns, owner: str, name: str, speeds: Sequence[str], start: int, numbered: bool) -> None:
