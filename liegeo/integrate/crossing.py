@@ -1,14 +1,16 @@
 """Steps across singular positions, for methods that choose their steps and remember nothing but the field.
 
-At the distance d from a singular position of a mechanism with loops, accelerations have a round-off error that grows
-as 1/d².  Steps with a stage too near to it fail, shorter steps come nearer, and none leads across, although the motion
+Near a singular position of a mechanism with loops, accelerations are mostly round-off.  In steps across the level
+position of ten four-bars the estimated error grew about as 1/h² where h was short, stages being at distances that are
+shares of h; this was measured, from three starts, and not derived.
+Steps with a stage too near to it fail, shorter steps come nearer, and none leads across, although the motion
 is smooth there.  Where such steps end is the time t_s of the singular position.  With the stages of a step at t + c_i h
 and g the middle of the widest gap between the c_i, steps from
 
     t = t_s − g h,      h = h_max, 0.7 h_max, 0.7² h_max, …,                                                       (1)
 
 keep their stages as far from it as a step of the length h can; h_max is the longest step so far.  The method's error
-falls as h^q (stepping.py (2)), that of round-off grows as 1/h²: the first h for which their sum is within the tolerance
+falls as h^q (stepping.py (2)), that of round-off grows: the first h for which their sum is within the tolerance
 is taken.  If there is none, the tolerance is below what round-off allows at that position.
 """
 
