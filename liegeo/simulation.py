@@ -332,6 +332,8 @@ def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any
             raise InputError(
                 f"simulate: {name} is {value!r}, must be > 0{'' if name == 'max_step' else ' and finite'}."
             )
+    if rtol is not None and not rtol < 1.0:
+        raise InputError(f"simulate: rtol is {rtol!r}, expected a share below 1 of what a coordinate is.")
     if step is not None and t_end - state.t > _MOST_STEPS * step:
         raise InputError(
             f"simulate: step is {step!r}, which makes {(t_end - state.t) / step:.3g} steps, expected at most "

@@ -231,6 +231,7 @@ def test_nothing_to_do(swinging):
         ({"method": "rkmk-54", "step": 0.1}, r"step is 0\.1, but rkmk-54 chooses its own"),
         ({"step": 0.0}, r"step is 0\.0, must be > 0"),
         ({"rtol": -1.0}, r"rtol is -1\.0, must be > 0"),
+        ({"rtol": 1e308}, r"rtol is 1e\+308, expected a share below 1"),
         ({"every": 0}, "every is 0, expected a whole number ≥ 1"),
         ({"output": "often"}, "output is 'often', expected times, a number, or 'steps'"),
         ({"output": -0.1}, r"output is -0\.1, the time between samples must be > 0"),
