@@ -87,7 +87,7 @@ _PARTS_ROWS = 2 + ROWS_OF_AN_ELEMENT
 # A step whose result is finite, but so far from right that it is better made in parts; the error of a step of
 # Rosenbrock's as a share of μ of newton.py (12), from which on it is, and what is round-off.
 IMPRECISE = -6
-_SHARE, _LEAST = 1e-5, 1e-12
+PART_ERROR, _LEAST = 1e-3, 1e-12
 
 
 def rows(nv: int) -> int:
@@ -567,13 +567,14 @@ def rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 
 
 def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """The same for coupled systems, in parts where the error of Δ, as estimated, is larger than _SHARE μ.
+    """The same for coupled systems, in parts where the error of Δ, as estimated, is larger than PART_ERROR μ.
 
     A method that is only linearly implicit is stable for linear systems.  A stiff spring that turns within a step is
     none: the path that it leaves open is curved, every stage leaves it along the tangent, and without a bound on the
     step the energy grows step by step.  Errors of parts add up like what Newton's method leaves of its equations, so
     they are judged by the same μ (newton.py (12)): as a share of h (v₁ − v₀), their sum does not depend on the number
-    of parts; as a share of h v, it would grow with it.
+    of parts; as a share of h v, it would grow with it.  The estimate is that of the lower order, far above the error of
+    a smooth motion: a smaller share would make parts of steps that are good, and the method would lose its order.
     """
     trial, acceleration = coupled_rosenbrock(group, dynamics, compiled), dynamics.acceleration
 
@@ -590,7 +591,7 @@ def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) ->
         stages = coefficients.shape[2]
         inverse = coefficients.reshape(coefficients.size)[stages * (2 * stages + 2) :]
         error, mu = weighed(u[1, :nv], inverse), motion(h, y[nq:], u[0], inverse)
-        return IMPRECISE if error > _SHARE * mu + _LEAST else 0
+        return IMPRECISE if error > PART_ERROR * mu + _LEAST else 0
 
     step = kernel(step, name="integrate.coupled_rosenbrock_step") if compiled else step
     return in_parts(step, _no_memory, compiled, recorded=False)

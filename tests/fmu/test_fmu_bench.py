@@ -28,4 +28,6 @@ def test_bench(tmp_path):
     assert "set + doStep + get" in done.stdout
     numbers = json.loads(file.read_text("utf-8"))
     assert numbers["FMU, coordinates"]["variables"] == numbers["FMU, frames"]["variables"] == 20
+    memory = numbers.pop("memory")
+    assert 0.0 < memory["numbers"] < memory["one"] <= memory["all"]
     assert all(0.0 < row["best"] <= row["median"] for row in numbers.values())
