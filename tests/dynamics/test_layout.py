@@ -212,6 +212,7 @@ def test_overlaps_are_found():
 # ---- writers and readers
 
 
+@pytest.mark.slow
 def test_every_access_is_declared():
     """Writers and readers of access.py are those that are seen when kernels run as plain Python: no more, no fewer."""
     command = [sys.executable, str(Path(__file__).with_name("layout_trace.py"))]

@@ -249,6 +249,7 @@ def test_the_slider_crank_slides_as_the_reference(reading, given):
     assert np.abs(slider[:, 1]).max() < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [2, 10])
 def test_the_beam_spins_up_as_the_reference(speed):
     """[FLS13, 5.3]."""

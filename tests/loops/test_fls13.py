@@ -99,6 +99,7 @@ def spin(omega, gravity=False, **options):
     return mechanisms.spinning_curves(run, omega), table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("omega", "gravity"), [(2, False), (4, False), (10, False), (2, True), (4, True), (10, True)])
 def test_spin_up_of_several_bodies_with_geometric_terms(omega, gravity):
     curves, table = spin(omega, gravity, how="both", n_bodies=8)
@@ -118,6 +119,7 @@ def test_spin_up_of_one_body_with_geometric_terms(omega, bound):
     check(curves, table, lateral=bound, radial=bound)
 
 
+@pytest.mark.slow
 def test_substructuring_converges_with_the_square_of_the_length_of_its_bodies():
     errors = []
     for n_bodies in (8, 16, 32):
@@ -127,6 +129,7 @@ def test_substructuring_converges_with_the_square_of_the_length_of_its_bodies():
     assert np.log2(np.array(errors[:-1]) / errors[1:]) == pytest.approx(2.0, abs=0.35)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("omega", "bound"), [(2, 1e-3), (4, 2e-3), (10, 8e-3)])
 def test_spin_up_of_thirty_two_bodies(omega, bound):
     curves, table = spin(omega, True, how="substructure", n_bodies=32, n_elements=2)
