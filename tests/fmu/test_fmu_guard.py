@@ -226,6 +226,7 @@ def test_a_library_that_is_none(tmp_path):
     assert Path.cwd() == here
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="ziglang is not installed")
 def test_the_same_source_gives_the_same_bytes(tmp_path, monkeypatch):
     """And what is installed is of this source."""

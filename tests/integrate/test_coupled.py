@@ -36,7 +36,7 @@ _spec.loader.exec_module(bench)
 # ---- grids
 
 
-@pytest.mark.parametrize("name", ["springs", "loops", "friction"])
+@pytest.mark.parametrize("name", [pytest.param("springs", marks=pytest.mark.slow), "loops", "friction"])
 def test_no_setting_of_the_grid_fails(name):
     assert {setting: why for setting, why in bench.GRIDS[name](quick=True) if why} == {}
 

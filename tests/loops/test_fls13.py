@@ -112,6 +112,7 @@ def test_spin_up_of_several_bodies_with_geometric_terms(omega, gravity):
         check(curves, table, **bounds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("omega", "bound"), [(2, 8e-4), (4, 2.5e-3), (10, 8e-3)])
 def test_spin_up_of_one_body_with_geometric_terms(omega, bound):
     curves, table = spin(omega, how="stiffening", n_elements=16, n_modes=8)

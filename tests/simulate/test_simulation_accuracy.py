@@ -185,6 +185,7 @@ def check_accuracy(model, state, span, inputs, shares):
         assert run.info.accuracy[0] == asked * size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SPANS)
 def test_what_is_asked_for_is_what_comes_out(name):
     mechanism = lg.load(shipped.folder() / f"{name}.yaml")
