@@ -20,6 +20,8 @@ passive forces and without inputs, all that drives the tree has the power
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from liegeo._jit import call_address, index, kernel
@@ -37,6 +39,7 @@ from liegeo.status import INPUT_FAILED
 _STEP = 1e-40
 
 
+@functools.lru_cache(maxsize=256)
 def work_size(n_work: int, n_u: int, n_v: int, n_x: int, n_q: int, n_bodies: int) -> int:
     """Return how much scratch these kernels use: the model's own, and the parts in the order of `_parts`."""
     return n_work + at.MOTION_SCRATCH.size(work=n_work, nu=n_u, nv=n_v, nx=n_x, nq=n_q, bodies=n_bodies)
