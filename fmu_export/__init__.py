@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from fmu_export.inspection import info as info
     from fmu_export.inspection import run as run
     from fmu_export.package import build as build
+    from fmu_export.package import constants_of as constants_of
     from fmu_export.validation import validate as validate
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
             "fmu_export.inspection": ("info", "run"),
-            "fmu_export.package": ("build",),
+            "fmu_export.package": ("build", "constants_of"),
             "fmu_export.validation": ("validate",),
         },
     )

@@ -1,11 +1,11 @@
-"""What a slave shares with the guard library in front of it; fmu_export/guard/guard.c has the same."""
+"""What a slave shares with the guard library in front of it; fmu_export/guard/fmu.h has the same."""
 
 from __future__ import annotations
 
 import ctypes
 from enum import IntEnum, IntFlag
 
-MAGIC = 0x6C69656765690001
+MAGIC = 0x6C69656765690002
 #: The references by which the guard speaks to the slave; those of variables are small.
 CHANNEL = 0x7E000000
 
@@ -21,16 +21,6 @@ class Mode(IntFlag):
     BROKEN = 32
 
 
-WORDS = {
-    Mode.NEW: "instantiated",
-    Mode.INITIALISING: "in initialisation mode",
-    Mode.STEPPING: "initialised",
-    Mode.FAILED: "where a step was discarded",
-    Mode.TERMINATED: "terminated",
-    Mode.BROKEN: "in the state that follows an error",
-}
-
-
 class VariableKind(IntFlag):
     """What may be done with a variable, and what its value takes."""
 
@@ -42,12 +32,14 @@ class VariableKind(IntFlag):
     DIRECT = 32
     COMPUTED = 64
     OUTPUT = 128
+    MESSAGE = 256
+    #: an input of a prescribed motion, whose rate and acceleration are inputs too
+    MOTION = 512
 
 
 class Ask(IntEnum):
     """What the guard wants of the slave."""
 
-    REFUSE = 0
     REFRESH = 1
     COMPLETE = 2
     DIRECTIONAL = 3
@@ -61,7 +53,7 @@ _REALS = ctypes.POINTER(ctypes.c_double)
 
 
 class Block(ctypes.Structure):
-    """`values` and `kinds` are arrays of the slave's; what follows them are arguments, valid while a call lasts."""
+    """Texts and arrays up to `names` are the slave's; what follows them are arguments, valid while a call lasts."""
 
     _fields_ = (
         ("magic", ctypes.c_uint64),
@@ -71,20 +63,18 @@ class Block(ctypes.Structure):
         ("fresh", ctypes.c_int32),
         ("asked", ctypes.c_int32),
         ("changed", ctypes.c_int32),
-        ("reason", ctypes.c_int32),
-        ("reference", ctypes.c_uint64),
-        ("function", ctypes.c_char_p),
-        ("what", ctypes.c_char_p),
-        ("x", ctypes.c_double),
-        ("y", ctypes.c_double),
         ("time", ctypes.c_double),
         ("start", ctypes.c_double),
         ("stop", ctypes.c_double),
         ("tolerance", ctypes.c_double),
         ("guid", ctypes.c_char_p),
+        ("message", ctypes.c_char_p),
+        ("why", ctypes.c_char_p),
+        ("details", ctypes.c_char_p),
         ("n", ctypes.c_uint64),
         ("values", ctypes.c_void_p),
         ("kinds", ctypes.c_void_p),
+        ("names", ctypes.POINTER(ctypes.c_char_p)),
         ("references", _REFERENCES),
         ("known", _REFERENCES),
         ("n_references", ctypes.c_uint64),
@@ -93,29 +83,3 @@ class Block(ctypes.Structure):
         ("given", _REALS),
         ("out", _REALS),
     )
-
-
-# By the number of a reason, from 1: what was wrong with a call.  {name} is the variable, {what} an argument, a type or
-# a category, {mode} words.
-REASONS = (
-    "it is not allowed now: the FMU is {mode}.",
-    "{what} is NULL.",
-    "valueReference {reference} is no {what}.",
-    "{name} is a variable that cannot be set.",
-    "{name} is fixed, and the FMU is {mode}.",
-    "{name}: the value is {x}, expected a finite number.",
-    "from {x} to {y}, expected finite times that rise.",
-    "from {x} s, {y} s long; expected a finite time and a size > 0.",
-    "from {x:.17g} s, but the FMU is at {y:.17g} s.",
-    "{y:g} s are nothing beside the time, {x:g} s.",
-    "the step ends at {x:.17g} s, but fmi2SetupExperiment said that the run ends at {y:.17g} s.",
-    "there is nothing to tell: no step is pending, and the FMU has no such status.",
-    "the state is none of this instance's: it was freed, or never made.",
-    "there is room for {x:.0f} bytes, but the state takes {y:.0f}.",
-    "{name}: the order is {x:.0f}, expected {orders}.",
-    "{name} is not known where the FMU is {mode}: expected inputs, and parameters while initialising.",
-    "{name} is no output.",
-    "there is no category '{what}'.",
-    "it belongs to model exchange, and the FMU is for co-simulation.",
-    "{name}: the text is not UTF-8.",
-)

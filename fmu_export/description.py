@@ -32,11 +32,13 @@ def description(
     stop: float,
     interval: float,
     tolerance: float | None,
+    needs_tool: bool,
 ) -> bytes:
     """The document.
 
     `dependencies` are, by output, the inputs that it depends on at once; `motions` are inputs that move the state where
-    the FMU begins, so that everything depends on them there.
+    the FMU begins, so that everything depends on them there.  `needs_tool`: whether it takes more than its own
+    libraries to run.
     """
     root = Element(
         "fmiModelDescription",
@@ -56,7 +58,7 @@ def description(
         "CoSimulation",
         {
             "modelIdentifier": identifier,
-            "needsExecutionTool": "true",
+            "needsExecutionTool": "true" if needs_tool else "false",
             "canHandleVariableCommunicationStepSize": "true",
             "canInterpolateInputs": "true",
             "maxOutputDerivativeOrder": "1",

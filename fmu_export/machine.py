@@ -1,73 +1,58 @@
-"""A mechanism that moves under inputs from outside, communication step by communication step.
+"""The machine of an FMU in Python: a mechanism, its inputs and outputs, as the record that liegeo/machine.py moves.
 
-It is what an FMU does, without FMI.  Inputs are piecewise polynomials of the kernels (kernels/motion.py): each has a
-table of one piece, whose three coefficients are written anew where a communication step begins,
-
-    u(t) = c₀ + c₁ (t − t₀) + c₂ (t − t₀)²,                                                                      (1)
-
-c₀ alone if inputs are held; with linear extrapolation c₁ is the slope since the communication point before.  Slopes
-that are given for a step are taken instead.  A prescribed motion takes its rate and half its acceleration as c₁ and c₂,
-so that value, rate and acceleration agree within a step.
-
-From one communication point to the next the machine advances as `liegeo.simulate` does (integrate/stepper.py), with
-the same bits: a method of fixed step makes the fewest equal steps that are not longer than `step`, others choose their
-steps, and go on with the one that they would have tried next.  Where an
-input jumps, a method's memory is of another motion, and it starts anew; that is also what `liegeo.simulate` does with a
-run that begins there.
+From one communication point to the next it advances as `liegeo.simulate` does, with the same bits: a method of fixed
+step makes the fewest equal steps that are not longer than `step`, others choose their steps, and go on with the one
+that they would have tried next.  Where an input jumps, a method's memory is of another motion, and it starts anew; that
+is also what `liegeo.simulate` does with a run that begins there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
-from fmu_export.outputs import Outputs
 from fmu_export.variables import LINEAR, Settings, motion_inputs, structured
-from liegeo.assembly import assemble, project
-from liegeo.errors import AssemblyError, InputError, LiegeoError, SimulationError
-from liegeo.integrate import METHODS, Problem, Stepper
-from liegeo.integrate.stepping import FAILED, FULL
+from fmu_export.words import text
+from liegeo._jit import address, provide
+from liegeo.assembly import assembly_error, cannot_be_closed, held, project
+from liegeo.errors import AssemblyError, DynamicsError, InputError, LiegeoError, SimulationError
+from liegeo.integrate import METHODS, Method, Problem, Stepper, stepping
+from liegeo.integrate.calls import loop_arguments, with_derivatives
+from liegeo.integrate.stepping import FINISHED, FULL
 from liegeo.io.mechanism import Mechanism
-from liegeo.kernels import layout as at
-from liegeo.kernels import motion
-from liegeo.kernels.states import state_rates
+from liegeo.kernels import assembly as assembling
+from liegeo.kernels import observe, projection
+from liegeo.machine import record, showing, slopes, steps
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
+from liegeo.observer import Observer
+from liegeo.status import INPUT_FAILED, WANTED
 
 Array = NDArray[np.float64]
 
-# Coefficients of an input (1), highest first, as the kernels read them.
-_ORDER = 3
 # Accepted steps in one call of the compiled loop, and at most in a communication step.
 _AT_ONCE, _MOST_STEPS = 64, 10_000_000
-# By how much the length of a quaternion may differ from 1, if somebody wrote it with few digits.
-_UNIT = 1e-2
-# By how much the length of a quaternion differs from 1 by round-off.
-_ROUND_OFF = 4.0 * np.finfo(np.float64).eps
 
 
 class Driven(Drive):
-    """What drives a model, with tables (1) at these places of u."""
+    """What drives a model, with tables (liegeo/machine.py (1)) at these places of u."""
 
     def __init__(self, model: Model, inputs: Mapping[str, Any], places: Sequence[int]) -> None:
         self._places = list(places)
         super().__init__(model, inputs)
 
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
-        mine = [(place, np.array([1.0, _ORDER, 0.0, np.inf, *[0.0] * _ORDER])) for place in self._places]
+        mine = [(place, np.array([1.0, record.DEGREE, 0.0, np.inf, *[0.0] * record.DEGREE])) for place in self._places]
         others = [(place, table) for place, table in tables if place not in self._places]
         # behind the last table nothing stands, so that ours are the last numbers of D
         return super()._pack([*others, *mine])
-
-    @property
-    def only_outside(self) -> bool:
-        """Whether nothing but constants and the inputs from outside drives the model."""
-        return self._callback is None and int(self.system.ints[at.S_TABLES]) == len(self._places)
 
 
 class Machine:
@@ -94,138 +79,234 @@ class Machine:
         self.places = np.array(places, dtype=np.int64)
         others = _not_at(self.model, mechanism.experiment.inputs, set(places))
         self.drive = Driven(self.model, others, places)
-        self.w = np.array(inputs, dtype=np.float64)
-        self._motions = _rows_of_motions(self.model, places)
-        self._t0 = float(start)
-        # the inputs one communication point earlier: time, values; and where the inputs now end
-        self._before = np.full(len(places) + 1, np.nan)
-        self._end = self.w.copy()
-        self._c = self._new_coefficients(self._t0)
-        self._floats = [_writable(self.drive.system.floats)]
+        t = float(start)
+        raw = self._wished(mechanism, initial, t) if y is None else self.model.unpack(y, t)
+        end = start + 1.0 if stop is None or not stop > start else float(stop)
+        #: The state (q, ξ, v, x) that somebody wishes to begin with, or begins with.
+        self.wished = raw.y
+        self.stepper = self._stepper(_with_rotations(self.model, raw), end)
+        self._observe(columns)
+        weight = self.drive.constants[-3:]
         for axis, value in gravity.items():
-            self._put_gravity(axis, value)
-        self._tables = [self._rows_of_tables(F) for F in self._floats]
-        self._set_coefficients(self._t0)
-        state = self._state(mechanism, initial, float(start)) if y is None else self.model.unpack(y, float(start))
-        self.stepper = self._stepper(state, stop)
-        self._floats.append(_writable(self.stepper._F))
-        self._tables.append(self._rows_of_tables(self._floats[-1]))
-        self._set_coefficients(self._t0)
-        self.t = float(start)
-        # where the last internal step ended that succeeded, if a communication step did not
-        self.reached = self.t
-        self._nq, self._only_outside = self.model.nq, self.drive.only_outside
-        # where speeds begin in y, and states in u
-        self._first_speed, self._first_state = self.model.nq + self.model.nx, self.model.nv + self.model.nu
-        self._jumps = bool(self.drive.system.breaks.times)
-        self._fixed = not METHODS[settings.method].adaptive
-        # inputs that are constant within a step
-        self._held = settings.extrapolation != LINEAR and not self._motions
-        # whether the last step began with slopes that were given for it
-        self._sloped = False
-        self._W = np.empty(self.drive.system.work)
-        self._u = self._W[int(self.model.ints[at.N_WORK]) :][: len(self.drive.constants)]
-        self.outputs = Outputs(self.model, columns)
-        self._signs = self.outputs.signs(*self._point()) if self.outputs.has_quaternions else np.zeros(0)
+            weight[axis] = value
+        keep = mechanism.initial.keep
+        self._lay_out(np.asarray(inputs, dtype=np.float64), weight, keep)
+        if y is None:
+            self._check_start(steps.place(self._R, float(start)), keep)
+        self._check_shown(steps.start(self._R, float(start), end))
 
     # ---- where it begins
 
-    def _stepper(self, state: State, stop: float | None) -> Stepper:
-        start, settings = float(state.t), self.settings
-        end = start + 1.0 if stop is None or not stop > start else float(stop)
-        problem = Problem.of(self.drive.system, state.q, state.w, end, t_start=start, name=self.model.tree.name)
+    def _stepper(self, state: State, end: float) -> Stepper:
+        settings = self.settings
+        problem = Problem.of(
+            self.drive.system, state.q, state.w, end, t_start=float(state.t), name=self.model.tree.name
+        )
         method, step, rtol, atol = METHODS[settings.method], settings.step, settings.rtol, settings.atol
         stepper = Stepper(problem, method, step=step, rtol=rtol, atol=atol, fenced=False)
         stepper.renew = self._renewed
+        # one set of numbers drives steps and outputs
+        stepper._F = self.drive.system.floats
         return stepper
+
+    def _observe(self, columns: Sequence[tuple[tuple[str, ...], int]]) -> None:
+        """Make the plans of what is shown: outputs, accelerations, and quaternions of frames for their signs."""
+        model, sources = self.model, list(dict.fromkeys(source for source, _ in columns))
+        self._outputs = Observer(model, sources, columns)
+        self._rates = Observer(model, [("a",)])
+        turned = [source for source in sources if source[0] == "frame" and source[2] == "quaternion"]
+        self._turns = Observer(model, turned)
+        self._shown = np.full(len(columns), np.nan)
+
+    def _lay_out(self, inputs: Array, weight: Array, keep: Any) -> None:
+        """Lay out the state and the record; `keep` is what stays where it is while loops are closed."""
+        stepper, system, model, places = self.stepper, self.drive.system, self.model, self.places
+        group = system.state_group
+        rows, kept = stepper.method.scratch(group.dim)
+        # q and −q are the same rotation: where the quaternions of frames stand
+        shown, alone = (
+            np.array([k for source in self._turns.places for k in _range(observer.places[source])], dtype=np.int64)
+            for observer in (self._outputs, self._turns)
+        )
+        longest = float(stepper.control[stepping.LONGEST])
+        part = record.parts(len(places), len(shown), len(stepper.y), group.dim, rows)
+        self.n_state = part["K"].start + kept * group.dim
+        X = self._X = np.zeros(part["K"].stop)
+        X[part["w"]], X[part["gravity"]], X[part["y"]] = inputs, weight, self.wished
+        self.w, self.gravity, stepper.y, stepper.control = (X[part[name]] for name in ("w", "gravity", "y", "control"))
+        stepper._scratch.K = X[part["K"]].reshape(rows, group.dim)
+        self._part = part
+        method, settings = stepper.method, self.settings
+        of_method = method_numbers(method)
+        numbers = (
+            *(settings.step, settings.rtol, settings.atol, method.exponent),
+            *(of_method["POWER"], of_method["SHARE"], longest),
+        )
+        n_rows, work = len(model.rows), system.work
+        self._arrays: dict[str, NDArray[Any]] = {
+            "S": stepper._I,
+            **self._kept(keep),
+            "PLACES": places,
+            "QUATERNIONS": np.array(sorted(quaternions(model)), dtype=np.int64),
+            "MOTIONS": np.array(_rows_of_motions(model, places.tolist()), dtype=np.int64).reshape(-1, 3),
+            "TURNED": shown,
+            "TURNED_ALONE": alone,
+            "PLAN": self._outputs.plan,
+            "KNOWN": self._outputs.known,
+            "PLAN_RATES": self._rates.plan,
+            "PLAN_TURNS": self._turns.plan,
+            "D": self.drive.system.floats,
+            "DATA": self._outputs.data,
+            "DATA_TURNS": self._turns.data,
+            "DATA_RATES": self._rates.data,
+            "SETTINGS": np.array(numbers),
+            "BREAKS": system.breaks.table,
+            "X": X,
+            "SAVED": np.zeros(self.n_state),
+            "SLOPES": np.full(2 * len(places), np.nan),
+            "W": stepper._scratch.W,
+            "W_SHOWN": np.full(max(work, len(model.workspace())), np.nan),
+            "ROWS_2": stepper._rows,
+            "ELEMENT": stepper._Y,
+            "END": stepper._end,
+            "SCALE": stepper._scale,
+            "Z": self._outputs.numbers(),
+            "Z_TURNS": self._turns.numbers(),
+            "Z_RATES": self._rates.numbers(),
+            "SHOWN": self._shown,
+            "CHANGED": np.full(
+                slopes.changed_size(len(self._shown), len(stepper.y), group.dim, len(places), len(shown)), np.nan
+            ),
+            "FIRST": np.zeros(n_rows + 2),
+            "ASSEMBLY": np.full(assembling.scratch_size(n_rows, model.nq, model.nv, model.nx) if n_rows else 0, np.nan),
+            "LAYOUT": stepper._layout,
+            "COEFFICIENTS": np.ascontiguousarray(stepper._coefficients).copy(),
+        }
+        stepper._coefficients = self._arrays["COEFFICIENTS"]
+        self._slopes = self._arrays["SLOPES"].reshape(-1, 2)
+        self._numbers = {
+            **self._code(),
+            "N_INPUTS": len(places),
+            "N_MOTIONS": len(self._arrays["MOTIONS"]),
+            "N_OUTPUTS": len(self._shown),
+            "ROWS": rows,
+            "KEPT": kept,
+            "DIM": group.dim,
+            "N_STATE": self.n_state,
+            "ADAPTIVE": int(method.adaptive),
+            "LINEAR": int(settings.extrapolation == LINEAR),
+            "ORDER": method.order,
+            "TOLERANCE_AT": int(of_method["TOLERANCE_AT"]),
+        }
+        self._R = record.record(self._numbers, self._arrays)
+
+    def _kept(self, keep: Any) -> dict[str, NDArray[Any]]:
+        """Return what drives models in which what is kept is locked, and the weights of their coordinates.
+
+        Where a joint that is kept is driven from outside, there is a second one, in which it is not kept.
+        """
+        model, none = self.model, np.zeros(0)
+        self._locked = []
+        if not model.rows:
+            nothing = np.zeros(0, np.int64)
+            return {"S_KEPT": nothing, "S_FREE": nothing, "WEIGHTS": none, "WEIGHTS_FREE": none}
+        out: dict[str, NDArray[Any]] = {}
+        driven = _driven_joints(model, self.places.tolist()) & set(keep)
+        for ending, kept in (("KEPT", keep), ("FREE", _without(keep, driven) if driven else None)):
+            weights = "WEIGHTS" if ending == "KEPT" else "WEIGHTS_FREE"
+            if kept is None:
+                out[f"S_{ending}"], out[weights] = np.zeros(0, np.int64), none
+                continue
+            locked, out[f"S_{ending}"], out[weights] = held(model, self.drive, kept)
+            self._locked.append(locked)
+        return out
+
+    def _code(self) -> dict[str, int]:
+        """Return the addresses of the kernels that a step calls."""
+        stepper, model = self.stepper, self.model
+        shape = stepper.problem.group.element_shape
+        wanted = {
+            "LOOP": (stepper._loop, loop_arguments(stepper._layout, stepper._coefficients, shape)),
+            "FIELD": (stepper._given, record.FIELD_ARGUMENTS),
+            "SHOW": (self._outputs.kernel, record.SHOW_ARGUMENTS),
+            "SHOW_KNOWN": (observe.show, record.SHOW_ARGUMENTS),
+            "SHOW_TURNS": (self._turns.kernel, record.SHOW_ARGUMENTS),
+            "SHOW_RATES": (self._rates.kernel, record.SHOW_ARGUMENTS),
+        }
+        if model.rows:
+            wanted["PROJECT"] = (projection.project_samples, record.PROJECT_ARGUMENTS)
+            wanted["ASSEMBLE"] = (assembling.assemble, record.ASSEMBLE_ARGUMENTS)
+        # what a host may ask for between steps is there before the first
+        between = (steps.restored, steps.take_back, steps.put_coefficients)
+        later = [*((kernel, (record.RECORD,)) for kernel in between), (steps.restart, (record.RECORD, types.float64))]
+        provide([*wanted.values(), *later])
+        return {name: address(*each)[0] for name, each in wanted.items()}
 
     @property
     def steps(self) -> int:
         """How many internal steps were made."""
         return self.stepper.steps
 
-    def _state(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
-        model = self.model
-        state = mechanism.initial.state(model, start)
+    @property
+    def t(self) -> float:
+        """The time of the last communication point."""
+        return float(self._X[record.TIME])
+
+    @property
+    def reached(self) -> float:
+        """Where the last internal step ended that succeeded, if a communication step did not."""
+        return float(self._X[record.REACHED])
+
+    def _wished(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
+        """Return the state that the file and `initial` wish to begin with; its loops may be open."""
+        state = mechanism.initial.state(self.model, start)
         parts = {"q": state.q.copy(), "v": state.v.copy(), "x": state.x.copy()}
         for (letter, place), value in initial.items():
             parts[letter][place] = value
-        _normalise(model, parts["q"], {place for letter, place in initial if letter == "q"})
-        state = model.state(**parts, t=start)
-        if not model.rows:
-            return state
-        keep, driven = mechanism.initial.keep, _driven_joints(model, self.places.tolist())
-        try:
-            closed = assemble(model, state, keep=keep, inputs=self.drive)
-        except AssemblyError:
-            if not driven & set(keep):
-                raise
-            # what is driven from outside goes where its inputs say
-            if isinstance(keep, Mapping):
-                keep = {name: speeds for name, speeds in keep.items() if name not in driven}
-            else:
-                keep = [name for name in keep if name not in driven]
-            closed = assemble(model, state, keep=keep, inputs=self.drive)
-        return project(model, closed, self.drive)
+        return replace(state, q=parts["q"], v=parts["v"], x=parts["x"])
+
+    def _check_start(self, why: int, keep: Any) -> None:
+        """Raise what is wrong with the state that a motion is to begin with."""
+        status, first = int(self.stepper.control[stepping.STATUS]), self._arrays["FIRST"][: len(self.model.rows)]
+        self.model.check_custom()
+        if why == record.NOT_ASSEMBLED:
+            raise assembly_error(self.model, self.drive, status, first, keep)
+        if why == record.NO_ROTATION:
+            place = int(self._arrays["QUATERNIONS"][status])
+            q = self.stepper.y[place : place + 4]
+            name = quaternions(self.model)[place]
+            raise InputError(
+                f"initial.{structured(name)} is {q.tolist()}, of length {np.linalg.norm(q):.6g}, but a rotation has "
+                "length 1.\n  Set all four components, w, x, y and z."
+            )
+        self._check_step(why)
 
     # ---- inputs
 
-    def _set_coefficients(self, t: float) -> None:
-        """(1) from here, into every array that kernels read."""
-        self._t0 = t
-        for rows in self._tables:
-            rows[:, 0] = t
-            rows[:, 2:] = self._c
-
-    def _rows_of_tables(self, F: Array) -> Array:
-        """Our tables: a row each, of where it begins, where it ends, and the coefficients."""
-        n = len(self.places)
-        return F[len(F) - n * (2 + _ORDER) :].reshape(n, 2 + _ORDER)
-
-    def _new_coefficients(self, t: float, slopes: Array | None = None) -> Array:
-        c = np.zeros((len(self.places), _ORDER))
-        c[:, 2] = self.w
-        if self.settings.extrapolation == LINEAR and self._before[0] < t:
-            c[:, 1] = (self.w - self._before[1:]) / (t - self._before[0])
-        if slopes is not None:
-            # with a slope, a second derivative that was not given is none
-            given = ~np.isnan(slopes).all(axis=1)
-            c[given, 1], c[given, 0] = np.nan_to_num(slopes[given]).T * [[1.0], [0.5]]
-        for value, rate, acceleration in self._motions:
-            c[value, 1], c[value, 0] = self.w[rate], 0.5 * self.w[acceleration]
-            c[rate, 1], c[rate, 0] = self.w[acceleration], 0.0
-            c[acceleration, 1] = 0.0
-        return c
-
     def set_gravity(self, axis: int, value: float) -> None:
         """Accelerations jump: a method starts anew."""
-        self._put_gravity(axis, value)
-        self._restart()
-
-    @property
-    def gravity(self) -> Array:
-        """The acceleration of gravity, which an FMU may change while it runs; a view."""
-        return self.drive.constants[-3:]
-
-    def _put_gravity(self, axis: int, value: float) -> None:
-        """Write gravity wherever u is constant: in the drive, and in what kernels read of it."""
         self.gravity[axis] = value
-        for D in self._floats:
-            D[at.D_U + len(self.drive.constants) - 3 + axis] = value
+        steps.put_coefficients(self._R)
+        self._restart()
 
     def go_on_from(self, other: Machine) -> None:
         """Take over from a machine of the same structure with other numbers: its state, and gravity as it is here."""
         mine, its = self.model, other.model
         if len(mine.floats) != len(its.floats) or not np.array_equal(mine.fingerprint, its.fingerprint):
             raise InputError("the new value changes what the model consists of; that cannot be while it moves.")
-        self.restore({**other.snapshot(), "gravity": self.gravity.copy()})
+        weight = self.gravity.copy()
+        self.restore(other.snapshot())
+        self.gravity[:] = weight
+        steps.put_coefficients(self._R)
         if mine.rows:
-            self._follow(self.t)
+            self._check_step(steps.follow(self._R, self.t))
         self._restart()
 
     def _restart(self) -> None:
         """Forget what a method remembers of a motion under other inputs."""
-        self.stepper.restart(self.t)
+        if self.stepper._crossing is not None:
+            self.stepper._crossing.forget()
+        steps.restart(self._R, self.t)
 
     # ---- motion
 
@@ -235,197 +316,178 @@ class Machine:
         `slopes` are first and second derivatives of the inputs in this step, a row each; NaN where none is given.
         `reached` is how far internal steps got, if they did not get to the end.
         """
-        stepper = self.stepper
-        # arrays that are replaced, not written to, need no copy
-        saved, mine = stepper.save(), (self._c, self._before, self._end, self.t, self._t0, self._sloped)
-        self.t = self.reached = t
-        jumps = self.w.tobytes() != self._end.tobytes()
-        sloped, self._sloped = self._sloped, slopes is not None
+        self._slopes[:] = np.nan if slopes is None else slopes
+        crossing = self.stepper._crossing is not None
+        # steps that came to a singular position are remembered across communication points
+        why = self._step_across(t, size) if crossing and self.model.rows else steps.communicate(self._R, t, size)
+        if why == record.STEP_FAILED and self.stepper.control[stepping.STATUS] == WANTED:
+            steps.take_back(self._R)
+            self._with_derivatives()
+            why = steps.communicate(self._R, t, size)
+        if why == record.STEP_FAILED and crossing and not self.model.rows:
+            steps.take_back(self._R)
+            why = self._step_across(t, size)
         try:
-            # held inputs that stay as they are need no new coefficients
-            if jumps or not self._held or sloped or self._sloped:
-                self._begin(t, size, jumps, slopes, self._held and not (sloped or self._sloped))
-            self._advance(t, t + size)
+            self._check_step(why, size)
             self.model.check_custom()
         except (LiegeoError, ArithmeticError):
-            stepper.load(saved)
-            self._c, self._before, self._end, self.t, t0, self._sloped = mine
-            self._set_coefficients(t0)
-            self._limit_outputs(t)
+            steps.take_back(self._R)
             raise
-        self.t = t + size
-        if self.outputs.has_quaternions:
-            self._signs = self.outputs.signs(*self._point(), self._signs)
 
-    def _begin(self, t: float, size: float, jumps: bool, slopes: Array | None, held: bool) -> None:
-        """The inputs of a communication step; a method that remembers others starts anew."""
-        if held:
-            self._c, self._end = self._c.copy(), self.w.copy()
-            self._c[:, 2] = self._end
-            for rows in self._tables:
-                rows[:, 4] = self._end
-        else:
-            self._c = self._new_coefficients(t, slopes)
-            self._set_coefficients(t)
-            self._before = np.array([t, *self.w])
-            self._end = self._c[:, 2] + size * (self._c[:, 1] + size * self._c[:, 0])
-        if jumps and self._motions:
-            self._follow(t)
-        if jumps:
-            self._restart()
+    def _with_derivatives(self) -> None:
+        """Compile what a step asked for."""
+        self.stepper._I = self._arrays["S"] = with_derivatives(self.stepper._I, self.drive.system)
+        self._R = record.record(self._numbers, self._arrays)
 
-    def _follow(self, t: float) -> None:
-        """Prescribed motions have been set: the state follows, as the constraints want it."""
-        self.stepper.y[:] = project(self.model, self.model.unpack(self.stepper.y, t), self.drive).y
-
-    def _advance(self, t: float, end: float) -> None:
-        """Go from t to `end`."""
-        stepper = self.stepper
-        if self._fixed and end - t > _MOST_STEPS * self.settings.step:
-            n = (end - t) / self.settings.step
-            raise SimulationError(
-                f"step: {n:.6g} internal steps of {self.settings.step:g} s in one of {end - t:g} s are too many.", None
-            )
-        stepper.t = t
-        status, calls = stepper.reach(end, _AT_ONCE), 1
-        while status == FULL:
-            status, calls = stepper.reach(end, _AT_ONCE), calls + 1
-            if calls * _AT_ONCE > _MOST_STEPS:
-                raise self._failed(stepper.t, "the step became too small")
-        if status == FAILED:
-            raise self._failed(stepper.t, stepper.why)
-        if self._jumps:
-            self._limit_outputs(end)
+    def _step_across(self, t: float, size: float) -> int:
+        """Do what `communicate` does, and step across singular positions (integrate/crossing.py)."""
+        stepper, R = self.stepper, self._R
+        why = int(steps.begin(R, t, size))
+        if not why:
+            status, calls = stepper.reach(t + size, _AT_ONCE), 1
+            while status == FULL and calls * _AT_ONCE <= _MOST_STEPS:
+                status, calls = stepper.reach(t + size, _AT_ONCE), calls + 1
+            why = record.STEP_FAILED if status != FINISHED else int(steps.finish(self._R, t + size))
+        return why
 
     def _renewed(self, t: float, y: Array) -> Array:
         """Return the state behind a jump of what is prescribed: there may be other speeds."""
-        self._limit_outputs(t)
+        self.drive.system.breaks.limit(self.drive.system.floats, t)
         return project(self.model, self.model.unpack(y, t), self.drive).y if self.model.rows else y
 
-    def _limit_outputs(self, t: float) -> None:
-        """Tell the kernels of outputs between which jumps of the FMU's own inputs the time t lies."""
-        self.drive.system.breaks.limit(self.drive.system.floats, t)
+    def _check_step(self, why: int, size: float = 0.0) -> None:
+        """Raise SimulationError if a step could not be made."""
+        if not why:
+            return None
+        t = max(self.reached, self.stepper.t)
+        if why == record.TOO_MANY:
+            n, step = size / self.settings.step, self.settings.step
+            raise SimulationError(
+                f"step: {n:.6g} internal steps of {step:g} s in one of {size:g} s are too many.", None
+            )
+        if why == record.OPEN_LOOPS:
+            worst_rows = self._arrays["FIRST"][: len(self.model.rows)]
+            raise AssemblyError(cannot_be_closed(self.model, worst_rows))
+        if why == record.NOT_SHOWN:
+            return self._check_shown(why)
+        raise self._failed(t, self.stepper.why)
 
     def _failed(self, t: float, why: str) -> SimulationError:
-        self.reached = max(t, self.t)
         try:
             self.model.check_custom()
         except Exception as error:
             why = f"{why}: {error}"
         raised, self.drive.error = self.drive.error, None
-        return SimulationError(f"at t = {t:.6g} s: {why if raised is None else raised}", None)
+        return SimulationError(text("AT", t, why if raised is None else raised), None)
 
     # ---- what is seen of it
 
-    def _point(self) -> tuple[float, Array, Array, Array]:
-        """t, q, v and u with the inputs as they are now."""
-        y, nq = self.stepper.y, self._nq
-        if self._only_outside:
-            self._u[:] = self.drive.constants
-            self._u[self._first_state : -3] = y[self._first_speed + self.model.nv :]
-        else:
-            system = self.drive.system
-            status = motion.drive(system.ints, system.floats, self.t, y[:nq], y[self._first_speed :], self._W)
-            if status:
+    def _check_shown(self, why: int) -> None:
+        if why == record.NOT_SHOWN:
+            status = int(self.stepper.control[stepping.STATUS])
+            if status == INPUT_FAILED:
                 raise self._failed(self.t, str(self.model.failure(status)))
-        self._u[self.places] = self.w
-        return self.t, y[:nq], y[self._first_speed :], self._u
+            raise DynamicsError(text("AT", self.t, self.model.failure(status)))
 
     def values(self, computed: bool = True) -> Array:
         """The outputs; without `computed`, only those that are coordinates, speeds or inputs are up to date."""
-        return self.outputs.values(*self._point(), self._signs, computed)
+        self._check_shown(showing.show(self._R, int(computed)))
+        return self._shown
 
     def values_at(self, t: float, q: Array, v: Array, w: Array) -> Array:
         """The outputs at another point, near the one where it is."""
-        y, nq = self.stepper.y, self._nq
-        kept = self.t, y.copy(), self.w.copy()
+        kept, y = self._X.copy(), self.stepper.y
+        nq = self.model.nq
         try:
-            self.t, y[:nq], y[self._first_speed :], self.w[:] = t, q, v, w
-            point = self._point()
-            signs = self.outputs.signs(*point, self._signs) if self.outputs.has_quaternions else self._signs
-            return self.outputs.values(*point, signs).copy()
+            self._X[record.TIME], y[:nq], y[nq + self.model.nx :], self.w[:] = t, q, v, w
+            self._check_shown(showing.turn(self._R))
+            return self.values().copy()
         finally:
-            self.t, y[:], self.w[:] = kept
+            self._X[:] = kept
 
-    def accelerations(self) -> Array:
-        """Return v̇ and ẋ, with the inputs as they are now."""
-        t, q, v, u = self._point()
-        rates = np.empty(self.model.nx)
-        state_rates(self.model.ints, self.model.floats, v, u, rates)
-        return np.concatenate([self.outputs.accelerations(t, q, v, u), rates])
+    def along_inputs(self, direction: Array) -> Array:
+        """Return the derivatives of the outputs along a direction in the inputs."""
+        self._check_shown(slopes.along_inputs(self._R, np.ascontiguousarray(direction, dtype=np.float64)))
+        return self._shown.copy()
 
-    def input_rates(self) -> Array:
-        """The rates of the inputs (1) where the last step ended."""
-        return self._c[:, 1] + 2.0 * (self.t - self._t0) * self._c[:, 0]
+    def along_motion(self) -> Array:
+        """Return the rates of the outputs."""
+        self._check_shown(slopes.along_motion(self._R))
+        return self._shown.copy()
 
     # ---- all there is
 
-    def snapshot(self) -> dict[str, Array]:
-        """Put back, it gives the same bits again."""
-        y, memory, control = self.stepper.save()
-        return {
-            "y": y,
-            "memory": memory,
-            "control": control,
-            "w": self.w.copy(),
-            "before": self._before,
-            "end": self._end,
-            "c": self._c,
-            "signs": self._signs,
-            "times": np.array([self.t, self._t0]),
-            "gravity": self.gravity.copy(),
-        }
+    def snapshot(self) -> Array:
+        """Return the state; put back, it gives the same bits again."""
+        return self._X[: self.n_state].copy()
 
-    def restore(self, saved: Mapping[str, Array]) -> None:
-        self.stepper.load([saved[name] for name in ("y", "memory", "control")])
-        self.w[:], self._before, self._end = saved["w"], np.array(saved["before"]), np.array(saved["end"])
-        self._c = np.array(saved["c"]).reshape(len(self.places), _ORDER)
-        self._sloped = self._held and bool(self._c[:, :2].any())
-        self._signs = np.array(saved["signs"])
-        self.t, t0 = (float(x) for x in saved["times"])
-        for axis, value in enumerate(saved["gravity"]):
-            self._put_gravity(axis, float(value))
-        self._set_coefficients(t0)
-        self._limit_outputs(self.t)
+    def restore(self, saved: Array) -> None:
+        """Put back what `snapshot` returned."""
+        self._X[: self.n_state] = saved
+        steps.restored(self._R)
+
+
+def _range(place: slice) -> range:
+    return range(place.start, place.stop)
 
 
 def _check(settings: Settings) -> None:
     if settings.method not in METHODS:
-        raise InputError(
-            f"integrator.method is '{settings.method}', which there is not.{suggest(settings.method, list(METHODS))}"
-        )
+        raise InputError(text("NO_METHOD", settings.method) + suggest(settings.method, list(METHODS)))
     for name in ("step", "rtol", "atol"):
         value = getattr(settings, name)
         if not np.isfinite(value) or not value > 0.0:
-            raise InputError(f"integrator.{name} is {value!r}, must be > 0.")
+            raise InputError(text("NOT_POSITIVE", name, value))
     if settings.extrapolation not in ("hold", "linear"):
-        raise InputError(f"integrator.extrapolation is '{settings.extrapolation}', expected hold or linear.")
+        raise InputError(text("NO_EXTRAPOLATION", settings.extrapolation))
 
 
-def _normalise(model: Model, q: Array, given: set[int]) -> None:
-    """Quaternions of which a component was given, to length 1: masters round them to a few digits."""
-    found: dict[str, list[int]] = {}
+def y_in(model: Model, places: Sequence[int], columns: Sequence[tuple[tuple[str, ...], int]], saved: Array) -> Array:
+    """Return y in the state of a machine (`Machine.snapshot`)."""
+    turned = {source for source, _ in columns if source[0] == "frame" and source[2] == "quaternion"}
+    n = model.nq + model.nv + 2 * model.nx
+    part = record.parts(len(places), 4 * len(turned), n, 0, 0)["y"]
+    if len(saved) < part.stop:
+        raise InputError("the state has too few numbers for this model.")
+    return saved[part].copy()
+
+
+def method_numbers(method: Method) -> dict[str, float]:
+    """Return what the machine knows of a method beside its table."""
+    # of plain numbers of a method that chooses its steps the last is the share of the tolerance that it solves to
+    plain = method.adaptive and isinstance(method.table, tuple) and len(method.table) > 0
+    table = method.table if isinstance(method.table, tuple) else ()
+    return {
+        "POWER": 1.0 + (method.order if method.lower is None else method.lower),
+        "SHARE": float(table[-1]) if plain else 0.0,
+        "TOLERANCE_AT": len(table) - 1 if plain else -1,
+    }
+
+
+def quaternions(model: Model) -> dict[int, str]:
+    """Return by its first place in q what is a quaternion, by name."""
+    found: dict[str, int] = {}
     for name, column in model.names.table.items():
         if column.source == ("q",) and column.kind == "quaternion":
-            found.setdefault(name.rpartition(".")[0], []).append(column.place)
-    for name, places in found.items():
-        length = float(np.linalg.norm(q[places]))
-        if not given & set(places) or abs(length - 1.0) <= _ROUND_OFF:
-            continue
-        if not abs(length - 1.0) <= _UNIT:
-            raise InputError(
-                f"initial.{structured(name)} is {q[places].tolist()}, of length {length:.6g}, but a rotation has "
-                "length 1.\n  Set all four components, w, x, y and z."
-            )
-        q[places] /= length
+            owner = name.rpartition(".")[0]
+            found[owner] = min(column.place, found.get(owner, column.place))
+    return {place: name for name, place in found.items()}
 
 
-def _writable(array: Array) -> Array:
-    """A view to write through; the array itself stays read-only, which is what kernels are compiled for."""
-    array.setflags(write=True)
-    view = array[:]
-    array.setflags(write=False)
-    return view
+def _with_rotations(model: Model, state: State) -> State:
+    """Return the state with quaternions of length 1, whatever they were."""
+    q = state.q.copy()
+    for place in quaternions(model):
+        length = float(np.linalg.norm(q[place : place + 4]))
+        q[place : place + 4] = q[place : place + 4] / length if length > 0.0 else (1.0, 0.0, 0.0, 0.0)
+    return replace(state, q=q)
+
+
+def _without(keep: Any, names: set[str]) -> Any:
+    """Return what is kept, but for these joints."""
+    if isinstance(keep, Mapping):
+        return {name: speeds for name, speeds in keep.items() if name not in names}
+    return [name for name in keep if name not in names]
 
 
 def _not_at(model: Model, inputs: Mapping[str, Any], places: set[int]) -> dict[str, Any]:

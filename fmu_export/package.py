@@ -22,16 +22,17 @@ import re
 import shutil
 import tempfile
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
+from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
@@ -58,6 +59,8 @@ from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.simulation import usual_method
 
+#: Hears how many parts of a library are done, of how many.
+Progress = Callable[[int, int], None]
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
 _GUARD = Path(__file__).parent / "guard"
@@ -169,6 +172,9 @@ def build(
     method: str | None = None,
     interval: Seconds | None = None,
     bundle: bool = True,
+    native: bool = False,
+    platforms: Sequence[str] | None = None,
+    progress: Progress | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002
 ) -> Path:
     """Write the FMU of a model, or of a model file, and return its path.
@@ -179,6 +185,10 @@ def build(
     - `interval`: the communication step that masters take if they are told nothing; if not given, that of the
       experiment's output.
     - `bundle`: put liegeo's own sources into the FMU, so that the target needs only what liegeo needs.
+    - `native`: an FMU with no Python inside, from compiled libraries and the numbers of the model.  Parameters of the
+      file are constants of it (`constants_of` names them); gravity, initial values and the integrator can be set.
+    - `platforms`: those of a native FMU, of linux64, win64, aarch64-linux; all, if not given.  A library is compiled
+      where it is first needed, some minutes, and kept; `progress(done, of)` hears of it.
     - `set`: other values of parameters, as in `liegeo.load`.
 
     Times are in seconds, or text with a unit: "1 ms".
@@ -194,9 +204,26 @@ def build(
         if value is not None and not value > 0.0:
             raise InputError(f"build: {name} is {value!r}, must be > 0.")
     with tempfile.TemporaryDirectory(prefix="liegeo_fmu_") as folder:
-        content = _content(given, Path(folder), longest, method, usual, bundle)
+        found, identifier = _describe(given, Path(folder), longest, method), _identifier(given)
+        if native:
+            content = _native_content(found, identifier, usual, platforms, progress or _silent)
+        else:
+            content = _python_content(found, identifier, usual, bundle)
     _write(path, content)
     return path
+
+
+def constants_of(system: Mechanism | str | os.PathLike[str]) -> list[str]:
+    """Return the names of the parameters of a file that are constants of a native FMU."""
+    mechanism = _mechanism(system, None)
+    with tempfile.TemporaryDirectory(prefix="liegeo_fmu_") as folder:
+        _, paths = _resources(mechanism, Path(folder))
+        listed = variables(with_starts(load(Path(folder) / "model.yaml")), settings_of(mechanism, 1.0, "rkmk-4"), paths)
+    return [variable.name for variable in listed if variable.role == FILE]
+
+
+def _silent(done: int, of: int) -> None:
+    """Say nothing of the progress."""
 
 
 def _mechanism(system: Any, override: Mapping[str, Any] | None) -> Mechanism:
@@ -244,15 +271,26 @@ def _is_adaptive(name: str | None) -> bool:
     return name is not None and METHODS[name].adaptive
 
 
-def _content(
-    given: Mechanism, folder: Path, step: float | None, method: str | None, interval: float | None, bundle: bool
-) -> dict[str, bytes]:
-    """By path in the archive: what stands there."""
-    resources, paths = _resources(given, folder)
+class _Described(NamedTuple):
+    """What is known of an FMU before its content is written."""
+
+    mechanism: Mechanism
+    settings: Settings
+    variables: list[ExportedVariable]
+    machine: Machine
+    dependencies: dict[str, list[str]]
+    #: The inputs of prescribed motions.
+    motions: list[str]
+    #: The model file and the files that it names, by path.
+    files: dict[str, bytes]
+
+
+def _describe(given: Mechanism, folder: Path, step: float | None, method: str | None) -> _Described:
+    files, paths = _resources(given, folder)
     mechanism = with_starts(load(folder / "model.yaml"))
     settings = settings_of(mechanism, step, method)
     listed = [_measured(variable, mechanism) for variable in variables(mechanism, settings, paths)]
-    model, experiment = mechanism.compile(), mechanism.experiment
+    experiment = mechanism.experiment
     machine = Machine(
         mechanism,
         settings,
@@ -265,31 +303,32 @@ def _content(
         stop=experiment.end,
     )
     depends = dependencies(machine, listed)
-    prescribed = {k for part, _ in motion_inputs(model).values() for k in range(part.start, part.stop)}
+    prescribed = {k for part, _ in motion_inputs(machine.model).values() for k in range(part.start, part.stop)}
     motions = [variable.name for variable in listed if variable.role == INPUT and variable.key[0] in prescribed]
+    return _Described(mechanism, settings, listed, machine, depends, motions, files)
+
+
+def _python_content(found: _Described, identifier: str, interval: float | None, bundle: bool) -> dict[str, bytes]:
+    """Return by path in the archive what an FMU with pythonfmu inside consists of."""
+    experiment, resources = found.mechanism.experiment, dict(found.files)
     described = {
         "model": "model.yaml",
+        "identity": identity_of(found.machine, found.variables),
         "start": experiment.start,
         "stop": experiment.end,
-        "motions": motions,
-        "variables": [variable.as_dict() for variable in listed],
+        "motions": found.motions,
+        "variables": [variable.as_dict() for variable in found.variables],
     }
     if bundle:
         resources |= sources()
     needed = _requirements(bundle)
     lines = (f"{name}>={low}" + (f",<{high}" if high else "") + "\n" for name, low, high in needed)
     resources["requirements.txt"] = "".join(lines).encode()
-    digest = hashlib.sha256()
-    for name in sorted(resources):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(resources[name]).digest())
-    digest.update(json.dumps([described, depends, interval], sort_keys=True, default=list).encode())
-    digest.update(f"{__version__} {needed} {sources_digest()}".encode())
-    for name, library in sorted(_libraries(_identifier(given)).items()):
-        digest.update(name.encode() + b"\0" + hashlib.sha256(library).digest())
-    guid = "{" + str(uuid.UUID(bytes=digest.digest()[:16], version=5)) + "}"
-    short = digest.hexdigest()[:16]
+    libraries = _libraries(identifier)
+    facts = json.dumps([described, found.dependencies, interval], sort_keys=True, default=list)
+    digest = _digest({**resources, **libraries}, f"{facts} {__version__} {needed} {sources_digest()}")
+    guid, short = _guid(digest), digest.hex()[:16]
     resources[DESCRIPTION] = json.dumps({"guid": guid, **described}, indent=1).encode()
-    identifier = _identifier(given)
     script = _SCRIPT.format(
         python=_PYTHON,
         name=identifier,
@@ -301,22 +340,64 @@ def _content(
     )
     resources[f"fmu_{short}.py"] = script.encode()
     resources["slavemodule.txt"] = f"fmu_{short}".encode()
-    out = {f"resources/{name}": content for name, content in resources.items()} | _libraries(identifier)
-    adaptive = METHODS[settings.method].adaptive
-    out["modelDescription.xml"] = description(
+    out = {f"resources/{name}": content for name, content in resources.items()} | libraries
+    out["modelDescription.xml"] = _description(found, identifier, guid, interval, native=False)
+    return out
+
+
+def _native_content(
+    found: _Described, identifier: str, interval: float | None, platforms: Sequence[str] | None, progress: Progress
+) -> dict[str, bytes]:
+    """Return by path in the archive what an FMU without Python consists of."""
+    from fmu_export.native.data import data_file
+    from fmu_export.native.library import PLATFORMS, library
+
+    experiment = found.mechanism.experiment
+    # what is in the file is in the numbers of the model, and does not change any more
+    found = found._replace(variables=[variable for variable in found.variables if variable.role != FILE])
+    identity = identity_of(found.machine, found.variables)
+    data = data_file(found.machine, found.variables, found.motions, identity, experiment.start, experiment.end)
+    libraries = {}
+    for name in platforms or PLATFORMS:
+        content = library(name, progress)
+        libraries[f"binaries/{PLATFORMS[name].folder}/{identifier}{PLATFORMS[name].ending}"] = content
+    facts = json.dumps([found.dependencies, interval, identifier], sort_keys=True, default=list)
+    guid = _guid(_digest({"machine.bin": data(""), **libraries}, f"{facts} {__version__}"))
+    return {
+        **libraries,
+        "resources/machine.bin": data(guid),
+        "modelDescription.xml": _description(found, identifier, guid, interval, native=True),
+    }
+
+
+def _digest(content: Mapping[str, bytes], facts: str) -> bytes:
+    """Return what stands for the content of an FMU."""
+    digest = hashlib.sha256(facts.encode())
+    for name in sorted(content):
+        digest.update(name.encode() + b"\0" + hashlib.sha256(content[name]).digest())
+    return digest.digest()
+
+
+def _guid(digest: bytes) -> str:
+    return "{" + str(uuid.UUID(bytes=digest[:16], version=5)) + "}"
+
+
+def _description(found: _Described, identifier: str, guid: str, interval: float | None, native: bool) -> bytes:
+    mechanism, settings = found.mechanism, found.settings
+    return description(
         mechanism.name,
         identifier,
         guid,
         mechanism.fmu.description or mechanism.description.strip(),
-        listed,
-        depends,
-        motions,
-        start=experiment.start,
-        stop=experiment.end,
+        found.variables,
+        found.dependencies,
+        found.motions,
+        start=mechanism.experiment.start,
+        stop=mechanism.experiment.end,
         interval=_interval(mechanism, settings, interval),
-        tolerance=settings.rtol if adaptive else None,
+        tolerance=settings.rtol if METHODS[settings.method].adaptive else None,
+        needs_tool=not native,
     )
-    return out
 
 
 def _measured(variable: ExportedVariable, mechanism: Mechanism) -> ExportedVariable:

@@ -1,13 +1,14 @@
-"""The face of an FMU that pythonfmu's native library calls, behind the guard library (fmu_export/guard/guard.c).
+"""The face of an FMU that pythonfmu's native library calls, behind the guard library (fmu_export/guard).
 
 It derives from no class of pythonfmu: the library looks for a class called Fmi2Slave among the bases, calls its methods
 by name, and that is all.  What is known of the library (0.7.0) and shapes what is written here:
 
 - An exception that leaves a method makes it release its references to instance, class and log once too often, and the
-  host dies of it later.  So nothing leaves: `_guarded` logs the traceback and answers something harmless.
+  host dies of it later.  So nothing leaves: `_guarded` answers something harmless, and the guard logs the traceback.
 - It has no status but those of exceptions.  Statuses go through the block that is shared with the guard (block.py).
 - fmi2Reset makes a new object of the class, which the guard shows the block again.
-- Messages are passed on after a call; the last one is also the value of the variable `message`.
+- Messages are passed on after a call; the last one is also in the block, for the variable `message`.
+- Where a call fails, the block says why, and the guard makes the message.
 
 The guard has checked what it can: calls come in an order that the standard allows, references are those of variables
 of the right type that may be read or written, numbers are finite.  Values of Real variables are in an array that it
@@ -23,16 +24,18 @@ import json
 import math
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fmu_export.block import CHANNEL, MAGIC, REASONS, WORDS, Ask, Block, Mode, VariableKind
-from fmu_export.machine import Machine
-from fmu_export.rates import along_inputs, along_motion, slope
+from fmu_export.block import CHANNEL, MAGIC, Ask, Block, Mode, VariableKind
+from fmu_export.machine import Machine, y_in
+from fmu_export.rates import slope
+from fmu_export.saved_state import SavedState
 from fmu_export.sources import sources_digest
 from fmu_export.variables import (
     DESCRIPTION,
@@ -48,6 +51,7 @@ from fmu_export.variables import (
     ExportedVariable,
     Settings,
 )
+from fmu_export.words import text
 from liegeo.errors import InputError, LiegeoError
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
@@ -59,7 +63,6 @@ OK, WARNING, DISCARD, ERROR = 0, 1, 2, 3
 _CATEGORIES = {OK: "logAll", WARNING: "logStatusWarning", DISCARD: "logStatusDiscard", ERROR: "logStatusError"}
 # What DESCRIPTION was called in FMUs that were built earlier.
 _OLD_DESCRIPTION = "unit.json"
-_STATE = b"liegeo-state-4\n"
 # Different sets of parameters for which the built mechanism is kept.
 _KEPT = 16
 # Change of a parameter for derivatives, as a share of its scale; and what is zero but for round-off.
@@ -90,6 +93,7 @@ class ExportedModel:
         file = resources / DESCRIPTION
         described = json.loads((file if file.exists() else resources / _OLD_DESCRIPTION).read_text("utf-8"))
         self.guid: str = described["guid"]
+        self.identity: str = described["identity"]
         self.model: str = described["model"]
         self.variables = [ExportedVariable.from_dict(each) for each in described["variables"]]
         self.start: float = described["start"]
@@ -101,7 +105,10 @@ class ExportedModel:
             by_role.setdefault(variable.role, []).append(reference)
         self.inputs = by_role.get(INPUT, [])
         self.outputs = by_role.get(OUTPUT, [])
-        self.parameters = [k for k, v in enumerate(self.variables) if v.causality == PARAMETER and v.type == REAL]
+        # those that a native FMU has too, those of the file, and those of type String that can be set
+        self.shared = [k for k, v in enumerate(self.variables) if v.role != FILE]
+        self.of_file = by_role.get(FILE, [])
+        self.settings = [k for k, v in enumerate(self.variables) if v.causality == PARAMETER and v.type != REAL]
         self.places = [int(self.variables[k].key[0]) for k in self.inputs]
         self.columns = [(self.variables[k].key[0], int(self.variables[k].key[1])) for k in self.outputs]
         self.factors = np.array([self.variables[k].factor for k in self.outputs])
@@ -112,7 +119,8 @@ class ExportedModel:
         self.input_part, self.output_part = (
             slice(part[0], part[-1] + 1) if part else slice(0, 0) for part in (self.inputs, self.outputs)
         )
-        self.kinds = np.array([_kind(variable) for variable in self.variables], dtype=np.uint8)
+        self.kinds = np.array([variable_kind(variable, self.motions) for variable in self.variables], dtype=np.uint16)
+        self.names = (ctypes.c_char_p * len(self.variables))(*(_for_c(variable.name) for variable in self.variables))
         self._built: dict[tuple[tuple[str, float], ...], Mechanism] = {}
 
     def mechanism(self, given: Mapping[str, float], resources: Path) -> Mechanism:
@@ -133,7 +141,12 @@ _WARM: set[tuple[str, str]] = set()
 _BYTES = threading.local()
 
 
-def _kind(variable: ExportedVariable) -> VariableKind:
+def _for_c(text: str) -> bytes:
+    """Return a text as UTF-8, and what cannot be written so in another way: as it is, it would kill the host."""
+    return text.encode("utf-8", "backslashreplace").replace(b"\0", b" ")
+
+
+def variable_kind(variable: ExportedVariable, motions: Collection[str]) -> VariableKind:
     kind = VariableKind.REAL if variable.type == REAL else VariableKind.STRING
     if variable.causality == INPUT:
         kind |= VariableKind.INPUT
@@ -148,14 +161,15 @@ def _kind(variable: ExportedVariable) -> VariableKind:
         kind |= VariableKind.OUTPUT | (
             VariableKind.DIRECT if variable.key[0][0] in ("t", "q", "v", "u", "x") else VariableKind.COMPUTED
         )
+    if variable.role == MESSAGE:
+        kind |= VariableKind.MESSAGE
+    if variable.name in motions:
+        kind |= VariableKind.MOTION
     return kind
 
 
-def _guarded(function: str, instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Nothing leaves a method; if something would, the answer is `instead` of its arguments.
-
-    `function` is what the host has called, as far as that is known here.
-    """
+def _guarded(instead: Callable[..., T]) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """Nothing leaves a method; if something would, the answer is `instead` of its arguments."""
 
     def decorate(method: Callable[..., T]) -> Callable[..., T]:
         @functools.wraps(method)
@@ -163,13 +177,17 @@ def _guarded(function: str, instead: Callable[..., T]) -> Callable[[Callable[...
             try:
                 return method(self, *arguments)
             except BaseException as error:
-                text = f"{function}: {_words(error)}" if function else _words(error)
-                self._answer(ERROR, text, traceback.format_exc())
+                self._answer(ERROR, error)
                 return instead(*arguments)
 
         return guarded
 
     return decorate
+
+
+def _not_saved(*_: Any) -> SavedState | str:
+    """Return what takes the place of a state."""
+    return "it was not saved, because that failed."
 
 
 class Slave(Fmi2Slave):
@@ -179,7 +197,8 @@ class Slave(Fmi2Slave):
 
     def __init__(self, **given: Any) -> None:
         self.log_queue: list[LogMessage] = []
-        self._message = ""
+        # Texts of the block, by field: it has only their addresses.
+        self._texts: dict[str, bytes] = {}
         # one of its own, until the guard shows the shared one
         self._block = Block(mode=Mode.NEW, start=math.nan, stop=math.nan, tolerance=math.nan)
         self._resources = Path(given["resources"])
@@ -194,8 +213,6 @@ class Slave(Fmi2Slave):
         self._set: dict[int, Any] = {}
         # First and second derivatives of inputs that the next step begins with, in SI; NaN where none is given.
         self._slopes: Array | None = None
-        # Inputs of which it was said that their derivatives are not used.
-        self._told: set[int] = set()
         self._machine: Machine | None = None
         usual = self.guid, self._settings().method
         try:
@@ -222,8 +239,6 @@ class Slave(Fmi2Slave):
         size = 1e-6 * min(1.0, machine.settings.step)
         try:
             machine.step(machine.t, size)
-            # not for steps, but for derivatives
-            machine.accelerations()
         except (LiegeoError, ArithmeticError) as error:
             # later a step itself says so
             if y is None:
@@ -236,36 +251,44 @@ class Slave(Fmi2Slave):
     def _get_log_queue(self) -> list[LogMessage]:
         return self.log_queue
 
-    def _log(self, status: int, text: str, details: str = "") -> None:
-        """Into the log, with details; the text alone is the value of `message`."""
-        self._message = text
-        full = f"{text}\n{details}".rstrip()
-        # the library reads UTF-8, and what cannot be written so would kill the host
-        clean = full.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " ")
-        self.log_queue.append(LogMessage(status, _CATEGORIES[status], clean))
+    def _log(self, status: int, text: str) -> None:
+        """Into the log, and into the variable `message`."""
+        self._show("message", text)
+        self.log_queue.append(LogMessage(status, _CATEGORIES[status], _for_c(text).decode("utf-8")))
 
-    def _answer(self, status: int, text: str, details: str = "") -> None:
-        """Give the call that is being made a status, with a message."""
+    def _answer(self, status: int, why: str | BaseException) -> None:
+        """Give the call that is being made a status, and say why; the guard makes the message."""
         self._block.status = status
-        self._log(status, text, details)
+        if isinstance(why, BaseException):
+            self._show("details", "".join(traceback.format_exception(why)).rstrip())
+            why = _words(why)
+        self._show("why", why)
+
+    def _show(self, field: str, text: str) -> None:
+        """Write a text of the block."""
+        self._texts[field] = _for_c(text)
+        setattr(self._block, field, self._texts[field])
 
     # ---- what the guard asks for
 
-    @_guarded("", lambda *_: None)
     def set_integer(self, references: list[int], values: list[int]) -> None:
-        """The address of the shared block, in two halves: FMUs have no variables of type Integer."""
-        low, high = (value % 2**32 for value in values)
-        block = Block.from_address(high << 32 | low)
-        if block.magic != MAGIC or block.size != ctypes.sizeof(Block):
-            raise InputError("the FMU's library and its sources in Python do not belong together: make it anew.")
-        given = (block.guid or b"").decode("utf-8", "replace")
-        if given != self.guid:
-            raise InputError(f"fmi2Instantiate: the GUID is '{given}', but this FMU is {self.guid}.")
-        block.n = len(self._values)
-        block.values, block.kinds = self._values.ctypes.data, self._kinds.ctypes.data
-        block.status, self._block = OK, block
+        """The address of the shared block, in two halves; the status in it is an error until all is well here."""
+        try:
+            low, high = (value % 2**32 for value in values)
+            block = Block.from_address(high << 32 | low)
+            if block.magic != MAGIC or block.size != ctypes.sizeof(Block):
+                raise InputError("the FMU's library and its sources in Python do not belong together: make it anew.")
+            block.n, block.names = len(self._values), self.exported.names
+            block.values, block.kinds = self._values.ctypes.data, self._kinds.ctypes.data
+            block.message = self._texts.get("message")
+            self._block = block
+            self._show("guid", self.guid)
+            block.status = OK
+        except BaseException as error:  # nothing may leave
+            # not in the block: it may be another one than we think
+            self._log(ERROR, _words(error))
 
-    @_guarded("", lambda references: [0] * len(references))
+    @_guarded(lambda references: [0] * len(references))
     def get_integer(self, references: list[int]) -> list[int]:
         """Something for the guard; arguments and answers are in the block."""
         ask = references[0] - CHANNEL
@@ -273,12 +296,10 @@ class Slave(Fmi2Slave):
             self._refresh(True)
         elif ask == Ask.REFRESH:
             self._refresh(False)
-        elif ask == Ask.REFUSE:
-            self._say_why()
         elif ask == Ask.DIRECTIONAL:
             self._directional()
         elif ask == Ask.OUTPUT_RATES:
-            rates = along_motion(self._moving()) / self.exported.factors
+            rates = self._moving().along_motion() / self.exported.factors
             self._give(rates)
         elif ask == Ask.INPUT_RATES:
             self._take_slopes()
@@ -288,42 +309,27 @@ class Slave(Fmi2Slave):
                 self._answer(ERROR, wrong)
         return [0]
 
-    def _say_why(self) -> None:
-        """The guard has refused a call."""
-        block, variables = self._block, self.exported.variables
-        reference = block.reference
-        words = REASONS[block.reason - 1].format(
-            reference=reference,
-            name=variables[reference].name if reference < len(variables) else f"valueReference {reference}",
-            what=(block.what or b"").decode("utf-8", "replace"),
-            mode=WORDS[Mode(block.mode)],
-            x=block.x,
-            y=block.y,
-            orders="1" if b"Output" in block.function else "1 or more",
-        )
-        self._log(block.status, f"{block.function.decode()}: {words}")
-
     # ---- life
 
     def setup_experiment(self, start: float, stop: float | None = None, tolerance: float | None = None) -> None:
         """The library calls it as initialisation begins; the guard has put the times into the block."""
 
-    @_guarded("fmi2EnterInitializationMode", lambda *_: None)
+    @_guarded(lambda *_: None)
     def enter_initialization_mode(self) -> None:
         self._machine = None
 
-    @_guarded("fmi2ExitInitializationMode", lambda *_: None)
+    @_guarded(lambda *_: None)
     def exit_initialization_mode(self) -> None:
         self._refresh(True)
         machine = self._moving()
         self._warm_up(machine.stepper.y.copy())
         self._block.time = machine.t
-        self._log(OK, f"initialised at t = {machine.t:g} s: {machine.settings}")
+        self._log(OK, text("INITIALISED", machine.t, *astuple(machine.settings)))
 
     def terminate(self) -> None:
         """There is nothing to do."""
 
-    @_guarded("fmi2DoStep", lambda *_: True)
+    @_guarded(lambda *_: True)
     def do_step(self, t: float, size: float) -> bool:
         block, machine = self._block, self._moving()
         # outputs that the host read after the step before it will read again
@@ -350,8 +356,7 @@ class Slave(Fmi2Slave):
                 machine.step(t, share * got, slopes)
                 break
         self._block.time = machine.t
-        text = f"fmi2DoStep: the step from {t:g} s, {size:g} s long, is discarded: {_words(error)}"
-        self._answer(DISCARD, text, "".join(traceback.format_exception(error)))
+        self._answer(DISCARD, error)
 
     def _show_early(self, computed: bool) -> None:
         """The outputs, before they are asked for; if that fails, whoever asks will know."""
@@ -464,7 +469,7 @@ class Slave(Fmi2Slave):
         if block.mode == Mode.INITIALISING:
             return self._give(self._along_start_values(seeds))
         direction = np.array([seeds.get(reference, 0.0) for reference in exported.inputs]) * exported.input_factors
-        return self._give(along_inputs(self._moving(), direction) / exported.factors)
+        return self._give(self._moving().along_inputs(direction) / exported.factors)
 
     def _along_start_values(self, seeds: Mapping[int, float]) -> Array:
         """Derivatives of the outputs where the FMU begins, along parameters and inputs together."""
@@ -490,60 +495,44 @@ class Slave(Fmi2Slave):
 
     def _take_slopes(self) -> None:
         block, exported = self._block, self.exported
-        n, ignored = block.n_references, dict[int, str]()
+        n = block.n_references
         slopes = np.full((len(exported.inputs), 2), np.nan) if self._slopes is None else self._slopes
         for reference, order, value in zip(block.references[:n], block.orders[:n], block.given[:n], strict=True):
-            row, name = exported.inputs.index(reference), exported.variables[reference].name
-            if name in exported.motions:
-                ignored[reference] = f"{name}: its rate and acceleration are inputs of their own"
-            elif order > 2:
-                ignored[reference] = f"{name}: the order is {order}, and those above 2 are not used"
-            else:
+            # the guard tells of those that are not used
+            if order <= 2 and not exported.kinds[reference] & VariableKind.MOTION:
+                row = exported.inputs.index(reference)
                 slopes[row, order - 1] = value * exported.input_factors[row]
                 self._slopes = slopes
-        # once, because masters that give rates give them in every step
-        new = {reference: why for reference, why in ignored.items() if reference not in self._told}
-        if new:
-            self._told.update(new)
-            self._answer(WARNING, f"fmi2SetRealInputDerivatives: {'; '.join(new.values())}.")
 
     # ---- strings and parameters
 
-    @_guarded("fmi2GetString", lambda references: [""] * len(references))
+    @_guarded(lambda references: [""] * len(references))
     def get_string(self, references: list[int]) -> list[str]:
-        variables, out = self.exported.variables, []
-        for reference in references:
-            text = self._message if variables[reference].role == MESSAGE else self._strings[reference]
-            out.append(text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", " "))
-        return out
+        """The guard itself answers with the last message."""
+        return [_for_c(self._strings[reference]).decode("utf-8") for reference in references]
 
-    @_guarded("fmi2SetString", lambda *_: None)
+    @_guarded(lambda *_: None)
     def set_string(self, references: list[int], values: list[str]) -> None:
         for reference, value in zip(references, values, strict=True):
             self._strings[reference] = self._set[reference] = value
         self._machine = None
-        self._block.fresh = 0
 
-    @_guarded("fmi2SetReal", lambda *_: None)
+    @_guarded(lambda *_: None)
     def set_real(self, references: list[int], values: list[float]) -> None:
-        """Parameters, and inputs that are set together with them; all or none."""
-        block, variables = self._block, self.exported.variables
+        """Parameters, all or none; if they are taken, the guard writes their values, and inputs set with them."""
+        variables = self.exported.variables
         before = dict(self._set)
         for reference, value in zip(references, values, strict=True):
             if variables[reference].causality == PARAMETER:
                 self._set[reference] = value * variables[reference].factor
-        if block.mode == Mode.STEPPING:
+        if self._block.mode == Mode.STEPPING:
             try:
                 self._tune({variables[reference].role for reference in references})
             except LiegeoError as error:
                 self._set = before
-                names = ", ".join(variables[reference].name for reference in references)
-                return self._answer(DISCARD, f"fmi2SetReal: {names}: {error}", traceback.format_exc())
+                self._answer(DISCARD, error)
         else:
             self._machine = None
-        self._values[references] = values
-        block.changed, block.fresh = 1, 0
-        return None
 
     def _tune(self, roles: set[str]) -> None:
         """Go on with other values of tunable parameters."""
@@ -560,64 +549,94 @@ class Slave(Fmi2Slave):
 
     # ---- state
 
-    @_guarded("fmi2GetFMUstate", lambda *_: {"wrong": "it was not saved, because that failed"})
-    def _get_fmu_state(self) -> dict[str, Any]:
+    @_guarded(_not_saved)
+    def _get_fmu_state(self) -> SavedState | str:
         block = self._block
         if Mode.STEPPING <= block.mode < Mode.BROKEN:
             self._moving()
-        return {
-            "guid": self.guid,
-            "mode": block.mode,
-            "changed": block.changed,
-            "set": dict(self._set),
-            "inputs": self._values[self.exported.input_part].tolist(),
-            # also those that follow from others, as they were shown
-            "parameters": self._values[self.exported.parameters].tolist(),
-            "slopes": None if self._slopes is None else self._slopes.tolist(),
-            "experiment": [block.start, block.stop, block.tolerance, block.time],
-            "machine": None if self._machine is None else self._machine.snapshot(),
-        }
+        exported, n = self.exported, len(self.exported.inputs)
+        slopes = np.full((n, 2), np.nan) if self._slopes is None else self._slopes
+        variables, shared = exported.variables, exported.shared
+        values = [0.0 if variables[k].role == OUTPUT or variables[k].type != REAL else self._values[k] for k in shared]
+        return SavedState(
+            exported.identity,
+            int(block.mode),
+            int(block.changed),
+            np.array([block.start, block.stop, block.tolerance, block.time]),
+            np.array(values),
+            np.array([k in self._set for k in shared], dtype=np.float64),
+            slopes.ravel().copy(),
+            np.zeros(0) if self._machine is None else self._machine.snapshot(),
+            tuple(self._strings[k] for k in exported.settings),
+            {variables[k].name: (self._set[k], float(self._values[k])) for k in exported.of_file if k in self._set},
+        )
 
-    @_guarded("fmi2SetFMUstate", lambda *_: None)
-    def _set_fmu_state(self, state: Mapping[str, Any]) -> None:
-        block = self._block
-        if "wrong" in state:
-            raise InputError(f"{state['wrong']}.")
-        if state["guid"] != self.guid:
-            raise InputError(f"the state is of FMU {state['guid']}, this one is {self.guid}.")
-        experiment = [block.start, block.stop, block.tolerance]
+    @_guarded(lambda *_: None)
+    def _set_fmu_state(self, state: SavedState | str) -> None:
+        block, exported = self._block, self.exported
+        if isinstance(state, str):
+            raise InputError(state)
+        if state.identity != exported.identity or len(state.values) != len(exported.shared):
+            raise InputError(text("OTHER_FMU"))
+        by_name = {exported.variables[k].name: k for k in exported.of_file}
+        if not set(state.file) <= set(by_name) or len(state.strings) != len(exported.settings):
+            raise InputError(text("OTHER_FMU"))
+        given: dict[int, Any] = {
+            k: float(value) * exported.variables[k].factor
+            for k, value, was_set in zip(exported.shared, state.values, state.was_set, strict=True)
+            if was_set and exported.variables[k].type == REAL
+        }
+        given |= {by_name[name]: si for name, (si, _) in state.file.items()}
+        is_set = dict(zip(exported.shared, state.was_set, strict=True))
+        given |= {k: each for k, each in zip(exported.settings, state.strings, strict=True) if is_set[k]}
+        experiment = np.array([block.start, block.stop, block.tolerance])
         # by the same parameters and times it is the same machine
         same = (
             self._machine is not None
-            and self._set == state["set"]
-            and np.array_equal(experiment, state["experiment"][:3], equal_nan=True)
+            and self._set == given
+            and np.array_equal(experiment, state.times[:3], equal_nan=True)
         )
-        self._set = dict(state["set"])
-        block.start, block.stop, block.tolerance, block.time = state["experiment"]
-        for reference in self._strings:
-            variable = self.exported.variables[reference]
-            if variable.role != MESSAGE:
-                self._strings[reference] = str(self._set.get(reference, variable.start))
-        self._values[self.exported.input_part] = state["inputs"]
-        self._values[self.exported.parameters] = state["parameters"]
-        self._slopes = None if state["slopes"] is None else np.array(state["slopes"])
-        if state["machine"] is None:
+        self._set = given
+        block.start, block.stop, block.tolerance, block.time = state.times.tolist()
+        for k, each in zip(exported.settings, state.strings, strict=True):
+            self._strings[k] = each
+        for k, value in zip(exported.shared, state.values, strict=True):
+            if exported.variables[k].role != OUTPUT and exported.variables[k].type == REAL:
+                self._values[k] = value
+        for k in exported.of_file:
+            self._values[k] = state.file.get(exported.variables[k].name, (0.0, _as_number(exported.variables[k])))[1]
+        self._slopes = None if np.isnan(state.slopes).all() else state.slopes.reshape(-1, 2).copy()
+        if not len(state.machine):
             self._machine = None
         else:
             if not same:
-                y = np.array(state["machine"]["y"])
+                model = exported.mechanism(self._of_role(FILE), self._resources).compile()
+                y = y_in(model, exported.places, exported.columns, state.machine)
                 self._machine = self._make(y)
                 self._warm_up(y)
-            self._machine_now().restore(state["machine"])
-        block.mode, block.changed, block.fresh = state["mode"], state["changed"], 0
+            self._machine_now().restore(state.machine)
+        block.mode, block.changed, block.fresh = state.mode, state.changed, 0
 
     @staticmethod
-    def _fmu_state_to_bytes(state: Mapping[str, Any]) -> bytes:
-        return state_to_bytes(state)
+    def _fmu_state_to_bytes(state: SavedState | str) -> bytes:
+        try:
+            if isinstance(state, str):
+                raise InputError(state)
+            return state.to_bytes()
+        except BaseException as error:  # nothing may leave
+            _BYTES.wrong = f"the state cannot be written: {error}"
+            return b""
 
     @staticmethod
-    def _fmu_state_from_bytes(data: bytes) -> dict[str, Any]:
-        return state_from_bytes(data)
+    def _fmu_state_from_bytes(data: bytes) -> SavedState | str:
+        """Return a state; if the bytes are none, words, which setFMUstate refuses."""
+        try:
+            return SavedState.from_bytes(data)
+        except InputError as error:
+            _BYTES.wrong = str(error)
+        except BaseException as error:  # nothing may leave
+            _BYTES.wrong = text("NO_STATE", error)
+        return str(_BYTES.wrong)
 
 
 def _scale(variable: ExportedVariable, value: float) -> float:
@@ -635,46 +654,3 @@ def _words(error: BaseException) -> str:
 
 def _as_number(variable: ExportedVariable) -> float:
     return math.nan if not isinstance(variable.start, float | int) else variable.in_unit(variable.start)
-
-
-def state_to_bytes(state: Mapping[str, Any]) -> bytes:
-    """A state as bytes: the same on every machine, and the same bits of every number."""
-    try:
-        if "wrong" in state:
-            raise InputError(state["wrong"])
-        arrays = state["machine"] or {}
-        head = {
-            **{key: state[key] for key in ("guid", "mode", "changed", "experiment", "inputs", "parameters", "slopes")},
-            "set": list(state["set"].items()),
-            "arrays": [[name, list(array.shape)] for name, array in arrays.items()],
-            "machine": state["machine"] is not None,
-        }
-        numbers = b"".join(np.ascontiguousarray(array, dtype="<f8").tobytes() for array in arrays.values())
-        # json writes numbers so that they come back to the bit
-        return _STATE + json.dumps(head).encode() + b"\n" + numbers
-    except BaseException as error:  # nothing may leave
-        _BYTES.wrong = f"the state cannot be written: {error}"
-        return b""
-
-
-def state_from_bytes(data: bytes) -> dict[str, Any]:
-    """A state from bytes; if they are none, one that setFMUstate refuses."""
-    try:
-        if not data.startswith(_STATE):
-            raise InputError("the bytes are not the state of an FMU of liegeo")
-        text, _, numbers = data[len(_STATE) :].partition(b"\n")
-        head = json.loads(text)
-        arrays, place = {}, 0
-        for name, shape in head.pop("arrays"):
-            n = int(np.prod(shape)) * 8
-            if place + n > len(numbers):
-                raise InputError("the bytes end too early")
-            arrays[name] = np.frombuffer(numbers[place : place + n], dtype="<f8").astype(np.float64).reshape(shape)
-            place += n
-        if place != len(numbers):
-            raise InputError("there are more bytes than a state has")
-        head["set"] = {int(reference): value for reference, value in head["set"]}
-        return {**head, "machine": arrays if head["machine"] else None}
-    except BaseException as error:  # nothing may leave
-        _BYTES.wrong = f"the bytes of a state cannot be read: {error}"
-        return {"wrong": _BYTES.wrong}

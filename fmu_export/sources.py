@@ -10,7 +10,17 @@ import liegeo
 
 # What an FMU does not run.
 _NOT_BUNDLED = ("liegeo/view", "liegeo/cli.py", "liegeo/demo.py", "liegeo/analysis", "liegeo/reports.py")
-_OURS = ("__init__.py", "block.py", "slave.py", "machine.py", "outputs.py", "rates.py", "variables.py", "sources.py")
+_OURS = (
+    "__init__.py",
+    "block.py",
+    "slave.py",
+    "saved_state.py",
+    "machine.py",
+    "rates.py",
+    "variables.py",
+    "words.py",
+    "sources.py",
+)
 
 
 def sources() -> dict[str, bytes]:

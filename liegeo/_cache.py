@@ -40,7 +40,7 @@ from numba.core.event import trigger_event
 from platformdirs import user_cache_path
 
 # Packages whose machine code can end up inside a kernel; missing ones are skipped.  They import with `from`.
-COMPILED_PACKAGES = ("lie", "kernels", "integrate")
+COMPILED_PACKAGES = ("lie", "kernels", "integrate", "machine")
 # What every kernel depends on.
 _OURS = ("liegeo._cache", "liegeo._jit", "liegeo._jit_entries", "liegeo._jit_plain")
 
@@ -274,22 +274,12 @@ class KernelCache:
         """Return what was saved under these types and this kind, or None."""
         if not self.lasting:
             return None
-        path = self._path(args, context.codegen(), kind)
-        try:
-            with path.open("rb") as file:
-                # the open file, not its name, which could be another's a moment later
-                trusted = _is_trusted(path.parent, path.parent.stat()) and _is_trusted(path, os.fstat(file.fileno()))
-                content = file.read() if trusted else b""
-        except OSError:
-            content = b""
-        if not content:
+        payload = private_file(self._path(args, context.codegen(), kind))
+        if payload is None:
             if sys.stderr is not None and sys.stderr.isatty():
                 announce()
             return None
-        seal, payload = content[:_SEAL], content[_SEAL:]
         # Nothing is unpickled, let alone run, that is not what was written.
-        if hashlib.sha256(payload).digest() != seal:
-            return None
         return tuple(pickle.loads(payload))
 
     def save(self, args: tuple[Any, ...], codegen: Any, kind: str, parts: tuple[Any, ...]) -> None:
@@ -299,19 +289,7 @@ class KernelCache:
         # late, for what only loads does without
         from numba.core.serialize import dumps
 
-        path = self._path(args, codegen, kind)
-        temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
-        try:
-            if not _make_folder(path.parent):
-                return
-            payload = dumps(parts)
-            with open(temporary, "xb", opener=_private) as file:
-                file.write(hashlib.sha256(payload).digest() + payload)
-            temporary.replace(path)
-        except OSError:
-            # A read-only home or a full disk costs a compilation next time, not a result now.
-            with contextlib.suppress(OSError):
-                temporary.unlink()
+        private_file(self._path(args, codegen, kind), dumps(parts))
 
     def symbol(self, args: tuple[Any, ...], codegen: Any) -> str:
         """The name by which machine code finds the entry, the same in every process."""
@@ -323,6 +301,30 @@ class KernelCache:
     def _digest(self, args: tuple[Any, ...], codegen: Any) -> str:
         parts = (self.identity, repr(args), repr(codegen.magic_tuple()), numba.__version__, sys.version)
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def private_file(path: Path, content: bytes | None = None) -> bytes | None:
+    """Return what a file of the cache holds, None if there is none to be trusted; or write it there."""
+    seal = hashlib.sha256
+    if content is None:
+        try:
+            with path.open("rb") as file:
+                trusted = _is_trusted(path.parent, path.parent.stat()) and _is_trusted(path, os.fstat(file.fileno()))
+                found = file.read() if trusted else b""
+        except OSError:
+            return None
+        return found[_SEAL:] if found and seal(found[_SEAL:]).digest() == found[:_SEAL] else None
+    temporary = path.with_name(f"{path.name}.{uuid.uuid4().hex}.tmp")
+    with contextlib.suppress(OSError):
+        if _make_folder(path.parent):
+            try:
+                with open(temporary, "xb", opener=_private) as file:
+                    file.write(seal(content).digest() + content)
+                temporary.replace(path)
+            except OSError:
+                # A read-only home or a full disk costs a compilation next time, not a result now.
+                temporary.unlink(missing_ok=True)
+    return content
 
 
 def _private(path: str, flags: int) -> int:

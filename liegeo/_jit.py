@@ -91,8 +91,7 @@ def kernel(
     `name` labels the cache file of a function made by a factory.  `apart`: other kernels do not take its code in but
     jump to its entry, so that a large one is not translated again for each; it must stand in its module under its name.
     Other options go to Numba: `forceinline=False` for a large or rarely called kernel, `inline="always"` for one that
-    returns a slice, `nogil=True` for a loop that Python calls: other threads run meanwhile.  Not for short ones: 50 ns
-    are 4 % of the forward dynamics of a robot, and threads that call them in turns would wait for each other each time.
+    returns a slice, `nogil=True` for what Python calls: other threads run meanwhile.  That costs 50 ns.
     """
     if function is None:
         return functools.partial(kernel, name=name, apart=apart, **options)
@@ -109,6 +108,10 @@ def provide(wanted: Iterable[tuple[Any, tuple[Any, ...]]]) -> None:
 
 def address(function: Any, arguments: tuple[Any, ...]) -> tuple[int, Any]:
     """Return where the machine code of a kernel for these types is, for `invoke`, and the type of what it returns."""
+    if numba.config.DISABLE_JIT:
+        if function not in _PLAIN:
+            _PLAIN.append(function)
+        return _PLAIN.index(function) + 1, types.int64
     entry = _compiler.compiled(function, arguments)
     place = entry.library.get_pointer_to_function(entry.fndesc.llvm_func_name)
     return int(place), types.unliteral(entry.signature.return_type)
@@ -127,6 +130,8 @@ def entry(function: Any, *examples: Any) -> Any:
 
 invoke: Any
 invoke_number: Any
+# Kernels as plain Python: their addresses are places in this list, from 1.
+_PLAIN: list[Any] = []
 
 if numba.config.DISABLE_JIT:
 
@@ -137,8 +142,11 @@ if numba.config.DISABLE_JIT:
     def fetch(array: Any, i: Any) -> None:
         """Nothing; see below."""
 
-    # Only compiled kernels have addresses.
-    invoke = invoke_number = None
+    def invoke(address: Any, arguments: Any) -> Any:
+        """What the kernel returns that has this address; see below."""
+        return _PLAIN[int(address) - 1](*arguments)
+
+    invoke_number = invoke
 
     def call_address(address: Any, t: Any, q: Any, v: Any, u: Any) -> Any:
         """The C function at `address`; see below."""

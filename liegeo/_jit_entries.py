@@ -334,7 +334,12 @@ def _executable(entry: CompileResult, environments: Iterable[Any]) -> CompileRes
 def _provide_jumps(jumps: _Jumps) -> None:
     """Before machine code is loaded, what it jumps to must be there."""
     for module, name, args in jumps:
-        getattr(importlib.import_module(module), name).provide(args)
+        kernel_named(module, name).provide(args)
+
+
+def kernel_named(module: str, name: str) -> Any:
+    """Return a kernel that stands apart, by where it stands."""
+    return getattr(importlib.import_module(module), name)
 
 
 @contextlib.contextmanager

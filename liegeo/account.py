@@ -101,10 +101,13 @@ class Account:
         """Go on over the ends of equal steps h; whether the first is where they begin, the last where they are over."""
         P = self._powers(t, y)
         parts = 0.5 * np.diff(t)[:, np.newaxis] * (P[:-1] + P[1:])
-        for wanted, k, sign in ((begins, 0, 1.0), (over, -1, -1.0)):
-            if wanted:
-                # forward from the beginning, backward from the end
-                parts[k] += h / (12.0 * _NEAR) * (self._near(t[k], y[k], sign * _NEAR * h) - P[k])
+        # forward from the beginning, backward from the end
+        ends = [*([(0, 1.0)] if begins else []), *([(-1, -1.0)] if over else [])]
+        if ends:
+            k = np.array([place for place, _ in ends])
+            near = self._near(t[k], y[k], _NEAR * h * np.array([sign for _, sign in ends]))
+            for place, P_near in zip(k, near, strict=True):
+                parts[place] += h / (12.0 * _NEAR) * (P_near - P[place])
         self._sum(parts)
 
     def jump(self, before: Array, after: Array) -> None:
@@ -112,16 +115,17 @@ class Account:
         if before.tobytes() != after.tobytes():
             self.sums[0] += self.energy(after) - self.energy(before)
 
-    def _near(self, t: float, y: Array, dt: float) -> Array:
-        """Return the powers a moment later, or earlier."""
+    def _near(self, t: Array, y: Array, dt: Array) -> Array:
+        """Return the powers a moment later, or earlier, than these times and states, a row each."""
         system, n = self.drive.system, self.model.nv + self.model.nx
-        a = np.full(n, np.nan)
+        a = np.full((len(t), n), np.nan)
         acceleration = motion.constrained_acceleration if self.model.rows else motion.acceleration
-        acceleration(system.ints, self._floats, t, y[:-n], y[-n:], self._work, a)
+        for k in range(len(t)):
+            acceleration(system.ints, self._floats, t[k], y[k, :-n], y[k, -n:], self._work, a[k])
         if not np.isfinite(a).all():
-            return np.full(2, np.nan)
-        there = system.state_group.retract(y, dt * np.concatenate([y[-n:], a]))
-        return self._powers(np.array([t + dt]), there[np.newaxis])[0]
+            return np.full((len(t), 2), np.nan)
+        there = system.state_group.retract(y, dt[:, np.newaxis] * np.concatenate([y[:, -n:], a], axis=1))
+        return self._powers(t + dt, there)
 
     def _powers(self, t: Array, y: Array) -> Array:
         """Return P_in and P_d, a row each; NaN where the model cannot be asked."""

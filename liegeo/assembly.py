@@ -1,9 +1,7 @@
-"""Consistent states of trees with loops: assembly by Newton's method on the group.
+"""Consistent states of trees with loops.
 
-From a rough guess, q ← q ⊕ s dq with the smallest dq that closes the linearised loops, J dq = −φ: all joints count
-alike, so that a long chain moves as a whole (in the metric of M its light end would do all the moving), modes the less
-the stiffer they are.  The share s of a correction is halved until the residuals shrink.  Coordinates that are kept do
-not move at all.  Speeds then follow in one step, being linear: the smallest change in the metric M + βK.
+`assemble` brings a rough guess to the loops (kernels/assembly.py has the method and its equations), `project` a state
+that nearly obeys them (kernels/projection.py); `check_closed` refuses one that does not.
 """
 
 from __future__ import annotations
@@ -15,26 +13,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo import dynamics
-from liegeo.errors import AssemblyError, DynamicsError, InputError
+from liegeo._memory import address_of
+from liegeo.errors import AssemblyError, InputError
+from liegeo.kernels import assembly as kernels
 from liegeo.kernels import layout as at
-from liegeo.kernels import loops
+from liegeo.kernels import projection
 from liegeo.model.body import FlexibleBody
-from liegeo.model.model import Model, State
+from liegeo.model.model import Model, State, once_per_model
 from liegeo.model.standin import HasModel, as_model, as_state
 from liegeo.motion import Drive
+from liegeo.status import INPUT_FAILED, LOOPS_OPEN, LOOPS_TOO_LARGE, SPEEDS_DISOBEY
 
 Array = NDArray[np.float64]
 
-# Seconds squared, by which a mode of angular frequency ω counts 1 + βω² times: one of a hertz hardly moves.
-_BETA = 1e2
-_ITERATIONS, _LONGEST, _HALVINGS = 200, 0.5, 12
-# Directions in which the loops move less than this share of the others are none.
-_RANK = 1e-9
-# Residuals in metres and radians that count as closed, and as much too far for a state that is said to be consistent.
-CLOSED, OPEN = 1e-12, 1e-6
-# Residuals that an assembled state may have, where round-off leaves more than CLOSED; corrections of one that is near.
-_ASSEMBLED, _PROJECTIONS = 1e-9, 10
+# Residuals in metres and radians that are much too far for a state that is said to be consistent.
+OPEN = 1e-6
 
 
 def assemble(
@@ -53,94 +46,80 @@ def assemble(
     start = model.state() if state is None else state
     if not model.rows:
         return start
-    kept = model.lock(speeds=keep) if isinstance(keep, Mapping) else model.lock(*keep)
-    closer, weights = Closer(kept, inputs, _BETA), _weights(kept)
-    q, v = np.array(start.q, dtype=np.float64), np.array(start.v, dtype=np.float64)
-    lacking = closer.measure(q, v, start.t)
-    for _ in range(_ITERATIONS):
-        if closer.size(lacking) <= CLOSED:
-            break
-        try:
-            J = dynamics.constraint_jacobian(model, replace(start, q=q, v=np.zeros(model.nv))) * weights
-        except DynamicsError:
-            J = np.full(1, np.nan)
-        if not (np.isfinite(J).all() and np.isfinite(lacking).all()):
-            raise AssemblyError(
-                f"the loops of '{model.tree.name}' cannot be measured near this state: its numbers are too large."
-            )
-        step = -weights * np.linalg.lstsq(J, lacking, rcond=_RANK)[0]
-        length = float(np.abs(step).max(initial=0.0))
-        share = min(1.0, _LONGEST / length) if length else 0.0
-        for _ in range(_HALVINGS):
-            there = closer.moved(q, share * step)
-            left = closer.measure(there, v, start.t)
-            if closer.size(left) < closer.size(lacking):
-                break
-            share *= 0.5
-        else:
-            break
-        q, lacking = there, left
-    if closer.size(lacking) > _ASSEMBLED:
-        raise AssemblyError(_cannot(model, lacking, keep))
-    lacking = closer.measure(q, v, start.t)
-    v = v + closer.dv
-    closer.measure(q, v, start.t)
-    slow = closer.rates
-    if np.abs(slow).max(initial=0.0) > 1e-9 * max(1.0, float(np.abs(v).max(initial=0.0))):
-        raise AssemblyError(
-            f"the speeds of '{model.tree.name}' cannot obey its loops: {_worst(model, slow, '/s')}.\n"
+    model.check(start, "assemble")
+    drive = inputs if isinstance(inputs, Drive) else Drive(model, inputs)
+    system = drive.system
+    # the locked model lives as long as the call
+    _locked, ints, weights = held(model, drive, keep)
+    y, lacking = start.y.astype(np.float64), np.zeros(len(model.rows))
+    scratch = np.full(kernels.scratch_size(len(model.rows), model.nq, model.nv, model.nx), np.nan)
+    status = kernels.assemble(
+        ints, system.floats, system.state_group.layout, float(start.t), y, weights, _work(drive), scratch, lacking
+    )
+    model.check_custom()
+    if status:
+        raise assembly_error(model, drive, status, lacking, keep)
+    q, v, _ = model.parts(y)
+    return replace(start, q=q.copy(), v=v.copy())
+
+
+def held(model: Model, drive: Drive, keep: Any) -> tuple[Model, NDArray[np.int64], Array]:
+    """Return a model in which what is kept is locked, the same drive of it, and the weights of its coordinates."""
+    locked = model.lock(speeds=keep) if isinstance(keep, Mapping) else model.lock(*keep)
+    ints = drive.system.ints.copy()
+    ints[at.S_I] = address_of(locked.ints)
+    ints.setflags(write=False)
+    return locked, ints, np.where(locked.locked, 0.0, _weights(model))
+
+
+def assembly_error(model: Model, drive: Drive, status: int, lacking: Array, keep: Any) -> BaseException:
+    """Return what a status of kernels.assemble means."""
+    name = model.tree.name
+    if status == INPUT_FAILED:
+        return drive.error or InputError(str(model.failure(status)))
+    if status == LOOPS_TOO_LARGE:
+        return AssemblyError(f"the loops of '{name}' cannot be measured near this state: its numbers are too large.")
+    if status == LOOPS_OPEN:
+        return AssemblyError(_cannot(model, lacking, keep))
+    if status == SPEEDS_DISOBEY:
+        return AssemblyError(
+            f"the speeds of '{name}' cannot obey its loops: {_worst(model, lacking, '/s')}.\n"
             "  Keep fewer joints, or change what is prescribed."
         )
-    return replace(start, q=q, v=v)
+    return AssemblyError(model.failure(status))
 
 
+@once_per_model
 def _weights(model: Model) -> Array:
-    """How far each coordinate goes for its share of a correction: 1 for joints, less for modes, 0 for what is kept."""
-    weights = np.where(model.locked, 0.0, 1.0)
+    """Return how far each coordinate goes for its share of a correction: 1 for joints, less for modes."""
+    weights = np.ones(model.nv)
     for i in range(len(model.bodies)):
         body = model.body(i)
         if isinstance(body, FlexibleBody) and body.n_modes:
             stiffness = np.diag(np.asarray(body.K)) / np.diag(np.asarray(body.M_e))
-            weights[model.modal_slice(i, at.EV)] = 1.0 / np.sqrt(1.0 + _BETA * stiffness)
+            weights[model.modal_slice(i, at.EV)] = 1.0 / np.sqrt(1.0 + kernels.BETA * stiffness)
     return weights
 
 
-class Closer:
-    """How far states of a model are from its constraints, and the corrections towards them."""
-
-    def __init__(self, model: Model, inputs: Any = None, beta: float = 0.0) -> None:
-        self.model, self._beta = model, beta
-        self._drive = inputs if isinstance(inputs, Drive) else Drive(model, inputs)
-        self._work = model.workspace()
-        self.dq, self.dv, self.rates = np.zeros(model.nv), np.zeros(model.nv), np.zeros(len(model.rows))
-
-    def measure(self, q: Array, v: Array, t: float) -> Array:
-        """Residuals; `dq`, `dv` become the corrections, `rates` the rates."""
-        # constraints know nothing of first-order states
-        u = self._drive.vector(float(t), q, np.append(v, np.zeros(self.model.nx)))
-        model = self.model
-        status = loops.closing(model.ints, model.floats, q, v, u, self._beta, self._work, self.dq, self.dv)
-        model.check_custom()
-        if status:
-            raise AssemblyError(model.failure(status))
-        self.rates = self._work[model.row_slice(at.RATE)].copy()
-        return self._work[model.row_slice(at.PHI)].copy()
-
-    def moved(self, q: Array, dq: Array) -> Array:
-        assert self.model.group is not None
-        return self.model.group.retract(q, dq)
-
-    @staticmethod
-    def size(residuals: Array) -> float:
-        largest = float(np.abs(residuals).max(initial=0.0))
-        return largest if np.isfinite(largest) else np.inf
+def _work(drive: Drive) -> Array:
+    """Return scratch for the kernels of a motion, without multipliers."""
+    work = np.full(drive.system.work, np.nan)
+    work[drive.model.row_slice(at.LAMBDA)] = 0.0
+    return work
 
 
 def check_closed(model: Model, state: State, inputs: Any) -> None:
     """Whether a state that somebody gave obeys the constraints, nearly."""
-    closer = Closer(model, inputs)
-    residuals = closer.measure(state.q, state.v, state.t)
-    for values, unit, what in ((residuals, "", "positions"), (closer.rates, "/s", "speeds")):
+    drive = inputs if isinstance(inputs, Drive) else Drive(model, inputs)
+    system, work = drive.system, _work(drive)
+    status = kernels.residuals(
+        system.ints, system.floats, float(state.t), state.y[: model.nq + model.nx], state.w, work
+    )
+    model.check_custom()
+    if status:
+        raise drive.error or InputError(str(model.failure(status)))
+    residuals, rates = work[model.row_slice(at.PHI)], work[model.row_slice(at.RATE)]
+    for values, unit, what in ((residuals, "", "positions"), (rates, "/s", "speeds")):
         if not np.abs(values).max(initial=0.0) <= OPEN:
             raise InputError(
                 f"the {what} of the state do not obey the loops of '{model.tree.name}': "
@@ -149,23 +128,47 @@ def check_closed(model: Model, state: State, inputs: Any) -> None:
             )
 
 
-def project(model: Model, state: State, inputs: Any = None, *, check: bool = True) -> State:
-    """The state nearest to one that nearly obeys the constraints; without `check`, also where none was found."""
-    closer = Closer(model, inputs)
-    q, v = np.array(state.q, dtype=np.float64), np.array(state.v, dtype=np.float64)
-    residuals = first = closer.measure(q, v, state.t)
-    for _ in range(_PROJECTIONS):
-        if closer.size(residuals) <= CLOSED:
-            break
-        q = closer.moved(q, closer.dq)
-        residuals = closer.measure(q, v, state.t)
-    if check and closer.size(residuals) > _ASSEMBLED:
+def project(model: Model, state: State, inputs: Any = None) -> State:
+    """Return the state nearest to one that nearly obeys the constraints."""
+    drive = inputs if isinstance(inputs, Drive) else Drive(model, inputs)
+    y, first, left = _projected(model, np.array([state.t]), state.y[np.newaxis], drive)
+    if left[0] > kernels.ASSEMBLED:
         # the gap where it began, as what is left after steps that went astray says nothing
-        raise AssemblyError(
-            f"the loops of '{model.tree.name}' cannot be closed near this state: {_worst(model, first, '')}.\n"
-            "  Check lengths, frames and what is prescribed, or go there in smaller steps."
-        )
-    return replace(state, q=q, v=v + closer.dv)
+        raise AssemblyError(cannot_be_closed(model, first))
+    q, v, _ = model.parts(y[0])
+    return replace(state, q=q, v=v)
+
+
+def cannot_be_closed(model: Model, residuals: Array) -> str:
+    """Return that loops with these residuals cannot be closed, in words."""
+    return (
+        f"the loops of '{model.tree.name}' cannot be closed near this state: {_worst(model, residuals, '')}.\n"
+        "  Check lengths, frames and what is prescribed, or go there in smaller steps."
+    )
+
+
+def project_samples(model: Model, t: Array, y: Array, drive: Drive) -> Array:
+    """Return the states (State.y) nearest to those in the rows of y that obey the constraints.
+
+    Where there is none, the row is as near as Newton's method came.
+    """
+    return _projected(model, t, y, drive)[0]
+
+
+def _projected(model: Model, t: Array, y: Array, drive: Drive) -> tuple[Array, Array, Array]:
+    """Return states on the constraints, residuals of the last one as it was, and what is left of those of each."""
+    system = drive.system
+    out, first, left = np.array(y, dtype=np.float64), np.zeros(len(model.rows)), np.zeros(len(t))
+    group = system.state_group
+    scratch = np.empty((2, system.group.dim)), np.empty(group.element_shape)
+    times = np.ascontiguousarray(t, dtype=np.float64)
+    status = projection.project_samples(
+        system.ints, system.floats, group.layout, times, out, _work(drive), *scratch, first, left
+    )
+    model.check_custom()
+    if status:
+        raise drive.error or AssemblyError(model.failure(status))
+    return out, first, left
 
 
 def _worst(model: Model, values: Array, unit: str) -> str:

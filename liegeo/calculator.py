@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import entry
 from liegeo.errors import DynamicsError, InputError
-from liegeo.kernels import articulated, checked, constraints, inverse, kinematics, observe
+from liegeo.kernels import articulated, checked, constraints, inverse, kinematics, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model, Row, State
 from liegeo.model.names import Source
@@ -314,11 +314,11 @@ class Calculator:
 
     def constraint_jacobian(self, q: Any, *, t: float = 0.0, x: Any = None) -> Array:
         """Return J, one row per row of the constraints: J v is the rate of the residuals, but for what laws move."""
-        at_rest = self.constraint_values(q, self._none, t=t, x=x).acceleration
-        columns = [
-            self.constraint_values(q, self._none, a=e, t=t, x=x).acceleration - at_rest for e in np.eye(self.model.nv)
-        ]
-        J = np.stack(columns, axis=1) if columns else np.zeros((len(self.model.rows), 0))
+        q, v, u, work = self._verified(q, self._none, t=t, x=x)
+        self._check_real(self._memory(work.dtype))
+        J = np.empty((len(self.model.rows), self.model.nv), work.dtype)
+        loops.jacobian(self.model.ints, self.model.floats, q, u, work, *np.empty((2, *v.shape), v.dtype), J.reshape(-1))
+        self.model.check_custom()
         return finite(J, "constraint_jacobian")
 
     def redundant_rows(self, q: Any, v: Any, *, t: float = 0.0, x: Any = None) -> tuple[Row, ...]:

@@ -11,7 +11,7 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -602,25 +602,56 @@ def fmu_build(
     method: Annotated[str | None, typer.Option(help="An integrator; chosen, if not given.")] = None,
     interval: Annotated[str | None, typer.Option(help="The usual communication step.")] = None,
     bundle: Annotated[bool, typer.Option(help="Put liegeo itself into the FMU.")] = True,
+    native: Annotated[bool, typer.Option("--native", help="An FMU with no Python inside.")] = False,
+    platform: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a native FMU: linux64, win64, aarch64-linux; may be repeated. [all]"),
+    ] = None,
     given: Set = None,
     quiet: Quiet = False,
 ) -> None:
     """Make an FMU of a model.
 
+    With --native it has compiled code in place of Python; its first build compiles a library for each platform.
+
     Example:  liegeo fmu build models/flexible_arm.yaml -o arm.fmu
     """
     import fmu_export
 
-    made = fmu_export.build(
-        model,
-        to,
-        step=_seconds("--step", step),
-        method=method,
-        interval=_seconds("--interval", interval),
-        bundle=bundle,
-        set=_assignments(given, "--set"),
-    )
-    _Output(quiet).wrote(made)
+    if platform and not native:
+        raise typer.BadParameter("is for native FMUs: add --native.", param_hint="--platform")
+    with _library_progress(quiet or not native) as progress:
+        made = fmu_export.build(
+            model,
+            to,
+            step=_seconds("--step", step),
+            method=method,
+            interval=_seconds("--interval", interval),
+            bundle=bundle,
+            native=native,
+            platforms=platform,
+            progress=progress,
+            set=_assignments(given, "--set"),
+        )
+    output = _Output(quiet)
+    output.wrote(made)
+    constants = fmu_export.constants_of(model) if native else []
+    if constants:
+        output.show(None, f"constants of this FMU, as the model file has them: {', '.join(constants)}")
+
+
+@contextlib.contextmanager
+def _library_progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
+    """Show how far the compilation of libraries is; nothing, if they come from the cache."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("compiling kernels for the library", total=None)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 @fmu.command("info")

@@ -6,7 +6,8 @@ element ("motor") for its inputs.  Each may be
 - a number, or one number a component: constant;
 - a pair (times, values): straight lines between, held before and after;
 - a piecewise polynomial or spline of SciPy (PPoly, CubicSpline, Akima1DInterpolator, BSpline …), held before and after;
-- a function of (t), or of (t, state).
+- a function of (t), or of (t, state), which steps call through Python; expressions of model files are functions of (t)
+  that have `programs` (model/programs.py), which kernels run themselves.
 
 or all together one function of (t, state) that returns a mapping of names to values.
 
@@ -33,7 +34,8 @@ from liegeo._jit import DRIVE_FUNCTION
 from liegeo._memory import address_of
 from liegeo.errors import InputError
 from liegeo.integrate import Dynamics, System
-from liegeo.integrate.problems import Breaks, with_states
+from liegeo.integrate.breaks import Breaks
+from liegeo.integrate.problems import with_states
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
 from liegeo.model.checks import numbers_of, suggest
@@ -41,6 +43,7 @@ from liegeo.model.constraints import Motion
 from liegeo.model.diagnosis import diagnose
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
 from liegeo.model.model import Model, State, once_per_model
+from liegeo.model.programs import Program, no_value
 
 Array = NDArray[np.float64]
 
@@ -88,7 +91,7 @@ def system(model: Model, inputs: Any = None) -> System:
 
 
 class Drive:
-    """What drives a model.  `error` is what a user's function raised, if it did."""
+    """What drives a model.  `error` is what a user's function raised, if it did, or that an expression has no value."""
 
     def __init__(self, model: Model, inputs: Any = None) -> None:
         if model.group is None:
@@ -97,6 +100,10 @@ class Drive:
         self.error: BaseException | None = None
         self._functions: list[tuple[slice, str, Callable[..., Any], bool]] = []
         self._whole: Callable[..., Any] | None = None
+        # where in u the result stands, how far behind it rate and acceleration of a law do (0 of others), the program
+        self._programs: list[tuple[int, int, Program]] = []
+        # the error of a program, if that is the last
+        self._told: BaseException | None = None
         # calls of functions, while they are recorded: t, q, v and what they wrote into u; where they write
         self._record: list[tuple[float, Array, Array, Array]] | None = None
         self._answered: list[slice] = []
@@ -115,6 +122,7 @@ class Drive:
         self._callback = None
         if self._functions or self._whole is not None:
             self._callback = DRIVE_FUNCTION(self._call)
+        self._tell = DRIVE_FUNCTION(self._note_failure) if self._programs else None
         self._views: dict[tuple[int, int], Array] = {}
         ints, floats = self._pack(tables)
         n_work, n_u = (int(model.ints[place]) for place in (at.N_WORK, at.N_U))
@@ -139,7 +147,7 @@ class Drive:
             breaks=breaks,
             states=model.state_owners,
             sizes=_sizes(model),
-            keep=(model.ints, model.floats, model.custom, self._callback),
+            keep=(model.ints, model.floats, model.custom, self._callback, self._tell),
         )
 
     def _find_breaks(self, tables: list[tuple[int, Array]]) -> tuple[float, ...]:
@@ -165,6 +173,9 @@ class Drive:
                 self._ask_again()
         finally:
             self._record = None
+            # the run may end before the time at which an expression has no value
+            if self.error is self._told:
+                self.error = None
 
     def _ask_again(self) -> None:
         record = self._record or []
@@ -186,13 +197,22 @@ class Drive:
 
     @property
     def functions(self) -> list[str]:
-        """Names of the inputs that are functions: of what those do nobody knows."""
+        """Names of the inputs that are functions of a user's own: of what those do nobody knows."""
         return [*(["all"] if self._whole is not None else []), *(name for _, name, _, _ in self._functions)]
 
     @property
     def data(self) -> tuple[NDArray[np.int64], Array]:
-        """Constants and tables as the kernels read them, without the addresses, which change from run to run."""
+        """Constants, tables and programs as kernels read them, without addresses, which change from run to run."""
         return self.system.ints[at.S_TABLES :], self.system.floats
+
+    def samples(self, t: Array, y: Array) -> Array:
+        """Return generalised forces and inputs at these times and states (State.y), a row each."""
+        out, work = np.empty((len(t), self.model.nv + self.model.nu)), np.empty(self.system.work)
+        times, states = np.ascontiguousarray(t), np.ascontiguousarray(y)
+        status = motion.drive_samples(self.system.ints, self.system.floats, times, states, work, out)
+        if status:
+            raise self.error or InputError(str(self.model.failure(status)))
+        return out
 
     def values(self, t: float, q: Array, w: Array) -> Array:
         """Return generalised forces and inputs at one time, configuration and speeds with states, w = (v, x)."""
@@ -220,13 +240,26 @@ class Drive:
         I, F = self.model.ints, self.model.floats
         floats, rows = [np.array([-np.inf, np.inf]), self.constants], []
         size = at.D_U + len(self.constants)
+        places = []
+        for _, _, program in self._programs:
+            places.append(size)
+            floats.append(np.array(program.constants))
+            size += len(program.constants)
+        # tables stand last: FMUs write theirs anew
         for place, table in tables:
             rows += [place, size, *_shape(table)]
             floats.append(table[2:])
             size += len(table) - 2
-        address = ctypes.cast(self._callback, ctypes.c_void_p).value or 0 if self._callback is not None else 0
-        header = [address_of(I), len(I), address_of(F), len(F), address, len(tables)]
-        ints = np.array([*header, *rows], dtype=np.int64)
+        steps: list[int] = []
+        begin = at.S_ROWS + len(rows) + at.PROGRAM_SIZE * len(self._programs)
+        for (place, n, program), start in zip(self._programs, places, strict=True):
+            rows += [place, n, begin + len(steps), len(program.steps), start, len(program.constants)]
+            steps += [number for step in program.steps for number in step]
+        functions = [
+            0 if f is None else ctypes.cast(f, ctypes.c_void_p).value or 0 for f in (self._callback, self._tell)
+        ]
+        header = [address_of(I), len(I), address_of(F), len(F), *functions, len(tables), len(self._programs)]
+        ints = np.array([*header, *rows, *steps], dtype=np.int64)
         packed = np.concatenate(floats)
         ints.setflags(write=False)
         packed.setflags(write=False)
@@ -244,7 +277,8 @@ class Drive:
             tables += [(place.start + k, _table(spline.x, columns[:, :, k])) for k in range(n)]
         elif callable(value):
             self._declared += _declared(who, value)
-            self._functions.append((place, name, value, _takes_state(who, value)))
+            if not self._add_programs(place.start, n, value):
+                self._functions.append((place, name, value, _takes_state(who, value)))
         elif is_sampled(value):
             times, values = read_samples(who, value, n)
             slopes = np.diff(values, axis=0) / np.diff(times)[:, np.newaxis]
@@ -267,7 +301,17 @@ class Drive:
             constants[place] = law.content
         else:
             self._declared += _declared(f"inputs['{loop.name}']", given)
-            self._functions.append((place, loop.name, law.content, False))
+            if place.stop - place.start != 3 * law.n or not self._add_programs(place.start, law.n, given, law=True):
+                self._functions.append((place, loop.name, law.content, False))
+
+    def _add_programs(self, start: int, n: int, function: Any, law: bool = False) -> bool:
+        """Add a function by its programs, one per component; return False if it has none, or not what is asked for."""
+        programs = getattr(function, "programs", ())
+        known = isinstance(programs, tuple) and all(isinstance(program, Program) for program in programs)
+        if not known or len(programs) != n or getattr(function, "law", False) != law:
+            return False
+        self._programs += [(start + k, n if law else 0, program) for k, program in enumerate(programs)]
+        return True
 
     def _place(self, name: str) -> slice:
         """Where in u a name stands."""
@@ -304,6 +348,12 @@ class Drive:
             return 1
         return 0
 
+    def _note_failure(self, t: float, q: Any, v: Any, u: Any) -> int:
+        """What the kernels call where a program has no finite value."""
+        if self.error is None or self.error is self._told:
+            self.error = self._told = no_value(t)
+        return 0
+
     def _answer(self, t: float, state: State, out: Array) -> None:
         """Ask the functions, and write what they answer into u."""
         self._answered = []
@@ -327,6 +377,11 @@ class Drive:
                 self._views.clear()
             self._views[address, n] = np.ctypeslib.as_array(pointer, shape=(n,))
         return self._views[address, n]
+
+
+def _address(function: Any) -> int:
+    """Return where a function of C is in memory; 0 if there is none."""
+    return 0 if function is None else ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _range(place: slice) -> range:

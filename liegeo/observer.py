@@ -81,15 +81,16 @@ class Observer:
         for constant in (self.plan, self.known, self.data):
             # to kernels of the same type as I and F, for which what they call is compiled anyway
             constant.setflags(write=False)
-        # Whether it computes accelerations.
+        # Whether it computes accelerations; and the kernel that shows one state.
         self.solves = self._solve and solve
+        self.kernel: Any
         if not self.solves:
-            self._one, self._many, self.checked = observe.show, observe.show_samples, checked.show
+            self.kernel, self._many, self.checked = observe.show, observe.show_samples, checked.show
         elif model.rows:
-            self._one, self._many = observe.solved_loops, observe.solved_loops_samples
+            self.kernel, self._many = observe.solved_loops, observe.solved_loops_samples
             self.checked = checked.solved_loops
         else:
-            self._one, self._many, self.checked = observe.solved, observe.solved_samples, checked.solved
+            self.kernel, self._many, self.checked = observe.solved, observe.solved_samples, checked.solved
 
     # ---- what kernels are called with
 
@@ -105,7 +106,7 @@ class Observer:
     def observe(self, t: float, q: Array, v: Array, u: Array, work: Array, z: Array, out: Array) -> int:
         """Fill z, and the row `out`; returns the status of forward dynamics.  u may be empty if nothing needs it."""
         model = self.model
-        return int(self._one(self.plan, self.data, model.ints, model.floats, t, q, v, u, work, z, out))
+        return int(self.kernel(self.plan, self.data, model.ints, model.floats, t, q, v, u, work, z, out))
 
     def show_known(self, t: float, q: Array, v: Array, u: Array, work: Array, z: Array, out: Array) -> None:
         """Renew what needs no computation; all else in the row is what it was."""

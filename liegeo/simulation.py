@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo.account import Account
-from liegeo.assembly import assemble, check_closed, project
+from liegeo.assembly import assemble, check_closed, project, project_samples
 from liegeo.checkpoints import Checkpoint, digest
 from liegeo.choice import Limits, choose
 from liegeo.errors import Field, InputError, SimulationError
@@ -218,6 +218,9 @@ class _Run:
             self.found = [[place for place in places if place[0] <= stop[0]] for places in self.found]
             more = failed = False
             self.why = f"event at t = {stop[0]:.6g} s"
+            # an input that failed behind the event is of no concern
+            if not isinstance(self.drive.error, KeyboardInterrupt):
+                self.drive.error = None
         self.samples.take(piece, not more, stop)
         self.account.add(piece, self.stepper, stop)
         self.t, self.y = (float(piece.t[-1]), piece.y[-1]) if stop is None else stop
@@ -257,9 +260,10 @@ class _Run:
         if model.rows and self.samples.wanted is not None and self.drive.error is None:
             # what was interpolated between steps is near the constraints, not on them
             # (of a run that failed, the last may not be)
-            rows = zip(y, t, strict=True)
-            y = np.stack([project(model, model.unpack(*row), self.drive, check=False).y for row in rows])
-        u = np.stack([self._inputs(*row) for row in zip(t, y, strict=True)])
+            y = project_samples(model, t, y, self.drive)
+        u = np.full((len(t), model.nv + model.nu), np.nan)
+        if self.drive.error is None:
+            u = self.drive.samples(t, y)
         events = tuple(tuple(model.unpack(place, when) for when, place in places) for places in self.found)
         finished = not self.failed and (not self.why or self.why.startswith("event"))
         counts = self.method.name, self.samples.steps, self.rejected, seconds
@@ -270,14 +274,6 @@ class _Run:
         info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local, accuracy, newton)
         q, v, x = model.parts(y)
         return Result(model, t, q, v, u, info, x)
-
-    def _inputs(self, t: float, y: Array) -> Array:
-        """Return generalised forces and inputs."""
-        n = self.model.nv + self.model.nu
-        if self.drive.error is not None:
-            return np.full(n, np.nan)
-        state = self.model.unpack(y)
-        return self.drive.values(float(t), state.q, state.w)
 
     # ---- checkpoints
 

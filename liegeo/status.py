@@ -25,6 +25,8 @@ NO_CONVERGENCE, INPUT_FAILED, NOT_FINITE = -1, -2, -3
 ABSENT, WANTED = -5, -7
 # Of a call from Python: an argument has a number that is not finite or larger than LARGEST; a result is not finite.
 BAD_ARGUMENT, BAD_RESULT = -8, -9
+# Of assembly: loops stay open, the speeds cannot obey them, their numbers are too large to be measured.
+LOOPS_OPEN, SPEEDS_DISOBEY, LOOPS_TOO_LARGE = -10, -11, -12
 #: No number of mechanics is larger than this; products of five of them do not overflow.
 LARGEST = 1e60
 
@@ -33,7 +35,17 @@ WORDS = {
     INPUT_FAILED: "the input function failed",
     NOT_FINITE: "the solution is not finite",
     KERNEL_RAISED: "a kernel of the system raised an exception",
+    LOOPS_OPEN: "the loops cannot be closed",
+    SPEEDS_DISOBEY: "the speeds cannot obey the loops",
+    LOOPS_TOO_LARGE: "the loops cannot be measured because numbers are too large",
 }
+
+#: What a step that became too small has for a reason, and a motion that has blown up.
+TOO_SHORT = "the step became too small"
+GROWS = (
+    "the solution grows without bound (its largest number is {}, at the start {})\n"
+    "  The step is too long for the method, or a force drives the system ever faster"
+)
 
 # A state so many times as large as the one that a run began with, and as 1, has blown up.
 _BLOWN_UP = 1e6
@@ -63,10 +75,7 @@ def explain(system: Any, status: int, y: NDArray[np.float64] | None = None, star
     if y is not None and start is not None and status != INPUT_FAILED:
         size, largest = float(np.max(np.abs(y), initial=0.0)), float(np.max(np.abs(np.asarray(start)), initial=1.0))
         if not size <= _BLOWN_UP * largest:
-            return (
-                f"the solution grows without bound (its largest number is {size:.3g}, at the start {largest:.3g})\n"
-                "  The step is too long for the method, or a force drives the system ever faster"
-            )
+            return GROWS.format(f"{size:g}", f"{largest:g}")
     more = ""
     if y is not None and system is not None and status == NO_CONVERGENCE:
         more = system.diagnose(y, y if start is None else np.asarray(start))

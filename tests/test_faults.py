@@ -140,6 +140,7 @@ def test_a_new_joint_needs_nothing_but_its_class():
 def test_statuses_are_different_numbers():
     codes = [status.NO_CONVERGENCE, status.INPUT_FAILED, status.NOT_FINITE, KERNEL_RAISED, status.ABSENT, status.WANTED]
     codes += [status.BAD_ARGUMENT, status.BAD_RESULT]
+    codes += [status.LOOPS_OPEN, status.SPEEDS_DISOBEY, status.LOOPS_TOO_LARGE]
     assert len(set(codes)) == len(codes)
     assert all(code < 0 for code in codes)
     for i in range(5):

@@ -29,7 +29,7 @@ _T = types.float64
 # Scratch of a step: rows of numbers.
 _ROWS = types.Array(types.float64, 2, "C")
 
-_ARGUMENTS = {
+ARGUMENTS = {
     "acceleration": (_I, _F, _T, _V, _V, _V, _V),
     "residual": (_I, _F, _T, _V, _V, _V, _V, _V),
     "momentum": (_I, _F, _V, _V, _V, _V),
@@ -46,86 +46,86 @@ _ARGUMENTS = {
     "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
     "displacement": (_I, _F, _V, _V, _V, _V),
 }
-_SIZE = len(_ARGUMENTS)
+SIZE = len(ARGUMENTS)
 # What is compiled when a step asks for it.
 _LATER = "along"
 
 
 @kernel
 def _acceleration(I, F, t, q, v, W, out):
-    return invoke(I[I.shape[0] - _SIZE], (I, F, t, q, v, W, out))
+    return invoke(I[I.shape[0] - SIZE], (I, F, t, q, v, W, out))
 
 
 @kernel
 def _residual(I, F, t, q, v, a, W, out):
-    return invoke(I[I.shape[0] - _SIZE + 1], (I, F, t, q, v, a, W, out))
+    return invoke(I[I.shape[0] - SIZE + 1], (I, F, t, q, v, a, W, out))
 
 
 @kernel
 def _momentum(I, F, q, v, W, out):
-    return invoke(I[I.shape[0] - _SIZE + 2], (I, F, q, v, W, out))
+    return invoke(I[I.shape[0] - SIZE + 2], (I, F, q, v, W, out))
 
 
 @kernel
 def _slope(I, F, t, q, v, W, out):
-    return invoke(I[I.shape[0] - _SIZE + 3], (I, F, t, q, v, W, out))
+    return invoke(I[I.shape[0] - SIZE + 3], (I, F, t, q, v, W, out))
 
 
 @kernel
 def _factorise(I, F, q, alpha, beta, W):
-    return invoke(I[I.shape[0] - _SIZE + 4], (I, F, q, alpha, beta, W))
+    return invoke(I[I.shape[0] - SIZE + 4], (I, F, q, alpha, beta, W))
 
 
 @kernel
 def _substitute(I, F, r, W, out):
-    return invoke(I[I.shape[0] - _SIZE + 5], (I, F, r, W, out))
+    return invoke(I[I.shape[0] - SIZE + 5], (I, F, r, W, out))
 
 
 @kernel
 def _resistance(I, F, alpha, beta, x, out):
-    return invoke(I[I.shape[0] - _SIZE + 6], (I, F, alpha, beta, x, out))
+    return invoke(I[I.shape[0] - SIZE + 6], (I, F, alpha, beta, x, out))
 
 
 @kernel
 def _energy(I, F, t, q, v, W):
-    return invoke_number(I[I.shape[0] - _SIZE + 7], (I, F, t, q, v, W))
+    return invoke_number(I[I.shape[0] - SIZE + 7], (I, F, t, q, v, W))
 
 
 @kernel
 def _closing(I, F, t, q, v, W, dq, dv):
-    return invoke(I[I.shape[0] - _SIZE + 8], (I, F, t, q, v, W, dq, dv))
+    return invoke(I[I.shape[0] - SIZE + 8], (I, F, t, q, v, W, dq, dv))
 
 
 @kernel
 def _correct(I, F, r, a, b, c, adding, W, B, out):
-    return invoke(I[I.shape[0] - _SIZE + 9], (I, F, r, a, b, c, adding, W, B, out))
+    return invoke(I[I.shape[0] - SIZE + 9], (I, F, r, a, b, c, adding, W, B, out))
 
 
 @kernel
 def _release(I, W):
-    return invoke(I[I.shape[0] - _SIZE + 10], (I, W))
+    return invoke(I[I.shape[0] - SIZE + 10], (I, W))
 
 
 @kernel
 def _factorise_next(I, F, q, alpha, beta, local, W):
-    return invoke(I[I.shape[0] - _SIZE + 11], (I, F, q, alpha, beta, local, W))
+    return invoke(I[I.shape[0] - SIZE + 11], (I, F, q, alpha, beta, local, W))
 
 
 @kernel
 def _along(I, F, t, q, v, a, dq, dv, da, W, out):
-    if I[I.shape[0] - _SIZE + 12] == 0:
+    if I[I.shape[0] - SIZE + 12] == 0:
         return WANTED
-    return invoke(I[I.shape[0] - _SIZE + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
+    return invoke(I[I.shape[0] - SIZE + 12], (I, F, t, q, v, a, dq, dv, da, W, out))
 
 
 @kernel
 def _local_tangents(I, F, q, v, alpha, beta, secant, out):
-    return invoke(I[I.shape[0] - _SIZE + 13], (I, F, q, v, alpha, beta, secant, out))
+    return invoke(I[I.shape[0] - SIZE + 13], (I, F, q, v, alpha, beta, secant, out))
 
 
 @kernel
 def _displacement(I, F, q, e, W, out):
-    return invoke(I[I.shape[0] - _SIZE + 14], (I, F, q, e, W, out))
+    return invoke(I[I.shape[0] - SIZE + 14], (I, F, q, e, W, out))
 
 
 STUBS = Dynamics(
@@ -146,32 +146,34 @@ class Recorder:
         return getattr(self.kernels, name)
 
 
+@functools.lru_cache(maxsize=256)
 def addresses(dynamics: Dynamics, used: frozenset[str], *beside: tuple[Any, Any]) -> NDArray[np.int64]:
-    """Where the compiled kernels of a system are; 0 for those that nobody uses.
+    """Return where the compiled kernels of a system are, 0 for those that nobody uses; read-only.
 
     What will be needed `beside` them, kernels with their argument types, is compiled too: two processes that have both
     lists before them share the work.
     """
     used = used - {_LATER}
-    out = np.zeros(_SIZE, np.int64)
-    provide([*beside, *((getattr(dynamics, name), _ARGUMENTS[name]) for name in Dynamics._fields if name in used)])
+    out = np.zeros(SIZE, np.int64)
+    provide([*beside, *((getattr(dynamics, name), ARGUMENTS[name]) for name in Dynamics._fields if name in used)])
     for k, name in enumerate(Dynamics._fields):
         if name in used:
             out[k] = _address(name, getattr(dynamics, name))
+    out.setflags(write=False)
     return out
 
 
 def with_derivatives(ints: NDArray[np.int64], system: System) -> NDArray[np.int64]:
     """I of `data_of` with the address of `along`, for a step that returned WANTED."""
     out = ints.copy()
-    out[len(ints) - _SIZE + Dynamics._fields.index(_LATER)] = _address(_LATER, system.dynamics.along)
+    out[len(ints) - SIZE + Dynamics._fields.index(_LATER)] = _address(_LATER, system.dynamics.along)
     out.setflags(write=False)
     return out
 
 
 @functools.lru_cache(maxsize=512)
 def _address(name: str, function: Any) -> int:
-    arguments = _ARGUMENTS[name]
+    arguments = ARGUMENTS[name]
     try:
         place, given = address(function, arguments)
     except TypeError as error:

@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import Any
 
 from liegeo._jit import kernel
+from liegeo._memory import flat
 from liegeo.integrate import stiff
 from liegeo.integrate.explicit import Operations, projected
 from liegeo.integrate.newton import (
@@ -104,7 +105,7 @@ def _couple(remainder: Kernel, dynamics: Any, compiled: bool) -> Kernel:
         _, nv = split(K, y)
         s = scratch(nv)
         tally(K, s + RECORD, DENSE_FACTORISATIONS)
-        M = K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1])
+        M = flat(K[MATRIX:])
         for j in range(nv):
             for k in range(nv):
                 u[1, k] = 0.0
@@ -138,7 +139,7 @@ def _correction(stabilised: bool, remainder: Kernel, dynamics: Any, compiled: bo
             r[k] *= -1.0
         if exact:
             correct(I, F, r, a, b, c, 0.0, A, B, dx)
-            substitute_dense(K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1]), nv, dx, u[1, :nv])
+            substitute_dense(flat(K[MATRIX:]), nv, dx, u[1, :nv])
             status = remainder(layout, I, F, t, cv, cq, y, A, K, u, out)
             if status != 0:
                 return status, 0.0

@@ -70,6 +70,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo._jit import kernel
+from liegeo._memory import flat
 from liegeo.integrate.explicit import Operations, finite
 from liegeo.lie.product import ELEMENT, FACTORS, KIND, VECTOR
 from liegeo.status import ABSENT, INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
@@ -403,7 +404,7 @@ def _matrices(group: Operations, place: Kernel, dynamics: Any, compiled: bool) -
         tally(K, s + RECORD, ITERATIONS)
         r, correction = K[s + RESIDUAL, :nv], K[s + RESIDUAL, nv:]
         if dense:
-            substitute_dense(K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1]), nv, r, correction)
+            substitute_dense(flat(K[MATRIX:]), nv, r, correction)
         else:
             substitute(I, F, r, B, correction)
         return reach * weighed(correction, inverse)
@@ -542,7 +543,7 @@ def _differentiate(group: Operations, place: Kernel, dynamics: Any, compiled: bo
         nq, nv = split(K, y)
         s = scratch(nv)
         r, extra = s + RESIDUAL, s + EXTRA
-        M = K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1])
+        M = flat(K[MATRIX:])
         status = 0
         for j in range(nv):
             for k in range(2 * nv):
@@ -584,7 +585,7 @@ def _differences(place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
         nq, nv = split(K, y)
         s = scratch(nv)
         r = s + RESIDUAL
-        M = K[MATRIX:].reshape((K.shape[0] - MATRIX) * K.shape[1])
+        M = flat(K[MATRIX:])
         for j in range(nv):
             kept, e = K[s + X, j], 1e-6 / ((h * cv + cq) * inverse[j])
             for side in range(2):

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.integrate import explicit
+from liegeo.integrate.breaks import Breaks
 from liegeo.lie import Group, Product, R
 from liegeo.status import ABSENT
 
@@ -96,51 +97,6 @@ def _without_tangents(factorise: Kernel) -> Kernel:
 
     compiled = hasattr(factorise, "py_func")
     return kernel(factorise_next, name="integrate.factorise_next", forceinline=False) if compiled else factorise_next
-
-
-@dataclass(frozen=True)
-class Breaks:
-    """Times, rising, at which what drives a system jumps or has a kink: steps end there, and methods start anew.
-
-    Between two of them lies a piece, on which all is smooth.  Where kernels are asked at the end of one, they are to
-    answer for the left side, and where the next one begins, for the right side: the first two numbers of F are the
-    first and the last time of the piece, and kernels take no time beyond.
-    """
-
-    times: tuple[float, ...] = ()
-
-    def piece(self, t: float) -> tuple[float, float]:
-        """Return where the piece begins and ends that goes on from t; what differs by round-off is the same time."""
-        k = int(np.searchsorted(self.times, t + _SAME_TIME * abs(t), side="right"))
-        return self.times[k - 1] if k else -np.inf, self.times[k] if k < len(self.times) else np.inf
-
-    def begins(self, t: float) -> bool:
-        """Return whether a piece begins at t, but for round-off."""
-        return abs(self.piece(t)[0] - t) <= _SAME_TIME * abs(t)
-
-    def limit(self, F: Array, t: float) -> float:
-        """Tell the kernels with the numbers F which piece goes on from t; return where it ends."""
-        if not self.times:
-            return np.inf
-        first, end = self.piece(t)
-        self._write(F, first, np.nextafter(end, -np.inf))
-        return end
-
-    def lift(self, F: Array) -> None:
-        """Let the kernels with the numbers F take any time."""
-        if self.times:
-            self._write(F, -np.inf, np.inf)
-
-    @staticmethod
-    def _write(F: Array, first: float, last: float) -> None:
-        # the arrays of kernels are read-only for everybody else
-        F.setflags(write=True)
-        F[0], F[1] = first, last
-        F.setflags(write=False)
-
-
-# Times that differ by less than this share of themselves are the same.
-_SAME_TIME = 1e-12
 
 
 @dataclass(frozen=True)

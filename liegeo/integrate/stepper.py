@@ -15,18 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import calls, explicit, stepping
+from liegeo.integrate import breaks, calls, explicit, stepping
+from liegeo.integrate.breaks import Breaks
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments, with_derivatives
 from liegeo.integrate.crossing import HELD, SingularCrossing
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.methods import DormandPrince54, Method, check_method, count
 from liegeo.integrate.newton import NewtonRecord, with_sizes
-from liegeo.integrate.problems import Breaks, Dynamics, Problem
-from liegeo.integrate.stepping import FAILED, FINISHED, FULL, Bound
+from liegeo.integrate.problems import Dynamics, Problem
+from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP, Bound
 from liegeo.integrate.trajectory import Event, Trajectory, as_arrays, cut, find_events, join
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
-from liegeo.status import INPUT_FAILED, WANTED, explain
+from liegeo.status import INPUT_FAILED, TOO_SHORT, WANTED, explain
 
 Array = NDArray[np.float64]
 
@@ -89,7 +90,7 @@ class Stepper:
         # brings a state to what is prescribed after a jump: (t, y) -> y
         self.renew: Callable[[float, Array], Array] | None = None
         self.t = float(problem.t_start)
-        self.control[stepping.PASSED] = self._breaks.piece(self.t)[0]
+        self.control[stepping.PASSED] = breaks.piece(self._breaks.table, self.t)[0]
         self.control[stepping.BEFORE] = 1.0
         self.restart(self.t)
         if method.adaptive:
@@ -169,7 +170,7 @@ class Stepper:
         """Why it could not go on."""
         status = int(self.control[stepping.STATUS])
         if not status:
-            return "the step became too small"
+            return TOO_SHORT
         return explain(self.problem.system, status, self.y, self.problem.start)
 
     def save(self) -> tuple[Array, Array, Array]:
@@ -281,19 +282,14 @@ class Stepper:
     def _begin(self, end: float | None) -> tuple[float, int]:
         """Aim at `end`, or at the break before it; return `end`, and FULL if there is anything to do."""
         control, t = self.control, self.t
-        stop = end = float(self.problem.t_end if end is None else end)
-        control[stepping.STATUS] = control[stepping.REJECTED] = 0.0
-        if self._breaks.times and end > t:
-            first, stop = self._breaks.piece(t)
-            if first != control[stepping.PASSED]:
-                self._pass_break(t, first)
-            # a jump at the end, but for round-off, is where the next call begins
-            if stop >= end or (self._breaks.begins(end) and self._breaks.piece(end)[0] == stop):
-                stop = end
-        if stop != control[stepping.STOP]:
-            control[stepping.STOP] = stop
-            control[stepping.PLANNED] = control[stepping.DONE]
-        if stop == t:
+        end = float(self.problem.t_end if end is None else end)
+        status = stepping.aim(control, self._breaks.table, end)
+        if status == JUMP:
+            if self.renew is not None:
+                self.y[:] = self.renew(t, self.y)
+            self.restart(t)
+            status = stepping.aim(control, self._breaks.table, end)
+        if status == FINISHED:
             return end, FINISHED
         if self.method.adaptive:
             if np.isnan(self.memory[0]).any():
@@ -304,17 +300,6 @@ class Stepper:
         elif np.isnan(control[stepping.LONGEST]):
             raise InputError(f"{self.method.name} makes steps of equal size: give Stepper a step=… in seconds.")
         return end, FULL
-
-    def _pass_break(self, t: float, first: float) -> None:
-        """Go on behind a jump, with the step that would have come next and nothing else that is remembered."""
-        control = self.control
-        control[stepping.PASSED] = first
-        if self.renew is not None:
-            self.y[:] = self.renew(t, self.y)
-        control[stepping.BEFORE] = 1.0
-        # equal steps are counted from here
-        control[stepping.ORIGIN] = np.nan
-        self.restart(t)
 
     def _run(self, most: int, *ends: Array) -> tuple[int, int]:
         """Run the compiled loop, and look whether its scratch is whole."""
@@ -353,29 +338,25 @@ class Stepper:
         control, system = self.control, self.problem.system
         scratch = self._scratch.W, self._scratch.K, self._rows, self._Y, self._end, self._scale
         data = self._layout, self._I, self._F, self._coefficients, self._power, self._kept
-        n, status = self._loop(*data, control, self.y, *scratch, most, *ends)
+        status, n = self._loop(*data, control, self.y, *scratch, most, *ends), int(control[stepping.MADE])
         while status == FAILED and control[stepping.STATUS] == WANTED and system is not None:
             self._I = with_derivatives(self._I, system)
             if self.method.adaptive:
                 control[stepping.REJECTED] -= 1.0
             control[stepping.STATUS] = 0.0
             data = self._layout, self._I, *data[2:]
-            more, status = self._loop(*data, control, self.y, *scratch, most - n, *(end[n:] for end in ends))
-            n += int(more)
-        return int(n), int(status)
+            status = self._loop(*data, control, self.y, *scratch, most - n, *(end[n:] for end in ends))
+            n += int(control[stepping.MADE])
+        return n, int(status)
 
     def _first_step(self, given: float | None, max_step: float) -> float:
-        """A step over which the solution moves by a hundredth, or what the tolerance allows a crude method."""
+        """Return the first step that is tried: the one given, or one that fits the field at the start."""
         whole = self.problem.t_end - self.problem.t_start
-        span = abs(whole)
         if given is not None:
-            h = min(given, span)
-        else:
-            speed = float(np.linalg.norm(self.memory[0]))
-            tolerance = float(self.control[stepping.ATOL] + self.control[stepping.RTOL])
-            share = tolerance ** (1.0 / (self.method.order + 1)) * 0.1
-            h = min(span, max(1e-12 * span, share / max(speed, 1.0 / max(span, 1e-300))))
-        return float((1.0 if whole >= 0.0 else -1.0) * min(h, max_step))
+            return float((1.0 if whole >= 0.0 else -1.0) * min(given, abs(whole), max_step))
+        return float(
+            stepping.within(stepping.first_step(self.control, self.method.order, self.memory[0], whole), max_step)
+        )
 
 
 def _rows(group: Group) -> NDArray[np.int64]:

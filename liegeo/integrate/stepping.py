@@ -51,6 +51,7 @@ from typing import Any
 import numpy as np
 
 from liegeo._jit import kernel
+from liegeo.integrate import breaks
 from liegeo.integrate.explicit import copy, finite
 from liegeo.status import ABSENT, INPUT_FAILED, NOT_FINITE, WANTED
 
@@ -58,6 +59,8 @@ Kernel = Callable[..., Any]
 
 # What a call of a loop ended with: the stop is reached, there is more to do, or a step could not be made.
 FINISHED, FULL, FAILED = range(3)
+# What `aim` found besides: the motion goes on behind a jump, which is not passed yet.
+JUMP = 3
 
 # The places of `control`, all numbers of a stepper but its y and its memory:
 # the time, the step that comes next or goes on, and where steps are to stop;
@@ -72,7 +75,9 @@ ORIGIN, DONE, PLANNED = 7, 8, 9
 BEFORE, RTOL, ATOL, REJECTED, ERRORS = 10, 11, 12, 13, 14
 # T of (4), or 0 where (1) is used; the least share; 1 if (5) is used.  A_p and A_r are in `scale`.
 SPAN, LEAST_SHARE, BY_SPEEDS = 15, 16, 17
-CONTROL_SIZE = 18
+# how many steps the last call of a loop made.
+MADE = 18
+CONTROL_SIZE = 19
 
 # By how much times differ that mean the same: as a share of the times, and of a step.
 _ROUND_OFF, _SAME_STEP = 4.0 * float(np.finfo(np.float64).eps), 1e-9
@@ -96,6 +101,45 @@ class Bound:
 
 
 @kernel
+def aim(control, B, end):
+    """Let the steps that follow stop at `end`, or at the first of the breaks B before it.
+
+    Return FULL if there are any, FINISHED if there are none, or JUMP: then whoever calls this brings the state to what
+    holds behind the jump, lets the method start anew, and calls again.
+    """
+    t, stop = control[TIME], end
+    control[STATUS] = control[REJECTED] = 0.0
+    if B.shape[1] > 0 and end > t:
+        first, stop = breaks.piece(B, t)
+        if first != control[PASSED]:
+            control[PASSED], control[BEFORE] = first, 1.0
+            # equal steps are counted from here
+            control[ORIGIN] = np.nan
+            return JUMP
+        # a jump at the end, but for round-off, is where the next call begins
+        if stop >= end or (breaks.begins(B, end) and breaks.piece(B, end)[0] == stop):
+            stop = end
+    if stop != control[STOP]:
+        control[STOP] = stop
+        control[PLANNED] = control[DONE]
+    return FINISHED if stop == t else FULL
+
+
+@kernel
+def first_step(control, order, field, whole):
+    """Return a step over which the solution moves by a hundredth, or what the tolerance allows a crude method.
+
+    `field` is the field where the motion begins, and `whole` how long it lasts.
+    """
+    span, speed = abs(whole), 0.0
+    for d in range(field.shape[0]):
+        speed += field[d] * field[d]
+    share = (control[ATOL] + control[RTOL]) ** (1.0 / (order + 1.0)) * 0.1
+    h = min(span, max(1e-12 * span, share / max(np.sqrt(speed), 1.0 / max(span, 1e-300))))
+    return h if whole >= 0.0 else -h
+
+
+@kernel
 def plan(control):
     """Write how many equal steps, and of which size, lead from TIME to STOP; return whether that is a number."""
     t, longest = control[TIME], control[LONGEST]
@@ -115,7 +159,7 @@ def plan(control):
 
 
 def equal_steps(step: Kernel, compiled: bool) -> Kernel:
-    """At most `most` equal steps to STOP in one call: (steps made, FINISHED, FULL or FAILED).
+    """At most `most` equal steps to STOP in one call: FINISHED, FULL or FAILED; MADE is how many there were.
 
     `step` is (layout, I, F, coefficients, t, y, h, W, K, u, Y, out) -> status.  The first `memory` rows of K stay from
     step to step.  y is where steps start and becomes the end of the last good one.  T and E, unless they are empty, get
@@ -123,9 +167,10 @@ def equal_steps(step: Kernel, compiled: bool) -> Kernel:
     """
 
     def loop(layout, I, F, coefficients, power, memory, control, y, W, K, u, Y, end, scale, most, T, E, G, Q):
+        control[MADE] = 0.0
         if control[DONE] >= control[PLANNED] and not plan(control):
             control[STATUS] = 0.0
-            return 0, FAILED
+            return FAILED
         n = 0
         while n < most and control[DONE] < control[PLANNED]:
             h = control[STEP]
@@ -135,7 +180,7 @@ def equal_steps(step: Kernel, compiled: bool) -> Kernel:
                 status = NOT_FINITE
             if status != 0:
                 control[STATUS] = status
-                return n, FAILED
+                return FAILED
             copy(end, y)
             control[DONE] += 1.0
             control[STEPS] += 1.0
@@ -146,7 +191,8 @@ def equal_steps(step: Kernel, compiled: bool) -> Kernel:
                 T[n] = control[TIME]
                 copy(y, E[n])
             n += 1
-        return n, FINISHED if control[DONE] >= control[PLANNED] else FULL
+            control[MADE] = n
+        return FINISHED if control[DONE] >= control[PLANNED] else FULL
 
     return kernel(loop, name="integrate.equal_steps", nogil=True) if compiled else loop
 
@@ -230,8 +276,9 @@ def chosen_steps(trial: Kernel, compiled: bool, displacement: Kernel | None = No
     def loop(layout, I, F, coefficients, power, memory, control, y, W, K, u, Y, end, scale, most, T, E, G, Q):
         stop, longest = control[STOP], control[LONGEST]
         n, just_rejected, last_row = 0, False, K.shape[0] - memory
+        control[MADE] = 0.0
         if not abs(stop - control[TIME]) < np.inf:
-            return 0, FAILED
+            return FAILED
         # steps that failed one after another, and the length of the first of them
         failures, first = 0, 0.0
         while n < most:
@@ -256,19 +303,20 @@ def chosen_steps(trial: Kernel, compiled: bool, displacement: Kernel | None = No
                         if Q.shape[0] > 0:
                             Q[n, d] = K[last_row - 1, d]
                 n += 1
+                control[MADE] = n
                 control[STEPS] += 1.0
                 control[ERRORS] += error * allowed
                 if not last:
                     control[STEP] = within(step * growth(error, control[BEFORE], power, just_rejected), longest)
                 control[BEFORE] = max(error, 1e-10)
                 if last:
-                    return n, FINISHED
+                    return FINISHED
                 failures, just_rejected = 0, False
                 continue
             control[REJECTED] += 1.0
             control[STATUS] = status
             if status in (INPUT_FAILED, WANTED):
-                return n, FAILED
+                return FAILED
             # not finite counts as far too large
             h, just_rejected = step * 0.2, True
             if status == 0 and error < 1e300:
@@ -284,7 +332,7 @@ def chosen_steps(trial: Kernel, compiled: bool, displacement: Kernel | None = No
             control[STEP] = h
             # nor does a step that is not a number ever become one
             if not abs(h) > 1e-15 * (abs(t) + abs(stop)):
-                return n, FAILED
-        return n, FULL
+                return FAILED
+        return FULL
 
     return kernel(loop, name="integrate.chosen_steps", nogil=True) if compiled else loop

@@ -48,6 +48,7 @@ from collections.abc import Callable
 from typing import Any
 
 from liegeo._jit import kernel
+from liegeo._memory import flat, shaped
 from liegeo.errors import InputError
 from liegeo.integrate.explicit import Operations, copy, finite
 from liegeo.integrate.newton import (
@@ -210,8 +211,8 @@ def in_parts(step: Kernel, change: Kernel, compiled: bool, recorded: bool = True
         status = step(layout, I, F, coefficients, t, y, h, W, L, u, Y, out)
         if status in (INPUT_FAILED, WANTED) or (status == 0 and finite(out)):
             return status
-        element = K[kept + 2 :].reshape(ROWS_OF_AN_ELEMENT * K.shape[1])[: y.size]
-        here = element.reshape(y.shape)
+        element = flat(K[kept + 2 :])[: y.size]
+        here = shaped(element, y)
         copy(y, here)
         for k in range(K.shape[1]):
             K[kept, k], K[kept + 1, k] = K[PAST, k], K[FLAGS, k]
@@ -333,7 +334,7 @@ def adaptive_alpha(
         if L[FLAGS, DENSE] > 0.0:
             # the left side of (7): of this matrix nobody knows the parts
             status = momentum(I, F, out[:nq], u[0, :nv], W[:half], L[r, :nv])
-            M = L[MATRIX:].reshape((L.shape[0] - MATRIX) * L.shape[1])
+            M = flat(L[MATRIX:])
             substitute_dense(M, nv, L[r, :nv], u[1, :nv])
         else:
             # the right side, which costs no pass over the tree
@@ -515,7 +516,7 @@ def _true_matrix(dynamics: Any, compiled: bool) -> tuple[Kernel, Kernel]:
     def prepare(I, F, t, y, gamma, W, K, u, first):
         nq, nv = split(K, y)
         A = W[: W.shape[0] // 2]
-        M = K[first:].reshape((K.shape[0] - first) * K.shape[1])
+        M = flat(K[first:])
         for k in range(nv):
             u[0, k] = u[0, nv + k] = u[1, k] = 0.0
         for j in range(nv):
@@ -531,7 +532,7 @@ def _true_matrix(dynamics: Any, compiled: bool) -> tuple[Kernel, Kernel]:
     def resolve(I, F, t, y, W, K, u, row, first):
         nq, nv = split(K, y)
         A = W[: W.shape[0] // 2]
-        M = K[first:].reshape((K.shape[0] - first) * K.shape[1])
+        M = flat(K[first:])
         dq, dv, da = K[row, :nv], K[row, nv:], u[1, nv:]
         status = along(I, F, t, y[:nq], y[nq:], K[0, nv:], dq, dv, da, A, u[0, :nv])
         if status == 0:
@@ -589,7 +590,7 @@ def coupled_rosenbrock_step(group: Operations, dynamics: Any, compiled: bool) ->
             return status
         # behind the tableau and its two rows of weights stands 1/σ
         stages = coefficients.shape[2]
-        inverse = coefficients.reshape(coefficients.size)[stages * (2 * stages + 2) :]
+        inverse = flat(coefficients)[stages * (2 * stages + 2) :]
         error, mu = weighed(u[1, :nv], inverse), motion(h, y[nq:], u[0], inverse)
         return IMPRECISE if error > PART_ERROR * mu + _LEAST else 0
 

@@ -24,7 +24,10 @@ from liegeo.errors import InputError
 from liegeo.io import units
 from liegeo.io.jets import FUNCTIONS as JET_FUNCTIONS
 from liegeo.io.units import NONE, Dimension, Quantity
+from liegeo.kernels import layout as at
+from liegeo.model import programs
 from liegeo.model.checks import suggest
+from liegeo.model.programs import Program
 
 _LONGEST, _DEEPEST, _HIGHEST, _SMALL = 400, 30, 12, 10_000
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -322,7 +325,21 @@ def _call(name: str, arguments: list[Quantity]) -> Quantity:
 Moving = Callable[[Any], Any]
 
 
-def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | None], wanted: Dimension) -> Moving:
+@dataclass(frozen=True)
+class OfTime:
+    """A function of the time in seconds, or of a jet of it, and the same as a program for the kernels.
+
+    The function is made of others that have names, so that a model can be pickled.
+    """
+
+    function: Moving
+    program: Program
+
+    def __call__(self, t: Any) -> Any:
+        return self.function(t)
+
+
+def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | None], wanted: Dimension) -> OfTime:
     """A function that takes the time in seconds, or a jet of it, and gives a number in SI, or a jet.
 
     Its units are checked once, without a time: t is no number, and may stand for one or for a time.
@@ -337,30 +354,60 @@ def function_of_time(expression: Expression, lookup: Callable[[str], Quantity | 
     return _moving(expression.tree, lookup)
 
 
-def _moving(tree: Any, lookup: Callable[[str], Quantity | None]) -> Moving:
-    """Made of functions that have names, so that a model can be pickled."""
+def _moving(tree: Any, lookup: Callable[[str], Quantity | None]) -> OfTime:
     head = tree[0]
     if head == "name" and tree[1] == TIME:
-        return _time
+        return OfTime(_time, programs.TIME)
     if head in ("number", "name"):
-        return functools.partial(constant, _value(tree, lookup).value)
-    if head == "negative":
-        return functools.partial(_negative, _moving(tree[1], lookup))
+        return constant(_value(tree, lookup).value)
     if head == "call":
-        return functools.partial(_called, tree[1], [_moving(argument, lookup) for argument in tree[2]])
+        arguments = [_moving(argument, lookup) for argument in tree[2]]
+        function = functools.partial(_called, tree[1], [argument.function for argument in arguments])
+        return _made(function, programs.FUNCTIONS[tree[1]], arguments)
     a = _moving(tree[1], lookup)
+    if head == "negative":
+        return _made(functools.partial(_negative, a.function), at.OP_NEGATIVE, [a])
     if head == "^":
-        return functools.partial(_raised, a, _exponent(_value(tree[2], lookup)))
-    return functools.partial(_combined, _OPERATORS[head], a, _moving(tree[2], lookup))
+        n = _exponent(_value(tree[2], lookup))
+        return _made(functools.partial(_raised, a.function, n), at.OP_POWER, [a], n)
+    b = _moving(tree[2], lookup)
+    function = functools.partial(_combined, _OPERATORS[head], a.function, b.function)
+    return _made(function, programs.OPERATORS[head], [a, b])
+
+
+def _made(function: Moving, kind: int, operands: Sequence[OfTime], n: int = 0) -> OfTime:
+    """The function with the program of an operation on its operands; n is an exponent."""
+    first, *others = (operand.program for operand in operands)
+    if first.is_constant and all(program.is_constant for program in others):
+        return OfTime(function, programs.constant(_folded(function)))
+    if kind in (at.OP_MIN, at.OP_MAX):
+        program = functools.reduce(functools.partial(programs.combined, kind), others, first)
+    elif others:
+        program = programs.combined(kind, first, *others)
+    else:
+        program = programs.changed(kind, first, n)
+    return OfTime(function, program)
+
+
+def _folded(function: Moving) -> float:
+    """The value of a function that does not depend on the time; not a number, if it has none."""
+    try:
+        return float(function(0.0))
+    except (ArithmeticError, ValueError):
+        return math.nan
+
+
+def constant(value: float) -> OfTime:
+    """The function of time that always has the same value."""
+    return OfTime(functools.partial(_constant, value), programs.constant(value))
+
+
+def _constant(value: float, t: Any) -> float:
+    return value
 
 
 def _time(t: Any) -> Any:
     return t
-
-
-def constant(value: float, t: Any) -> float:
-    """The function of time that always has the same value, once that is bound to it."""
-    return value
 
 
 def _negative(a: Moving, t: Any) -> Any:

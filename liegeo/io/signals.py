@@ -20,7 +20,7 @@ from pydantic import Discriminator, Tag
 
 from liegeo.errors import InputError
 from liegeo.io import units
-from liegeo.io.expressions import Expression, constant, function_of_time
+from liegeo.io.expressions import Expression, OfTime, constant, function_of_time
 from liegeo.io.fields import (
     NAME,
     POSE_MAPPING,
@@ -41,7 +41,9 @@ from liegeo.io.fields import (
 from liegeo.io.jets import Jet, as_jet
 from liegeo.io.problems import WrongError
 from liegeo.io.units import Dimension, Quantity
+from liegeo.model import programs
 from liegeo.model.checks import LARGEST, suggest
+from liegeo.model.programs import Program
 
 LINEAR, CUBIC = "linear", "cubic"
 _INTERPOLATION = choice(LINEAR, CUBIC)
@@ -146,10 +148,10 @@ class Reading:
         parts = [self._function(x, d) for x, d in zip(entries, self.wanted, strict=True)]
         return Signal(parts, self.law)
 
-    def _function(self, value: Any, wanted: Dimension) -> Callable[[Any], Any]:
+    def _function(self, value: Any, wanted: Dimension) -> OfTime:
         if isinstance(value, Expression):
             return function_of_time(value, self.lookup, wanted)
-        return functools.partial(constant, read_number(value, [wanted]))
+        return constant(read_number(value, [wanted]))
 
     def _piecewise(self, pieces: Sequence[Form]) -> Any:
         if not pieces:
@@ -161,7 +163,8 @@ class Reading:
         for k in range(len(self.wanted)):
             values = [_component(piece.value, k, len(self.wanted)) for piece in pieces]
             functions = [self._function(value, self.wanted[k]) for value in values]
-            parts.append(functools.partial(_switched, ends, functions))
+            program = programs.switched(ends, [each.program for each in functions])
+            parts.append(OfTime(functools.partial(_switched, ends, functions), program))
         return Signal(parts, self.law, tuple(ends))
 
     def _rows(self, value: Any, n: int) -> NDArray[np.float64]:
@@ -244,12 +247,17 @@ def _switched(ends: Sequence[float], functions: Sequence[Callable[[Any], Any]], 
 class Signal:
     """A function of time, of one part for each component; as a law, with rates and accelerations.
 
-    `breaks` are the times at which it may jump; `simulate` ends steps there.
+    `breaks` are the times at which it may jump; `simulate` ends steps there, and runs `programs` in place of it.
     """
 
-    parts: Sequence[Callable[[Any], Any]]
+    parts: Sequence[OfTime]
     law: bool = False
     breaks: tuple[float, ...] = ()
+
+    @property
+    def programs(self) -> tuple[Program, ...]:
+        """The parts as kernels run them."""
+        return tuple(part.program for part in self.parts)
 
     def __call__(self, t: float) -> Any:
         if not self.law:
@@ -268,6 +276,4 @@ def _finite(part: Callable[[Any], Any], t: Any) -> Any:
             return value
     except (ArithmeticError, ValueError):
         pass
-    raise InputError(
-        f"an expression of t in the model file has no finite value at t = {t.x if isinstance(t, Jet) else t:.6g} s."
-    )
+    raise programs.no_value(t.x if isinstance(t, Jet) else t)

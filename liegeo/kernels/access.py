@@ -308,8 +308,9 @@ ON_B: constraints.evaluate -> constraints.accelerated,push_rows loops.operationa
 ON_A: constraints.evaluate -> constraints.push_rows loops.operational_inertia
 PHI: constraints.evaluate -> loops.correct,correction
 RATE: constraints.evaluate -> loops.correct,correction
-CURVE: constraints.evaluate -> constraints.accelerated
-RIGHT: constraints.accelerated loops.correct,correction,forward_dynamics -> loops.forward_dynamics,multipliers
+CURVE: constraints.evaluate loops.jacobian -> constraints.accelerated
+RIGHT: constraints.accelerated loops.correct,correction,forward_dynamics ->
+    loops.forward_dynamics,jacobian,multipliers
 LAMBDA: loops.correct,multipliers,release,smallest_multipliers -> constraints.add_rows,push_rows
     loops.correct,correction,forward_dynamics,smallest_multipliers motion.along observe.solved
 PIVOT: loops.multipliers,operational_inertia,smallest_multipliers ->
@@ -330,6 +331,7 @@ A: motion.powers,residual ->
 B: motion.powers,slope -> motion.residual
 WORLD_POSES: motion.energy ->
 NUMBERS: motion.energy ->
+REGISTERS: motion.drive ->
 EVEN: ->
 COMPLEX_W: motion.along,slope ->
 PLACE: motion.along,configuration_rate,slope -> motion.along,slope
@@ -349,7 +351,9 @@ S_NI: liegeo.motion.Drive._pack -> motion
 S_F: liegeo.motion.Drive._pack -> motion
 S_NF: liegeo.motion.Drive._pack -> motion
 S_CALL: liegeo.motion.Drive._pack -> motion
-S_TABLES: liegeo.motion.Drive._pack -> motion
+S_TELL: liegeo.motion.Drive._pack -> motion
+S_TABLES: liegeo.motion.Drive._pack -> motion programs
+S_PROGRAMS: liegeo.motion.Drive._pack -> motion programs
 
 [TABLE_ROW]
 TABLE_U: liegeo.motion.Drive._pack -> motion
@@ -357,10 +361,27 @@ TABLE_D: liegeo.motion.Drive._pack -> motion
 TABLE_PIECES: liegeo.motion.Drive._pack -> motion
 TABLE_ORDER: liegeo.motion.Drive._pack -> motion
 
+[PROGRAM_ROW]
+PROGRAM_U: liegeo.motion.Drive._pack -> programs
+PROGRAM_N: liegeo.motion.Drive._pack -> programs
+PROGRAM_S: liegeo.motion.Drive._pack -> programs
+PROGRAM_STEPS: liegeo.motion.Drive._pack -> programs
+PROGRAM_D: liegeo.motion.Drive._pack -> programs
+PROGRAM_CONSTANTS: liegeo.motion.Drive._pack ->
+
+[STEP_ROW]
+STEP_KIND: liegeo.motion.Drive._pack -> programs
+STEP_OUT: liegeo.motion.Drive._pack -> programs
+STEP_A: liegeo.motion.Drive._pack -> programs
+STEP_B: liegeo.motion.Drive._pack -> programs
+
 [DRIVE_FLOATS]
 D_FIRST: liegeo.motion.Drive._pack -> motion
 D_LAST: liegeo.motion.Drive._pack -> motion
 D_U: liegeo.motion.Drive._pack -> motion
+
+[PROGRAM_DATA]
+CONSTANTS: liegeo.motion.Drive._pack -> programs
 
 [TABLE_DATA]
 TIMES: liegeo.motion.Drive._pack -> motion

@@ -44,7 +44,7 @@ def _fill(I, S, q, v, f):
 def _vector(algorithm, name):
     """Return the checked form of a kernel (I, F, q, v, u, W, out) -> status."""
 
-    @kernel(forceinline=False, name=name)
+    @kernel(forceinline=False, name=name, nogil=True)
     def call(I, F, W, S, q, v, f, out):
         if not _fill(I, S, q, v, f):
             return BAD_ARGUMENT
@@ -63,7 +63,7 @@ def _row(observed, name):
     If it does not solve for accelerations, f are the accelerations.
     """
 
-    @kernel(forceinline=False, name=name)
+    @kernel(forceinline=False, name=name, nogil=True)
     def call(plan, data, I, F, W, z, S, t, q, v, f, out):
         if not _fill(I, S, q, v, f):
             return BAD_ARGUMENT

@@ -18,7 +18,7 @@ In sizes, n is the number of modes of a body (of the parent, for the node that c
 a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
 of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
 functions of a user's own write; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the
-number of bodies; `pieces` and `order` belong to the table of an input.
+number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
 """
 
 from __future__ import annotations
@@ -428,6 +428,9 @@ CONSTRAINT_SCRATCH.add_behind(
 )
 R_END = CONSTRAINT_SCRATCH.alias("R_END", "ROWS_A", "what is in units of m ends here, and the matrices begin")
 
+# Registers of programs: enough for any expression of less than 2^8 operands (model/programs.py).
+N_REGISTERS = 8
+
 MOTION_SCRATCH = Table("A motion, behind the scratch of its model", "W", "I[N_WORK]")
 MOTION_SCRATCH.add("U", "nu", "u")
 MOTION_SCRATCH.add_behind("A", "nv", "a vector: forces, or accelerations")
@@ -435,7 +438,12 @@ MOTION_SCRATCH.add_behind("B", "nv", "another one")
 MOTION_SCRATCH.add_behind("WORLD_POSES", "12*(bodies + 1)", "world poses, as at WORLD")
 MOTION_SCRATCH.add_behind("NUMBERS", 13, "energies, momentum, mass and centre")
 MOTION_SCRATCH.add_behind(
-    "EVEN", "(work + nu + 2*nv + 12*(bodies + 1) + 13) % 2", "nothing: what follows begins at an even place"
+    "REGISTERS", str(3 * N_REGISTERS), "registers of programs: value, rate and acceleration of each"
+)
+MOTION_SCRATCH.add_behind(
+    "EVEN",
+    f"(work + nu + 2*nv + 12*(bodies + 1) + 13 + {3 * N_REGISTERS}) % 2",
+    "nothing: what follows begins at an even place",
 )
 MOTION_SCRATCH.add_behind("COMPLEX_W", "2*work", "a complex workspace")
 MOTION_SCRATCH.add_behind("PLACE", "2*nq", "complex q")
@@ -460,7 +468,11 @@ S_NI = DRIVE_INTS.add("S_NI", 1, "length of I")
 S_F = DRIVE_INTS.add("S_F", 1, "address of F")
 S_NF = DRIVE_INTS.add("S_NF", 1, "length of F")
 S_CALL = DRIVE_INTS.add("S_CALL", 1, "address of a function that changes u, or 0")
+S_TELL = DRIVE_INTS.add(
+    "S_TELL", 1, "address of a function that is called where a program has no finite value, or 0; it changes nothing"
+)
 S_TABLES = DRIVE_INTS.add("S_TABLES", 1, "number of tables")
+S_PROGRAMS = DRIVE_INTS.add("S_PROGRAMS", 1, "number of programs")
 S_ROWS = DRIVE_INTS.end
 
 TABLE_ROW = Table("Table of an input", "S", "S_ROWS + i * TABLE_SIZE")
@@ -470,10 +482,53 @@ TABLE_PIECES = TABLE_ROW.add("TABLE_PIECES", 1, "number of pieces")
 TABLE_ORDER = TABLE_ROW.add("TABLE_ORDER", 1, "number of coefficients of each piece")
 TABLE_SIZE = TABLE_ROW.end
 
+PROGRAM_ROW = Table("Program of an input", "S", "S_ROWS + S[S_TABLES] * TABLE_SIZE + i * PROGRAM_SIZE")
+PROGRAM_U = PROGRAM_ROW.add("PROGRAM_U", 1, "which of u it fills")
+PROGRAM_N = PROGRAM_ROW.add(
+    "PROGRAM_N", 1, "of a law, how far behind its value the rate stands in u, and the acceleration behind that; or 0"
+)
+PROGRAM_S = PROGRAM_ROW.add("PROGRAM_S", 1, "where its steps begin in S")
+PROGRAM_STEPS = PROGRAM_ROW.add("PROGRAM_STEPS", 1, "number of steps")
+PROGRAM_D = PROGRAM_ROW.add("PROGRAM_D", 1, "where its constants begin in D")
+PROGRAM_CONSTANTS = PROGRAM_ROW.add("PROGRAM_CONSTANTS", 1, "number of constants")
+PROGRAM_SIZE = PROGRAM_ROW.end
+
+STEP_ROW = Table("Step of a program", "S", "S[p + PROGRAM_S] + k * STEP_SIZE")
+STEP_KIND = STEP_ROW.add("STEP_KIND", 1, "its operation (OPERATION_KINDS)")
+STEP_OUT = STEP_ROW.add("STEP_OUT", 1, "the register that it writes; the program's result is register 0 at its end")
+STEP_A = STEP_ROW.add("STEP_A", 1, "a: the register of its first operand, or a constant")
+STEP_B = STEP_ROW.add("STEP_B", 1, "b: the register of its second operand, an exponent, or a number of steps")
+STEP_SIZE = STEP_ROW.end
+
+# kernels/programs.py has what each does.
+OPERATION_KINDS = Kinds("Operations of a program", "S[s + STEP_KIND]")
+OP_CONSTANT = OPERATION_KINDS.add("OP_CONSTANT", "constant a of the program")
+OP_TIME = OPERATION_KINDS.add("OP_TIME", "the time")
+OP_NEGATIVE = OPERATION_KINDS.add("OP_NEGATIVE", "−a")
+OP_ADD = OPERATION_KINDS.add("OP_ADD", "a + b")
+OP_SUBTRACT = OPERATION_KINDS.add("OP_SUBTRACT", "a − b")
+OP_MULTIPLY = OPERATION_KINDS.add("OP_MULTIPLY", "a b")
+OP_DIVIDE = OPERATION_KINDS.add("OP_DIVIDE", "a / b")
+OP_POWER = OPERATION_KINDS.add("OP_POWER", "a to the power b, a whole number that stands in the step")
+OP_SQRT = OPERATION_KINDS.add("OP_SQRT", "square root of a")
+OP_ABS = OPERATION_KINDS.add("OP_ABS", "absolute value of a")
+OP_SIN = OPERATION_KINDS.add("OP_SIN", "sine of a")
+OP_COS = OPERATION_KINDS.add("OP_COS", "cosine of a")
+OP_TAN = OPERATION_KINDS.add("OP_TAN", "tangent of a")
+OP_EXP = OPERATION_KINDS.add("OP_EXP", "exponential of a")
+OP_LOG = OPERATION_KINDS.add("OP_LOG", "natural logarithm of a")
+OP_MIN = OPERATION_KINDS.add("OP_MIN", "the smaller of a and b; a if they are equal")
+OP_MAX = OPERATION_KINDS.add("OP_MAX", "the larger of a and b; a if they are equal")
+OP_UNTIL = OPERATION_KINDS.add("OP_UNTIL", "from the time in constant a on, go over the next b steps")
+OP_SKIP = OPERATION_KINDS.add("OP_SKIP", "go over the next b steps")
+
 DRIVE_FLOATS = Table("Drive", "D", "0")
 D_FIRST = DRIVE_FLOATS.add("D_FIRST", 1, "first time at which inputs are asked for: the side of a jump")
 D_LAST = DRIVE_FLOATS.add("D_LAST", 1, "last time")
 D_U = DRIVE_FLOATS.add("D_U", "nu", "u as far as it is constant")
+
+PROGRAM_DATA = Table("Program of an input", "D", "S[p + PROGRAM_D]")
+PROGRAM_DATA.add("CONSTANTS", "constants", "its constants, and the times at which its pieces end")
 
 TABLE_DATA = Table("Table of an input", "D", "S[t + TABLE_D]")
 TABLE_DATA.add("TIMES", "pieces + 1", "where pieces begin, and where the last one ends")

@@ -87,6 +87,30 @@ def closing(I, F, q, v, u, beta, W, dq, dv):
 
 
 @kernel(forceinline=False)
+def jacobian(I, F, q, u, W, rest, a, out):
+    """Write J of (1) into `out`, row by row: a column is J v̇ for one unit of v̇, at rest.
+
+    `rest` and `a` (nv each) are scratch.  φ stays at PHI.
+    """
+    m, o, nv = index(I[at.N_ROWS]), index(I[at.ROWS_W]), index(I[at.N_V])
+    for j in range(nv):
+        rest[j] = a[j] = 0.0
+    poses(I, F, q, W)
+    velocities(I, F, q, rest, W)
+    constraints.evaluate(I, F, q, rest, u, W)
+    # at rest it is what laws move by themselves, which is no part of J
+    for k in range(m):
+        W[o + at.CURVE * m + k] = 0.0
+    for j in range(nv):
+        a[j] = 1.0
+        accelerations(I, F, a, at.NO_GRAVITY, W)
+        constraints.accelerated(I, F, q, rest, a, at.NO_GRAVITY, W)
+        a[j] = 0.0
+        for k in range(m):
+            out[nv * k + j] = W[o + at.RIGHT * m + k]
+
+
+@kernel(forceinline=False)
 def factorise(I, F, q, alpha, beta, W):
     """articulated.factorise, and the rows of the constraints at q: prepares W for `correct`."""
     status = articulated.factorise(I, F, q, alpha, beta, W)

@@ -1,7 +1,8 @@
 """A tree as a mechanical system in the sense of integrate/problems.py: its `Dynamics`, driven from inside.
 
 These kernels take the drive (S, D) of layout.py in the place of a model's I and F, which S leads to: constants, tables
-of piecewise polynomials, and the address of a function that may change u once it knows t, q and v.  The first-order
+of piecewise polynomials, programs of the time, and the address of a function that may change u once it knows t, q and
+v.  The first-order
 states x of elements are speeds to a system (problems.py (2)): behind q stand coordinates on which nothing depends,
 w = (v, x) are the speeds, and accelerations are (v̇, ẋ).  W has behind the model's own scratch the parts below.
 
@@ -31,6 +32,7 @@ from liegeo.kernels import layout as at
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.kinematics import poses, velocities, world_poses
+from liegeo.kernels.programs import run_programs
 from liegeo.kernels.states import clear_lags, state_rates
 from liegeo.lie.quaternion import matrix_entries
 from liegeo.status import INPUT_FAILED
@@ -47,13 +49,14 @@ def work_size(n_work: int, n_u: int, n_v: int, n_x: int, n_q: int, n_bodies: int
 
 @kernel
 def _parts(I):
-    """Return where stand in W, behind u: two vectors (nv), world poses, 13 numbers, and what is used as complex."""
+    """Return where stand in W, behind u: two vectors (nv), world poses, 13 numbers, registers, and what is complex."""
     a = index(I[at.N_WORK]) + index(I[at.N_U])
     b = a + index(I[at.N_V])
     world = b + index(I[at.N_V])
     numbers = world + 12 * (index(I[at.N_BODIES]) + 1)
-    end = numbers + 13
-    return a, b, world, numbers, end + end % 2
+    registers = numbers + 13
+    end = registers + 3 * at.N_REGISTERS
+    return a, b, world, numbers, registers, end + end % 2
 
 
 @kernel
@@ -72,7 +75,7 @@ def _set_constants(I, D, w, W):
         W[o + x + k] = w[nv + k]
 
 
-@kernel(forceinline=False)
+@kernel
 def drive(S, D, t, q, w, W):
     """u at its place in W; returns 0, or INPUT_FAILED."""
     I, _ = model_of(S)
@@ -83,6 +86,10 @@ def drive(S, D, t, q, w, W):
     for i in range(S[at.S_TABLES]):
         row = at.S_ROWS + at.TABLE_SIZE * i
         W[o + index(S[row + at.TABLE_U])] = _look_up(S, D, row, t)
+    if S[at.S_PROGRAMS] > 0 and run_programs(S, D, t, W, o, _parts(I)[4]) != 0:
+        if S[at.S_TELL] != 0:
+            call_address(S[at.S_TELL], t, q, w, W[o : o + I[at.N_U]])
+        return INPUT_FAILED
     if S[at.S_CALL] != 0 and call_address(S[at.S_CALL], t, q, w, W[o : o + I[at.N_U]]) != 0:
         return INPUT_FAILED
     return 0
@@ -105,6 +112,20 @@ def _look_up(S, D, row, t):
     for k in range(m):
         value = value * s + D[c + k]
     return value
+
+
+@kernel(nogil=True)
+def drive_samples(S, D, T, Y, W, out):
+    """Generalised forces and inputs at times T and states Y, a row each; returns 0, or INPUT_FAILED."""
+    I, _ = model_of(S)
+    o, nq = index(I[at.N_WORK]), index(I[at.N_Q])
+    for k in range(T.shape[0]):
+        status = drive(S, D, T[k], Y[k, :nq], Y[k, nq + index(I[at.N_X]) :], W)
+        if status != 0:
+            return status
+        for d in range(out.shape[1]):
+            out[k, d] = W[o + d]
+    return 0
 
 
 def _acceleration(forward_dynamics, name):
@@ -204,7 +225,7 @@ def _along(inverse_dynamics, closed, name):
         I, F = model_of(S)
         nq, nv, n_u, n_work = index(I[at.N_Q]), index(I[at.N_V]), index(I[at.N_U]), index(I[at.N_WORK])
         nx, x = index(I[at.N_X]), at.first_state(I)
-        Z = W[_parts(I)[4] :].view(np.complex128)
+        Z = W[_parts(I)[5] :].view(np.complex128)
         i = n_work + nq
         j = i + nv
         k = j + n_u
@@ -359,7 +380,7 @@ def slope(S, D, t, q, v, W, out):
     """s of (1), of a tree without states."""
     I, F = model_of(S)
     nq, nv, n_work = q.shape[0], I[at.N_V], index(I[at.N_WORK])
-    _, b, _, _, start = _parts(I)
+    _, b, _, _, _, start = _parts(I)
     Z = W[start:].view(np.complex128)
     place, speeds, rate = Z[n_work : n_work + nq], Z[n_work + nq : n_work + nq + nv], Z[n_work + nq + nv :]
     configuration_rate(I, q, v, place)
@@ -439,7 +460,7 @@ def _subtract_cross(a, i, b, j, out, k):
 def energy(S, D, t, q, w, W):
     """Kinetic, gravitational and elastic energy together."""
     I, F = model_of(S)
-    _, _, world, numbers, _ = _parts(I)
+    _, _, world, numbers, _, _ = _parts(I)
     _set_constants(I, D, w, W)
     poses(I, F, q, W)
     velocities(I, F, q, w, W)
@@ -460,7 +481,7 @@ def _powers(forward_dynamics, name):
         I, F = model_of(S)
         o, nv = index(I[at.N_WORK]), index(I[at.N_V])
         nq, inputs = index(I[at.N_Q]), at.first_state(I)
-        a, b, _, _, _ = _parts(I)
+        a, b, _, _, _, _ = _parts(I)
         for k in range(T.shape[0]):
             q, w = Y[k, :nq], Y[k, nq + index(I[at.N_X]) :]
             status = drive(S, D, T[k], q, w, W)

@@ -156,4 +156,10 @@ def drive_regions(S: Any, n_u: int) -> list[Region]:
         r, owner = at.S_ROWS + i * at.TABLE_SIZE, f"table {i}"
         sizes = {"pieces": S[r + at.TABLE_PIECES], "order": S[r + at.TABLE_ORDER]}
         out += [*_row(at.TABLE_ROW, owner, r), *_row(at.TABLE_DATA, owner, S[r + at.TABLE_D], **sizes)]
+    for i in range(S[at.S_PROGRAMS]):
+        r, owner = at.S_ROWS + S[at.S_TABLES] * at.TABLE_SIZE + i * at.PROGRAM_SIZE, f"program {i}"
+        out += [*_row(at.PROGRAM_ROW, owner, r)]
+        out += [*_row(at.PROGRAM_DATA, owner, S[r + at.PROGRAM_D], constants=S[r + at.PROGRAM_CONSTANTS])]
+        for k in range(S[r + at.PROGRAM_STEPS]):
+            out += _row(at.STEP_ROW, f"step {k} of {owner}", S[r + at.PROGRAM_S] + k * at.STEP_SIZE)
     return out

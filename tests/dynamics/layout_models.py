@@ -12,6 +12,8 @@ from examples import force_fields
 from scipy.interpolate import PPoly
 
 from liegeo import model as lm
+from liegeo.io import expressions, units
+from liegeo.io.signals import Signal
 
 sys.path.append(str(Path(__file__).parents[1] / "loops"))
 
@@ -143,10 +145,13 @@ def motion_of(model, seed=0):
 
 
 def inputs_of(model):
-    """Return inputs for a drive: a table, and a function."""
+    """Return inputs for a drive: a table, a program that has no value at t = -1, and a function."""
     inputs = {}
     if "motor" in model.inputs:
         inputs["motor"] = PPoly(np.array([[1.0, 0.5], [0.2, 0.1]]), [0.0, 0.5, 1.0])
+    if "slow motor" in model.inputs:
+        text = expressions.parse("$(2 + log(t + 0.5)^2)")
+        inputs["slow motor"] = Signal([expressions.function_of_time(text, lambda name: None, units.NUMBER)])
     if "prescribed" in model.inputs:
         inputs["prescribed"] = lambda t: (0.1, 0.2, 0.3)
     return inputs

@@ -213,6 +213,7 @@ def _run(model, I, F, S, D, W, q, v, u):
         loops.forward_dynamics(I, F, q, v, u, W, out)
         loops.inverse_dynamics(I, F, q, v, u, W, out)
         loops.closing(I, F, q, v, u, 0.1, W, out, more)
+        loops.jacobian(I, F, q, u, W, out, more, np.zeros(len(model.rows) * nv))
         # loops.factorise, but for the speeds and inputs, which it takes from anywhere because nothing depends on them
         articulated.factorise(I, F, q, 0.1, 0.2, W)
         constraints.evaluate(I, F, q, v, u, W)
@@ -225,6 +226,8 @@ def _run(model, I, F, S, D, W, q, v, u):
         if not model.custom:
             motion.constrained_along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
         motion.constrained_powers(S, D, T, Y, True, W, np.zeros((1, 2)))
+    if S[at.S_PROGRAMS]:
+        motion.drive(S, D, -1.0, q, w, W)
     names = model.names
     observer = Observer(model, [names.column(name).source for name in [*names.table, *names.more]])
     solved = observe.solved_loops if model.rows else observe.solved

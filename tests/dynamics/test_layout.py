@@ -135,7 +135,7 @@ def test_offsets_that_kernels_compute_are_those_of_the_tables():
             found = [places["CONSTRAINT_SCRATCH", name, "model"] for name in names]
             assert list(at.constraint_parts(I)) == [*found, places["CUT_PARTS", "CUT_X", "model"]]
             checked.add("constraints")
-        names = ("A", "B", "WORLD_POSES", "NUMBERS", "COMPLEX_W")
+        names = ("A", "B", "WORLD_POSES", "NUMBERS", "REGISTERS", "COMPLEX_W")
         assert list(motion._parts(I)) == [starts["MOTION_SCRATCH", name] for name in names]
         assert at.first_state(I) == places["DRIVE_VECTOR", "STATES_X", "model"]
     assert checked == {"modes", "reduced", "constraints"}
@@ -196,6 +196,7 @@ def test_models_have_every_table():
     """Otherwise the tests above say nothing of some of them."""
     found = {NAMES[r.table] for model in MODELS.values() for r in regions.regions(model.ints) if r.stop > r.start}
     elsewhere = {"MOTION_SCRATCH", "DRIVE_INTS", "DRIVE_FLOATS", "TABLE_ROW", "TABLE_DATA"}
+    elsewhere |= {"PROGRAM_ROW", "PROGRAM_DATA", "STEP_ROW"}
     assert found | elsewhere == set(at.TABLES)
 
 
@@ -364,6 +365,7 @@ def _constrained_passes():
     return {
         "evaluate": rows,
         "closing": closing,
+        "jacobian": Pass(l.jacobian, lambda c: l.jacobian(c.I, c.F, c.q, c.u, c.W, c.out, c.more, c.rows), needs=()),
         "release": release,
         "forward_dynamics": Pass(
             l.forward_dynamics, lambda c: l.forward_dynamics(c.I, c.F, c.q, c.v, c.u, c.W, c.out), needs=()
@@ -395,10 +397,11 @@ class Call:
         n, nv = len(model.bodies), model.nv
         self.world, self.numbers, self.X = np.zeros(12 * (n + 1)), np.zeros(13), np.eye(4)[:3].ravel().copy()
         self.Pi, self.scratch, self.local = np.zeros(6 * nv), np.zeros(24), np.full(nv, 0.1)
+        self.rows = np.zeros(len(model.rows) * nv)
         self.out, self.more, self.M, self.J = np.zeros(nv), np.zeros(nv), np.zeros((nv, nv)), np.zeros((6, nv))
 
     def results(self):
-        return self.out, self.more, self.M, self.J, self.world, self.numbers
+        return self.out, self.more, self.rows, self.M, self.J, self.world, self.numbers
 
 
 def _labels(model):
@@ -471,7 +474,7 @@ def test_the_page_is_what_the_tables_say():
 def test_the_header_says_to_c_what_python_knows(tmp_path):
     """A program prints every offset and size, for some values of the symbols."""
     values = {"n": 5, "m": 7, "s": 3, "k": 12, "full": 1, "nq": 31, "nv": 29, "nu": 41, "nx": 4, "work": 1001}
-    values |= {"bodies": 6, "rows": 2, "terms": 3, "user": 62, "pieces": 9, "order": 4}
+    values |= {"bodies": 6, "rows": 2, "terms": 3, "user": 62, "pieces": 9, "order": 4, "constants": 8}
     expected = {}
     for name, table in at.TABLES.items():
         places = table.places(0, **values)

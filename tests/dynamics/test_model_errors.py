@@ -16,6 +16,7 @@ from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import DynamicsError, InputError, LiegeoError, ModelError
 from liegeo.kernels import layout
+from liegeo.model import programs
 from liegeo.model.about import about_fields
 from liegeo.model.forces import JointForce
 
@@ -88,6 +89,10 @@ class Unnamed(lm.Revolute):
 
 
 REFUSED = {
+    "an expression that needs too many registers": (
+        lambda: too_long(),
+        "needs 9 numbers at once, expected at most 8; make it shorter",
+    ),
     "a class that says nothing about a field": (
         lambda: about_fields(Silent),
         "class 'Silent': lead says nothing about itself, expected a physical dimension and a description.",
@@ -821,6 +826,14 @@ def looped(*loops, ball=False):
     """Two bodies with loops, on hinges, or the second on a ball."""
     second = lm.Spherical(name="ball", parent="a", child="b") if ball else hinge("k", "a", "b")
     return tree(body(), body("b"), hinge(), second, loops=loops).compile()
+
+
+def too_long():
+    """Return a program that needs more registers than there are."""
+    program = programs.TIME
+    for _ in range(layout.N_REGISTERS):
+        program = programs.combined(layout.OP_ADD, program, program)
+    return program
 
 
 def own(function):

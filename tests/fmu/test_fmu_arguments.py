@@ -22,8 +22,9 @@ from fmus import (
 
 import fmu_export
 import liegeo as lg
-from fmu_export import package, slave
+from fmu_export import package
 from fmu_export.host import Instance, Unpacked
+from fmu_export.machine import Machine
 from liegeo.errors import AssemblyError, InputError, ModelFileError, SimulationError
 
 HERE = Path(__file__).parent
@@ -263,8 +264,8 @@ def test_validation_finds_what_is_wrong(folder, pendulum):
 def test_validation_finds_wrong_derivatives(folder, monkeypatch):
     fmu = mechanism_fmu(folder, "honest", PENDULUM + "fmu: {outputs: {hinge.acceleration: , hinge.angle: }}\n")
     for name in ("along_inputs", "along_motion"):
-        honest = getattr(slave, name)
-        monkeypatch.setattr(slave, name, lambda *given, honest=honest: 1.1 * honest(*given))
+        honest = getattr(Machine, name)
+        monkeypatch.setattr(Machine, name, lambda *given, honest=honest: 1.1 * honest(*given))
     problems = fmu_export.validate(fmu, isolated=False).problems
     for words in ("directional derivatives: hinge.acceleration by motor.input is ", "that of hinge.angle is "):
         assert any(words in text for text in problems), problems

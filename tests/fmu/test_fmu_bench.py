@@ -29,5 +29,7 @@ def test_bench(tmp_path):
     numbers = json.loads(file.read_text("utf-8"))
     assert numbers["FMU, coordinates"]["variables"] == numbers["FMU, frames"]["variables"] == 20
     memory = numbers.pop("memory")
-    assert 0.0 < memory["numbers"] < memory["one"] <= memory["all"]
+    # resident memory may also shrink meanwhile; ten instances share the model
+    assert memory["numbers"] > 0.0
+    assert memory["all"] < 10.0 * memory["numbers"]
     assert all(0.0 < row["best"] <= row["median"] for row in numbers.values())

@@ -378,7 +378,7 @@ def test_wrong_parameters_are_told(pendulum):
     for values, words in (
         ({"length": -1.0}, "must be ≥ 1 mm"),
         ({"integrator.method": "eulr"}, "integrator.method is 'eulr'"),
-        ({"integrator.step": 0.0}, "integrator.step is 0.0, must be > 0"),
+        ({"integrator.step": 0.0}, "integrator.step is 0, must be > 0"),
         ({"integrator.extrapolation": "cubic"}, "expected hold or linear"),
         ({"integrator.method": "magnus-4"}, "linear"),
     ):

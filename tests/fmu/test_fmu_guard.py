@@ -24,8 +24,7 @@ from liegeo.errors import InputError, SimulationError
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-SOURCE = ROOT / "fmu_export/guard/guard.c"
-GUARD = SOURCE.parent
+GUARD = ROOT / "fmu_export/guard"
 
 
 def portable_executable(data):
@@ -82,7 +81,8 @@ def test_both_libraries_have_all_functions():
 
 def test_what_is_shared_is_the_same():
     """Numbers and the order of fields, in C and in Python."""
-    text = re.sub(r"/\*.*?\*/", "", SOURCE.read_text("utf-8"), flags=re.DOTALL)
+    sources = (GUARD / "fmu.h").read_text("utf-8") + (GUARD / "python.c").read_text("utf-8")
+    text = re.sub(r"/\*.*?\*/", "", sources, flags=re.DOTALL)
     fields = re.search(r"typedef struct \{([^}]*)\} Block;", text)[1]
     found = re.findall(r"(\w+)\s*[,;]", fields)
     assert found == [name for name, *_ in block.Block._fields_]
@@ -92,24 +92,27 @@ def test_what_is_shared_is_the_same():
     assert modes == {mode.name: mode.value for mode in block.Mode}
     kinds = {name.removeprefix("IS_"): int(value) for name, value in by_first["IS_REAL"]}
     assert kinds == {kind.name: kind.value for kind in block.VariableKind}
-    assert [name for name, _ in by_first["REFUSE"]] == [ask.name for ask in block.Ask]
-    assert len(by_first["NOT_NOW"]) == len(block.REASONS)
+    asks = {name: int(value) for name, value in [*by_first["REFRESH"], *by_first["HEARD"]]}
+    assert asks == {ask.name: ask.value for ask in block.Ask}
     assert int(re.search(r"MAGIC (0x\w+)u", text)[1], 16) == block.MAGIC
     assert int(re.search(r"CHANNEL (0x\w+)u", text)[1], 16) == block.CHANNEL
 
 
 def test_a_library_of_another_version():
     fmu = slave.Slave.__new__(slave.Slave)
-    fmu.log_queue, fmu._block = [], block.Block()
-    other = block.Block(magic=block.MAGIC + 1, size=ctypes.sizeof(block.Block))
-    address = ctypes.addressof(other)
-    fmu.set_integer([0, 1], [address & 0xFFFFFFFF, address >> 32])
-    assert "do not belong together: make it anew" in fmu.log_queue[0].msg
-    assert fmu._block.status == slave.ERROR
+    fmu.log_queue, fmu._texts, fmu._block = [], {}, block.Block()
+    for magic, size in ((1, 0), (0, 8)):
+        # as the library hands it over
+        other = block.Block(magic=block.MAGIC - magic, size=ctypes.sizeof(block.Block) + size, status=slave.ERROR)
+        address = ctypes.addressof(other)
+        fmu.set_integer([0, 1], [address & 0xFFFFFFFF, address >> 32])
+        assert "do not belong together: make it anew" in fmu.log_queue.pop().msg
+        assert other.status == slave.ERROR
+        assert not other.n
 
 
 def test_a_state_that_cannot_be_written():
-    assert slave.state_to_bytes({"wrong": "it was not saved"}) == b""
+    assert slave.Slave._fmu_state_to_bytes("it was not saved") == b""
     assert slave._BYTES.wrong == "the state cannot be written: it was not saved"
     slave._BYTES.wrong = ""
 
@@ -211,7 +214,7 @@ def test_a_source_that_does_not_compile(tmp_path, monkeypatch):
     import guard
 
     monkeypatch.setattr(guard.sys, "executable", shutil.which("false"))
-    with pytest.raises(SystemExit, match=r"zig did not compile fmu_export/guard/guard\.c for linux64/guard\.so"):
+    with pytest.raises(SystemExit, match=r"zig did not compile fmu_export/guard for linux64/guard\.so"):
         guard.compile_guard(tmp_path)
 
 
@@ -234,7 +237,8 @@ def test_the_same_source_gives_the_same_bytes(tmp_path, monkeypatch):
     import guard
 
     (tmp_path / "fmu_export/guard").mkdir(parents=True)
-    shutil.copy(SOURCE, tmp_path / "fmu_export/guard")
+    for source in (*GUARD.glob("*.c"), *GUARD.glob("*.h")):
+        shutil.copy(source, tmp_path / "fmu_export/guard")
     guard.compile_guard(tmp_path)
     for name in ("linux64/guard.so", "win64/guard.dll"):
         assert (tmp_path / "fmu_export/guard" / name).read_bytes() == (GUARD / name).read_bytes()

@@ -18,9 +18,10 @@ class Tiny(Fmi2Slave):
     def __init__(self, **given):
         self.log_queue = []
         self.values = (ctypes.c_double * 2)()
-        self.kinds = (ctypes.c_uint8 * 2)(
+        self.kinds = (ctypes.c_uint16 * 2)(
             VariableKind.REAL | VariableKind.INPUT, VariableKind.REAL | VariableKind.OUTPUT | VariableKind.DIRECT
         )
+        self.names = (ctypes.c_char_p * 2)(b"input", b"integral")
         self.integral = 0.0
 
     def _get_log_queue(self):
@@ -31,6 +32,7 @@ class Tiny(Fmi2Slave):
         self.block = Block.from_address(high << 32 | low)
         assert self.block.magic == MAGIC
         self.block.n, self.block.status = 2, 0
+        self.block.guid, self.block.names = b"any", self.names
         self.block.values, self.block.kinds = ctypes.addressof(self.values), ctypes.addressof(self.kinds)
 
     def get_integer(self, references):

@@ -46,7 +46,7 @@ RUNS = {
     "checkpoint_every=0.0)",
     "fixed": "lg.simulate(flexible_chain(2), t_end=120.0, step=1e-3, output=0.1803, checkpoint=checkpoint, "
     "checkpoint_every=0.0)",
-    "bdf": "lg.simulate(flexible_chain(1), t_end=40.0, method='lie-bdf-2', step=1e-3, output='steps', every=50, "
+    "bdf": "lg.simulate(flexible_chain(1), t_end=160.0, method='lie-bdf-2', step=1e-3, output='steps', every=200, "
     "checkpoint=checkpoint, checkpoint_every=0.0)",
     "events": "lg.simulate(pendulum(), t_end=600.0, events=[Event(lambda t, x: x.v[0])], output=0.6, "
     "checkpoint=checkpoint, checkpoint_every=0.0)",
@@ -72,7 +72,7 @@ def test_killed_runs_end_with_the_same_bits(kind, tmp_path):
     checkpoint, out, untouched = tmp_path / "run.checkpoint", tmp_path / "run.npz", tmp_path / "untouched.npz"
     subprocess.run(command(kind, tmp_path / "other.checkpoint", untouched), check=True, cwd=HERE, env=ENVIRONMENT)
     moments = random.Random(kind)
-    kills = 0
+    kills, longest = 0, 0.3
     while not out.exists():
         process = subprocess.Popen(command(kind, checkpoint, out), cwd=HERE, env=ENVIRONMENT)
         known = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
@@ -80,12 +80,15 @@ def test_killed_runs_end_with_the_same_bits(kind, tmp_path):
             # until it has written once more, then a moment longer, perhaps into the next writing
             while process.poll() is None and (checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0) == known:
                 time.sleep(0.001)
-            time.sleep(moments.uniform(0.0, 0.3))
+            time.sleep(moments.uniform(0.0, longest))
             process.kill()
             kills += process.wait() == -signal.SIGKILL
+            if out.exists() and kills == 0:
+                # it ended before the signal came, as on a quick machine: once more, with less patience
+                out.unlink()
+                longest /= 2
         else:
             assert process.wait() == 0
-    assert kills > 0
     expected, found = whole(untouched), whole(out)
     for name, array in expected.items():
         assert array.tobytes() == found[name].tobytes(), name

@@ -16,7 +16,6 @@ import runs
 from states.machines import lugre
 
 import liegeo as lg
-from fmu_export.outputs import Outputs
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.lie import SE3
@@ -198,22 +197,27 @@ def test_fmus_show_what_results_have(run):
     """Every column of the model, at every sample, to the last bit; quaternions with the signs of the sample before."""
     names = run.model.names
     columns = [names.column(name) for name in [*names.table, *names.more]]
-    outputs = Outputs(run.model, [(column.source, column.place) for column in columns])
-    signs, drives = None, run.model.drives(run.u, run.x)
+    sources = list(dict.fromkeys(column.source for column in columns))
+    observer = Observer(run.model, sources, [(column.source, column.place) for column in columns])
+    # the signs of quaternions continue those that stand in z
+    z, values, work = observer.numbers(), np.empty(len(columns)), run.model.workspace()
+    drives = run.model.drives(run.u, run.x)
     for k in range(len(run)):
         point = float(run.t[k]), run.q[k].copy(), run.v[k].copy(), drives[k]
-        signs = outputs.signs(*point, signs)
-        values = outputs.values(*point, signs)
+        assert observer.observe(*point, work, z, values) == 0
         for column, value in zip(columns, values, strict=True):
             assert value == run[column.name][k], column.name
 
 
 def test_columns_that_are_only_known_leave_the_others(run):
-    outputs = Outputs(run.model, [(("q",), 7), (("force", "spring", "length"), 0), (("u",), 0)])
+    columns = [(("q",), 7), (("force", "spring", "length"), 0), (("u",), 0)]
+    observer = Observer(run.model, [source for source, _ in columns], columns)
     drives = run.model.drives(run.u, run.x)
     points = [(float(run.t[k]), run.q[k].copy(), run.v[k].copy(), drives[k]) for k in (0, 1)]
-    first = outputs.values(*points[0], np.zeros(0)).copy()
-    then = outputs.values(*points[1], np.zeros(0), computed=False)
+    z, then, work = observer.numbers(), np.empty(3), run.model.workspace()
+    assert observer.observe(*points[0], work, z, then) == 0
+    first = then.copy()
+    observer.show_known(*points[1], work, z, then)
     assert then[0] == run.q[1, 7] != first[0]
     assert then[1] == first[1] == run["spring.length"][0]
     assert then[2] == run.u[1, 0]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import liegeo as lg
-from fmu_export.outputs import Outputs
 from liegeo.errors import DynamicsError, InputError, ModelError
 from liegeo.model import forces, joints, names
 from liegeo.model.about import XYZ, Part
 from liegeo.model.names import Names
+from liegeo.observer import Observer
 from liegeo.results.quantities import Quantities
 from models import flexible_chain
 
@@ -39,9 +39,11 @@ def _asked(run, listed, column):
         return fresh._columns([column])
 
     def of_fmu():
-        outputs = Outputs(run.model, [(found.source, found.place)])
+        observer = Observer(run.model, [found.source], [(found.source, found.place)])
         point = 0.0, run.q[0].copy(), run.v[0].copy(), run.model.drives(run.u, run.x)[0]
-        return outputs.values(*point, outputs.signs(*point) if outputs.has_quaternions else np.zeros(0))
+        out = np.empty(1)
+        assert observer.observe(*point, run.model.workspace(), observer.numbers(), out) == 0
+        return out
 
     return of_result, of_fmu
 
@@ -97,7 +99,7 @@ def test_names_that_are_more_than_the_numbers(run, monkeypatch):
     model = tree.compile()
     monkeypatch.setattr(forces.PointForce, "exerts", (Part("force", "force", tuple("abcdefg")),))
     with pytest.raises(DynamicsError, match=r"nothing computes the quantity 'load\.force'"):
-        Outputs(model, [(("force", "load", "force"), 0)])
+        Observer(model, [("force", "load", "force")])
     with pytest.raises(ModelError, match="`exerts` names 7 numbers, but the law of LOAD_WORLD in liegeo/kernels/elem"):
         tree.compile()
 
@@ -106,4 +108,4 @@ def test_an_unknown_source_is_an_error(run):
     with pytest.raises(DynamicsError, match="nothing computes the quantity 'w'"):
         _quantities(run).answer([("w",)])
     with pytest.raises(DynamicsError, match="nothing computes the quantity 'w'"):
-        Outputs(run.model, [(("w",), 0)])
+        Observer(run.model, [("w",)])

@@ -11,6 +11,9 @@ import pytest
 import liegeo as lg
 from liegeo import model as lm
 from liegeo._jit import DRIVE_FUNCTION
+from liegeo.io.expressions import function_of_time, parse
+from liegeo.io.signals import Signal
+from liegeo.io.units import NUMBER
 from liegeo.model.model import State
 from models import crane
 
@@ -34,6 +37,10 @@ CASES = {
             "method": "rkmk-54",
             "inputs": {"luff": lambda t: 3.0 * np.sin(t), "motor": lambda t, state: -state.v[0]},
         },
+    ),
+    "inputs by expressions": (
+        crane,
+        {"method": "rkmk-54", "inputs": {"luff": Signal([function_of_time(parse("$(3 * sin(t))"), {}.get, NUMBER)])}},
     ),
     "a constraint by a function": (lambda: coupled_crane(opposite), {"method": "rkmk-4", "step": 5e-3}),
 }

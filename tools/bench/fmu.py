@@ -8,6 +8,8 @@ A chain of eight rods with four motors, 4 inputs and 16 outputs: set + doStep + 
 - FMU: FMI's functions called with arrays made beforehand, as a master in C does; outputs are joint angles and speeds,
   or positions, velocities and accelerations of frames and energies, which take passes over the tree;
 - through fmpy: its methods, which make arrays from lists at each call;
+- native: the same without Python inside (`--native`; its library is compiled by the first run); and its build from a
+  full cache, the sizes of its parts, and the memory of a host in C;
 - nothing: an FMU of pythonfmu that does nothing, for the same variables: what the library and fmpy themselves cost.
 
 Memory: ten instances of an FMU of three beams with 144 modes, whose model has about 1 MB of numbers, in this process.
@@ -24,8 +26,12 @@ import gc
 import json
 import math
 import os
+import re
+import subprocess
+import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -190,6 +196,34 @@ def memory(folder: Path, instances: int = 10) -> dict[str, float]:
     return {"numbers": numbers, "one": grown[0], "all": grown[-1]}
 
 
+def native_facts(folder: Path, path: Path) -> dict[str, float]:
+    """Seconds to build from a full cache; MB of its parts, and of the resident memory of a host in C."""
+    before = time.perf_counter()
+    file = fmu_export.build(path, folder / "facts.fmu", native=True, platforms=["linux64"])
+    found = {"build": time.perf_counter() - before}
+    with zipfile.ZipFile(file) as archive:
+        library = next(each for each in archive.infolist() if each.filename.endswith(".so"))
+        found |= {"library": library.file_size / 1e6, "archived": library.compress_size / 1e6}
+        found["data"] = archive.getinfo("resources/machine.bin").file_size / 1e6
+        archive.extractall(folder / "facts")
+        guid = re.search(r'guid="([^"]*)"', archive.read("modelDescription.xml").decode())
+    host, source = folder / "host", Path(__file__).parents[2] / "tests" / "fmu" / "native_host.c"
+    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", "x86_64-linux-gnu.2.17", "-O1"]
+    subprocess.run([*compiler, str(source), "-o", str(host), "-ldl"], check=True)
+    resources = (folder / "facts" / "resources").as_uri()
+    words = [str(folder / "facts" / library.filename), resources, guid[1] if guid else "", "2000", "0.001", "0", "4"]
+    subprocess.run([str(host), *words], check=True, stdout=subprocess.DEVNULL)
+    # of all children so far the largest: the compiler is measured apart
+    script = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=-3); " + (
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", script, str(host), *words], check=True, capture_output=True, text=True
+    )
+    found["host"] = float(answer.stdout)
+    return found
+
+
 def resident() -> float:
     """MB of memory that this process has."""
     gc.collect()
@@ -201,6 +235,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", type=Path, help="write the numbers there")
     parser.add_argument("--quick", action="store_true", help="few repeats")
+    parser.add_argument("--native", action="store_true", help="also native FMUs (Linux)")
     arguments = parser.parse_args()
     steps, repeats = (100, 3) if arguments.quick else (500, 15)
     with tempfile.TemporaryDirectory() as name:
@@ -208,11 +243,15 @@ def main() -> None:
         shown = {"coordinates": COORDINATES, "frames": FRAMES}
         paths = {each: model_file(folder, each, outputs) for each, outputs in shown.items()}
         calls, fmus = {"in process": in_process(paths["coordinates"])}, {}
-        for each, path in paths.items():
-            for way in ("", ", through fmpy"):
-                fmu = Driven(fmu_export.build(path, folder / f"{each}.fmu"), 4, 16)
-                fmus[f"FMU, {each}{way}"] = fmu
-                calls[f"FMU, {each}{way}"] = fmu.through_fmpy if way else fmu.plain
+        kinds: dict[str, dict[str, Any]] = {"FMU": {}}
+        if arguments.native:
+            kinds["native FMU"] = {"native": True, "platforms": ["linux64"]}
+        for kind, options in kinds.items():
+            for each, path in paths.items():
+                for way in ("", ", through fmpy"):
+                    file = fmu_export.build(path, folder / f"{each}_{len(fmus)}.fmu", **options)
+                    fmu = fmus[f"{kind}, {each}{way}"] = Driven(file, 4, 16)
+                    calls[f"{kind}, {each}{way}"] = fmu.through_fmpy if way else fmu.plain
         script = folder / "nothing.py"
         script.write_text(NOTHING, encoding="utf-8")
         from pythonfmu.builder import FmuBuilder
@@ -233,6 +272,7 @@ def main() -> None:
         for fmu in fmus.values():
             fmu.close()
         sizes = memory(folder) if Path("/proc/self/statm").exists() else {}
+        natively = native_facts(folder, paths["coordinates"]) if arguments.native else {}
     table = Table(title="set + doStep + get, µs")
     for heading in ("", "variables", "best", "median", "overhead, best", f"goal ≤ {GOAL:g}"):
         table.add_column(heading, justify="right")
@@ -247,6 +287,14 @@ def main() -> None:
             f"model of {sizes['numbers']:.2f} MB: one instance takes {sizes['one']:.1f} MB, ten {sizes['all']:.1f} MB"
         )
         rows["memory"] = sizes
+    if natively:
+        Console(width=100).print(
+            f"native: built from a full cache in {natively['build']:.1f} s; library for 64-bit Linux "
+            f"{natively['library']:.2f} MB, in the archive {natively['archived']:.2f} MB; "
+            f"data {natively['data']:.2f} MB; "
+            f"a host in C has {natively['host']:.1f} MB resident"
+        )
+        rows["native"] = natively
     if arguments.json is not None:
         arguments.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
 

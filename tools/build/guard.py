@@ -21,7 +21,8 @@ except ImportError:  # by hand
     BuildHookInterface = object
 
 ROOT = Path(__file__).parents[2]
-SOURCE = "fmu_export/guard/guard.c"
+FOLDER = "fmu_export/guard"
+SOURCES = ("fmi2.c", "variables.c", "words.c", "number.c", "system.c", "python.c")
 COMMON = (
     "-std=gnu11",
     "-O2",
@@ -31,7 +32,6 @@ COMMON = (
     "-fvisibility=hidden",
     "-Wall",
     "-Wextra",
-    "-Wno-unused-parameter",
 )
 # An old glibc, so that it is pythonfmu's own library that says where FMUs run; on Windows nothing but kernel32.
 TARGETS = {
@@ -41,7 +41,7 @@ TARGETS = {
 
 
 def compile_guard(root: Path) -> None:
-    """Compile both libraries, beside the source.  The same source gives the same bytes."""
+    """Compile both libraries, beside the sources.  The same sources give the same bytes."""
     if importlib.util.find_spec("ziglang") is None:
         sys.exit(
             "liegeo cannot be built: the Python package ziglang, which compiles the library of FMUs for Linux and "
@@ -50,10 +50,11 @@ def compile_guard(root: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="liegeo_guard_") as folder:
         environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": folder, "ZIG_LOCAL_CACHE_DIR": folder}
         for name, options in TARGETS.items():
-            made, wanted = Path(folder) / Path(name).name, root / "fmu_export" / "guard" / name
-            command = [sys.executable, "-m", "ziglang", "cc", *COMMON, SOURCE, "-o", str(made), *options]
+            made, wanted = Path(folder) / Path(name).name, root / FOLDER / name
+            sources = [f"{FOLDER}/{source}" for source in SOURCES]
+            command = [sys.executable, "-m", "ziglang", "cc", *COMMON, *sources, "-o", str(made), *options]
             if subprocess.run(command, cwd=root, env=environment).returncode:
-                sys.exit(f"liegeo cannot be built: zig did not compile {SOURCE} for {name}; its messages are above.")
+                sys.exit(f"liegeo cannot be built: zig did not compile {FOLDER} for {name}; its messages are above.")
             wanted.parent.mkdir(exist_ok=True)
             temporary = wanted.with_suffix(f".{os.getpid()}.tmp")
             temporary.write_bytes(made.read_bytes())

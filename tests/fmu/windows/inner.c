@@ -5,20 +5,20 @@
 #define EXPORT __declspec(dllexport)
 typedef struct {
     uint64_t magic, size;
-    int32_t status, mode, fresh, asked, changed, reason;
-    uint64_t reference;
-    const char *function, *what;
-    double x, y, time, start, stop, tolerance;
-    const char *guid;
+    int32_t status, mode, fresh, asked, changed;
+    double time, start, stop, tolerance;
+    const char *guid, *message, *why, *details;
     uint64_t n;
     double *values;
-    const uint8_t *kinds;
+    const uint16_t *kinds;
+    const char *const *names;
 } Block;
 
 int _fltused = 0;
 static Block *block;
 static double values[2], integral, kept[3];
-static const uint8_t kinds[2] = {1 | 4, 1 | 32 | 128};
+static const uint16_t kinds[2] = {1 | 4, 1 | 32 | 128};
+static const char *const names[2] = {"input", "integral"};
 
 int DllMainCRTStartup(void *self, uint32_t why, void *reserved)
 {
@@ -37,7 +37,8 @@ EXPORT int fmi2SetInteger(void *c, const uint32_t *references, size_t n, const i
 {
     (void)c, (void)references, (void)n;
     block = (Block *)(uintptr_t)((uint64_t)(uint32_t)halves[1] << 32 | (uint32_t)halves[0]);
-    block->n = 2, block->values = values, block->kinds = kinds, block->status = 0;
+    block->n = 2, block->values = values, block->kinds = kinds, block->names = names;
+    block->guid = "", block->status = 0;
     return 0;
 }
 

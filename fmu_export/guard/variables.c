@@ -1,0 +1,290 @@
+/* FMI 2.0 for co-simulation: the functions that read and write variables, and their derivatives. */
+#include "faces.h"
+#include "system.h"
+
+/* The first of these that is no variable of the kind, or n. */
+static size_t stranger(const Block *block, const Reference *references, size_t n, unsigned kind)
+{
+    size_t k = 0;
+    while (k < n && references[k] < block->n && (block->kinds[references[k]] & kind))
+        k++;
+    return k;
+}
+
+/* ---- variables */
+
+static Status ask(Instance *instance, String name, int what)
+{
+    return answered(instance, name, inside.ask(instance, what));
+}
+
+EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real value[])
+{
+    BEGIN("fmi2GetReal", READING);
+    if (nvr) {
+        NOT_NULL(vr);
+        NOT_NULL(value);
+    }
+    unsigned kinds = 0;
+    for (size_t k = 0; k < nvr; k++) {
+        if (vr[k] >= block->n || !(block->kinds[vr[k]] & IS_REAL))
+            return refuse(instance, ERROR, name, NO_SUCH, "Real", vr[k], 0.0, 0.0);
+        kinds |= block->kinds[vr[k]];
+    }
+    int needed = kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
+    if (needed > block->asked)
+        block->asked = needed;
+    Status status = needed > block->fresh ? ask(instance, name, needed == 2 ? COMPLETE : REFRESH) : OK;
+    if (status >= ERROR)
+        return status;
+    for (size_t k = 0; k < nvr; k++)
+        value[k] = block->values[vr[k]];
+    return status;
+}
+
+static Status none(Instance *instance, String name, String type, const Reference *references, size_t n)
+{
+    if (!n)
+        return OK;
+    NOT_NULL(references);
+    return refuse(instance, ERROR, name, NO_SUCH, type, references[0], 0.0, 0.0);
+}
+
+EXPORT Status fmi2GetInteger(Component c, const Reference vr[], size_t nvr, Integer value[])
+{
+    (void)value;
+    BEGIN("fmi2GetInteger", READING);
+    return none(instance, name, "Integer", vr, nvr);
+}
+
+EXPORT Status fmi2GetBoolean(Component c, const Reference vr[], size_t nvr, Boolean value[])
+{
+    (void)value;
+    BEGIN("fmi2GetBoolean", READING);
+    return none(instance, name, "Boolean", vr, nvr);
+}
+
+EXPORT Status fmi2GetString(Component c, const Reference vr[], size_t nvr, String value[])
+{
+    BEGIN("fmi2GetString", READING);
+    if (!nvr)
+        return OK;
+    NOT_NULL(vr);
+    NOT_NULL(value);
+    size_t k = stranger(block, vr, nvr, IS_STRING);
+    if (k < nvr)
+        return refuse(instance, ERROR, name, NO_SUCH, "String", vr[k], 0.0, 0.0);
+    Status status = OK;
+    if (stranger(block, vr, nvr, IS_MESSAGE) < nvr)
+        status = answered(instance, name, inside.get_string(instance, vr, nvr, value));
+    for (k = 0; status < ERROR && k < nvr; k++)
+        if (block->kinds[vr[k]] & IS_MESSAGE)
+            value[k] = block->message ? block->message : "";
+    return status;
+}
+
+/* Whether all of these may be written now. */
+static Status writable(Instance *instance, String name, String type, unsigned kind, const Reference *references, size_t n)
+{
+    Block *block = &instance->block;
+    for (size_t k = 0; k < n; k++) {
+        Reference r = references[k];
+        unsigned kinds = r < block->n ? block->kinds[r] : 0;
+        if (!(kinds & kind))
+            return refuse(instance, ERROR, name, NO_SUCH, type, r, 0.0, 0.0);
+        if (!(kinds & (IS_INPUT | IS_PARAMETER)))
+            return refuse(instance, ERROR, name, CANNOT_BE_SET, NULL, r, 0.0, 0.0);
+        if (block->mode == STEPPING && !(kinds & (IS_INPUT | IS_TUNABLE)))
+            return refuse(instance, ERROR, name, IS_FIXED, NULL, r, 0.0, 0.0);
+    }
+    return OK;
+}
+
+/* The answer to values of parameters; if they are discarded, with their names. */
+static Status not_taken(Instance *instance, String name, const Reference *references, size_t n, Status status)
+{
+    Block *block = &instance->block;
+    if (status != DISCARD || !block->why)
+        return answered(instance, name, status);
+    Text *text = begin(instance, name);
+    for (size_t k = 0; k < n; k++) {
+        put_name(text, block, references[k]);
+        put(text, k + 1 < n ? ", " : ": ");
+    }
+    put(text, block->why);
+    tell_text(instance, status);
+    return status;
+}
+
+EXPORT Status fmi2SetReal(Component c, const Reference vr[], size_t nvr, const Real value[])
+{
+    BEGIN("fmi2SetReal", WRITING);
+    if (!nvr)
+        return OK;
+    NOT_NULL(vr);
+    NOT_NULL(value);
+    Status status = writable(instance, name, "Real", IS_REAL, vr, nvr);
+    if (status)
+        return status;
+    size_t inputs = 0;
+    for (size_t k = 0; k < nvr; k++) {
+        /* a value that cannot be taken: nothing is set, and the FMU goes on with what it has */
+        if (!finite(value[k]))
+            return refuse(instance, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
+        inputs += (block->kinds[vr[k]] & IS_INPUT) != 0;
+    }
+    if (inputs < nvr)
+        status = not_taken(instance, name, vr, nvr, inside.set_real(instance, vr, nvr, value));
+    if (status >= DISCARD)
+        return status;
+    for (size_t k = 0; k < nvr; k++)
+        block->values[vr[k]] = value[k];
+    block->changed = 1, block->fresh = 0;
+    return status;
+}
+
+EXPORT Status fmi2SetInteger(Component c, const Reference vr[], size_t nvr, const Integer value[])
+{
+    (void)value;
+    BEGIN("fmi2SetInteger", WRITING);
+    return none(instance, name, "Integer", vr, nvr);
+}
+
+EXPORT Status fmi2SetBoolean(Component c, const Reference vr[], size_t nvr, const Boolean value[])
+{
+    (void)value;
+    BEGIN("fmi2SetBoolean", WRITING);
+    return none(instance, name, "Boolean", vr, nvr);
+}
+
+EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const String value[])
+{
+    BEGIN("fmi2SetString", WRITING);
+    if (!nvr)
+        return OK;
+    NOT_NULL(vr);
+    NOT_NULL(value);
+    Status status = writable(instance, name, "String", IS_STRING, vr, nvr);
+    if (status)
+        return status;
+    for (size_t k = 0; k < nvr; k++) {
+        NOT_NULL(value[k]);
+        if (!is_text(value[k]))
+            return refuse(instance, ERROR, name, NOT_TEXT, NULL, vr[k], 0.0, 0.0);
+    }
+    block->fresh = 0;
+    return answered(instance, name, inside.set_string(instance, vr, nvr, value));
+}
+
+/* ---- derivatives */
+
+EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference vUnknown_ref[], size_t nUnknown,
+                                           const Reference vKnown_ref[], size_t nKnown, const Real dvKnown[],
+                                           Real dvUnknown[])
+{
+    BEGIN("fmi2GetDirectionalDerivative", READING);
+    if (nUnknown) {
+        NOT_NULL(vUnknown_ref);
+        NOT_NULL(dvUnknown);
+    }
+    if (nKnown) {
+        NOT_NULL(vKnown_ref);
+        NOT_NULL(dvKnown);
+    }
+    size_t k = stranger(block, vUnknown_ref, nUnknown, IS_OUTPUT);
+    if (k < nUnknown)
+        return refuse(instance, ERROR, name, NOT_UNKNOWN, NULL, vUnknown_ref[k], 0.0, 0.0);
+    for (k = 0; k < nKnown; k++) {
+        unsigned kinds = vKnown_ref[k] < block->n ? block->kinds[vKnown_ref[k]] : 0;
+        int parameter = block->mode == INITIALISING && (kinds & IS_PARAMETER);
+        if (!(kinds & IS_REAL) || !(parameter || (kinds & IS_INPUT)))
+            return refuse(instance, ERROR, name, NOT_KNOWN, NULL, vKnown_ref[k], 0.0, 0.0);
+        if (!finite(dvKnown[k]))
+            return refuse(instance, ERROR, name, NOT_FINITE, NULL, vKnown_ref[k], dvKnown[k], 0.0);
+    }
+    if (!nUnknown)
+        return OK;
+    block->references = vUnknown_ref, block->n_references = nUnknown;
+    block->known = vKnown_ref, block->n_known = nKnown;
+    block->given = dvKnown, block->out = dvUnknown;
+    return ask(instance, name, DIRECTIONAL);
+}
+
+/* The answer to derivatives of inputs: a warning about those that are not used.  Once for each input, because masters
+ * that give derivatives give them in every step. */
+static Status told_unused(Instance *instance, String name, const Reference *references, size_t n, const Integer *orders,
+                          Status status)
+{
+    Block *block = &instance->block;
+    Text *text = NULL;
+    for (size_t k = 0; status == OK && k < n; k++) {
+        int motion = block->kinds[references[k]] & IS_MOTION;
+        if (!motion && orders[k] <= 2)
+            continue;
+        if (!instance->told && !(instance->told = grab(block->n)))
+            return status;
+        if (instance->told[references[k]])
+            continue;
+        instance->told[references[k]] = 1;
+        if (text)
+            put(text, "; ");
+        else
+            text = begin(instance, name);
+        put_name(text, block, references[k]);
+        if (motion) {
+            put(text, ": its rate and acceleration are inputs of their own");
+        } else {
+            put(text, ": the order is ");
+            put_integer(text, orders[k]);
+            put(text, ", and those above 2 are not used");
+        }
+    }
+    if (!text)
+        return status;
+    put(text, ".");
+    tell_text(instance, WARNING);
+    return WARNING;
+}
+
+EXPORT Status fmi2SetRealInputDerivatives(Component c, const Reference vr[], size_t nvr, const Integer order[],
+                                          const Real value[])
+{
+    BEGIN("fmi2SetRealInputDerivatives", WRITING);
+    if (!nvr)
+        return OK;
+    NOT_NULL(vr);
+    NOT_NULL(order);
+    NOT_NULL(value);
+    size_t k = stranger(block, vr, nvr, IS_INPUT);
+    if (k < nvr)
+        return refuse(instance, ERROR, name, NO_SUCH, "input", vr[k], 0.0, 0.0);
+    for (k = 0; k < nvr; k++)
+        if (order[k] < 1)
+            return refuse(instance, ERROR, name, NO_ORDER, "1 or more", vr[k], order[k], 0.0);
+    for (k = 0; k < nvr; k++)
+        if (!finite(value[k]))
+            return refuse(instance, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
+    block->references = vr, block->n_references = nvr;
+    block->orders = order, block->given = value;
+    return told_unused(instance, name, vr, nvr, order, ask(instance, name, INPUT_RATES));
+}
+
+EXPORT Status fmi2GetRealOutputDerivatives(Component c, const Reference vr[], size_t nvr, const Integer order[],
+                                           Real value[])
+{
+    BEGIN("fmi2GetRealOutputDerivatives", RATES);
+    if (!nvr)
+        return OK;
+    NOT_NULL(vr);
+    NOT_NULL(order);
+    NOT_NULL(value);
+    size_t k = stranger(block, vr, nvr, IS_OUTPUT);
+    if (k < nvr)
+        return refuse(instance, ERROR, name, NO_SUCH, "output", vr[k], 0.0, 0.0);
+    for (k = 0; k < nvr; k++)
+        if (order[k] != 1)
+            return refuse(instance, ERROR, name, NO_ORDER, "1", vr[k], order[k], 0.0);
+    block->references = vr, block->n_references = nvr;
+    block->out = value;
+    return ask(instance, name, OUTPUT_RATES);
+}

@@ -1,0 +1,33 @@
+"""Texts of an FMU that its machine in Python and the C of a native one share; {} is a value."""
+
+from __future__ import annotations
+
+from liegeo.status import GROWS
+
+TEXTS = {
+    "NO_METHOD": "integrator.method is '{}', which there is not.",
+    "NOT_POSITIVE": "integrator.{} is {}, must be > 0.",
+    "NO_EXTRAPOLATION": "integrator.extrapolation is '{}', expected hold or linear.",
+    "TOO_MANY": "step: {} internal steps of {} s in one of {} s are too many.",
+    "AT": "at t = {} s: {}",
+    "GROWS": GROWS,
+    "INITIALISED": "initialised at t = {} s: method {}, step {} s, rtol {}, atol {}, extrapolation {}",
+    "OTHER_FMU": "the state is of an FMU of another model.",
+    "NO_STATE": "the bytes of a state cannot be read: {}",
+    "NO_BEGINNING": "they are not the state of an FMU of liegeo",
+    "OTHER_SIZE": "their number is not that of a state",
+    # native FMUs alone say these
+    "OPEN": "the loops of the mechanism cannot be closed near this state.",
+    "NOT_ASSEMBLED": "the mechanism cannot be assembled from these initial values.",
+    "NO_ROTATION": "a rotation among the initial values is far from length 1.\n"
+    "  Set all four components, w, x, y and z.",
+    "FILE_PARAMETERS": "the state has other values of parameters of the model file, which are constants of this FMU.",
+    "ALONG_PARAMETERS": "a native FMU has derivatives along inputs, and not along parameters.",
+    "NO_MEMORY": "there is no memory.",
+}
+
+
+def text(name: str, *values: object) -> str:
+    """Return a text with these values in it; numbers have at most six digits."""
+    shown = (f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return TEXTS[name].format(*shown)

@@ -1,0 +1,130 @@
+"""Kernels as object code for other machines, with no Python in it: what the libraries of native FMUs are linked from.
+
+Kernels are lowered as for this process (`_jit_entries.py`), and then optimised and translated once per target by a
+target machine of LLVM's own.  Numba's object code would not do: it uses the large code model, and its wrappers need
+CPython.  In an object only the kernel itself is visible, by a name for C; what it jumps to has one too (`jumps`).
+
+A kernel follows Numba's calling convention, in C:
+
+    int32_t kernel(result *, excinfo **, arguments …)
+
+an array of one dimension being seven arguments: 0, 0, number of items, size of an item, address, shape, stride; with
+more dimensions shape and strides have as many numbers each.  The status returned is 0 if no exception was raised, and
+our kernels raise none.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from llvmlite import binding
+from numba import config
+from numba.core.compiler_lock import global_compiler_lock
+
+from liegeo._jit_entries import _Kernel, kernel_named
+
+#: What tells objects from those that another version of this file made.
+STAMP = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
+
+
+class Target(NamedTuple):
+    """A machine to translate for: a short name, LLVM's triple and its name of the processor.
+
+    `like` is the one that code is optimised for, if that is another: then results have the same bits on both.
+    """
+
+    name: str
+    triple: str
+    cpu: str
+    like: Target | None = None
+
+
+class Wanted(NamedTuple):
+    """A kernel with the types of its arguments, and the name that C knows it by."""
+
+    kernel: Any
+    arguments: tuple[Any, ...]
+    name: str
+
+
+def with_jumps(wanted: Iterable[Wanted]) -> Iterator[Wanted]:
+    """Return these kernels and, each once, all those that stand apart and that they jump to."""
+    left, seen = list(wanted), set()
+    while left:
+        one = left.pop(0)
+        if one.name in seen:
+            continue
+        seen.add(one.name)
+        yield one
+        lowered = one.kernel._lower(one.arguments, keep=True)
+        for module, name, arguments in sorted(lowered.library.jumps, key=repr):
+            other = kernel_named(module, name)
+            left.append(Wanted(other, arguments, _symbol(other, arguments)))
+
+
+def object_code(wanted: Wanted, target: Target, prefix: str = "") -> bytes:
+    """Return a kernel as an object file for a target: ELF, COFF or Mach-O; all names begin with `prefix`."""
+    kernel, arguments, _ = wanted
+    context, kind = kernel.targetctx, f"{target.name}-{prefix}{wanted.name}-{STAMP}"
+    found = kernel._cache.load(arguments, context, kind)
+    if found is not None:
+        return bytes(found[0])
+    with global_compiler_lock:
+        content = _translate(wanted, target, prefix)
+    kernel._cache.save(arguments, context.codegen(), kind, (content,))
+    return content
+
+
+def _translate(wanted: Wanted, target: Target, prefix: str) -> bytes:
+    lowered = wanted.kernel._lower(wanted.arguments, keep=True)
+    library = lowered.library
+    library._ensure_finalized()
+    if library.fixed:
+        raise ValueError(f"kernel {wanted.name} has addresses of this process built in, and cannot leave it.")
+    machine, model = _machine(target), target.like or target
+    module = binding.parse_bitcode(library._final_module.as_bitcode())
+    module.triple, module.data_layout = model.triple, str(_machine(model).target_data)
+    # As for this process: where functions are inlined decides which products and sums become one operation, and so the
+    # last bits of results.
+    options = binding.create_pipeline_tuning_options(speed_level=int(config.OPT))
+    options.loop_vectorization, options.slp_vectorization = bool(config.LOOP_VECTORIZE), bool(config.SLP_VECTORIZE)
+    builder = binding.create_pass_builder(_machine(model), options)
+    builder.getModulePassManager().run(module, builder)
+    for part in [*module.functions, *module.global_variables]:
+        if not part.is_declaration:
+            part.linkage = "internal"
+    entry = module.get_function(lowered.fndesc.llvm_func_name)
+    entry.linkage, entry.visibility, entry.name = "external", "hidden", prefix + wanted.name
+    for other, name, arguments in library.jumps:
+        callee = kernel_named(other, name)
+        symbol = callee._cache.symbol(arguments, lowered.codegen)
+        if callee is not wanted.kernel:
+            module.get_function(symbol).name = prefix + _symbol(callee, arguments)
+    # what was inlined everywhere
+    rest = binding.create_new_module_pass_manager()
+    rest.add_global_dead_code_eliminate_pass()
+    rest.run(module, builder)
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    return bytes(machine.emit_object(module))
+
+
+@functools.cache
+def _machine(target: Target) -> Any:
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    found = binding.Target.from_triple(target.triple)
+    return found.create_target_machine(cpu=target.cpu, opt=3, reloc="pic", codemodel="default")
+
+
+def _symbol(kernel: _Kernel, arguments: tuple[Any, ...]) -> str:
+    """Return a name for C that stands for a kernel with these types."""
+    symbol = kernel._cache.symbol(arguments, kernel.targetctx.codegen())
+    return re.sub(r"\W", "_", symbol, flags=re.ASCII)
+
+
+__all__ = ["Target", "Wanted", "object_code", "with_jumps"]
