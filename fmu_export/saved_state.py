@@ -1,4 +1,4 @@
-"""The state of an FMU as bytes: the same of an FMU with Python inside and of a native one (guard/native.c).
+"""The state of an FMU as bytes: the same of an FMU with Python inside and of a native one (guard/native_state.c).
 
     "liegeo-state-6", 16 bytes; what tells the model from others (identity.py), 64 bytes;
     mode, whether inputs changed, number of variables n, of numbers of the machine (0: none), of bytes of texts;

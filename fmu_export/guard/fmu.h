@@ -1,5 +1,5 @@
 /* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, variables.c), the words of its messages (words.c), and
- * what stands behind, which moves the model: Python (python.c) or, later, a native machine.  A library is linked with
+ * what stands behind, which moves the model: Python (python.c) or a native machine (native.c).  A library is linked with
  * one of those, which defines `inside`.  In what follows, fmi2.c means the first two.
  */
 #ifndef FMU_H
