@@ -6,6 +6,7 @@ Because this file is here, pytest puts `tests` on the path, and tests import the
 from __future__ import annotations
 
 import os
+import signal
 
 # Each worker of pytest-xdist has one core: BLAS with as many threads as cores makes small solves tens of times slower.
 # Before anything imports NumPy, which reads this once.
@@ -13,6 +14,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import pytest
 from hypothesis import settings
+
+# A shell starts what runs in the background with SIGINT ignored; tests of Ctrl-C would then wait for ever.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Files that take minutes: begun last, they would keep one worker busy while the other has nothing left to do.
 LONG = (
