@@ -187,8 +187,8 @@ def build(
     - `bundle`: put liegeo's own sources into the FMU, so that the target needs only what liegeo needs.
     - `native`: an FMU with no Python inside, from compiled libraries and the numbers of the model.  Parameters of the
       file are constants of it (`constants_of` names them); gravity, initial values and the integrator can be set.
-    - `platforms`: those of a native FMU, of linux64, win64, aarch64-linux; all, if not given.  A library is compiled
-      where it is first needed, some minutes, and kept; `progress(done, of)` hears of it.
+    - `platforms`: those of a native FMU, of linux64, win64, darwin64, aarch64-linux; all, if not given.  A library is
+      compiled where it is first needed, some minutes, and kept; `progress(done, of)` hears of it.
     - `set`: other values of parameters, as in `liegeo.load`.
 
     Times are in seconds, or text with a unit: "1 ms".

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,24 +69,39 @@ def with_jumps(wanted: Iterable[Wanted]) -> Iterator[Wanted]:
 
 def object_code(wanted: Wanted, target: Target, prefix: str = "") -> bytes:
     """Return a kernel as an object file for a target: ELF, COFF or Mach-O; all names begin with `prefix`."""
-    kernel, arguments, _ = wanted
-    context, kind = kernel.targetctx, f"{target.name}-{prefix}{wanted.name}-{STAMP}"
+    return _kept(wanted, f"{target.name}-{prefix}", lambda: _translate(wanted, target, prefix))
+
+
+def _kept(wanted: Wanted, what: str, make: Callable[[], bytes]) -> bytes:
+    """Return what the cache has of a kernel, or what is made now."""
+    kernel, arguments, name = wanted
+    context, kind = kernel.targetctx, f"{what}{name}-{STAMP}"
     found = kernel._cache.load(arguments, context, kind)
     if found is not None:
         return bytes(found[0])
     with global_compiler_lock:
-        content = _translate(wanted, target, prefix)
+        content = make()
     kernel._cache.save(arguments, context.codegen(), kind, (content,))
     return content
 
 
 def _translate(wanted: Wanted, target: Target, prefix: str) -> bytes:
+    model = target.like or target
+    module = binding.parse_bitcode(
+        _kept(wanted, f"bitcode-{model.name}-{prefix}", lambda: _optimise(wanted, model, prefix))
+    )
+    machine = _machine(target)
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    return bytes(machine.emit_object(module))
+
+
+def _optimise(wanted: Wanted, model: Target, prefix: str) -> bytes:
+    """Return a kernel as LLVM's bitcode, optimised for a target, which others that are like it share."""
     lowered = wanted.kernel._lower(wanted.arguments, keep=True)
     library = lowered.library
     library._ensure_finalized()
     if library.fixed:
         raise ValueError(f"kernel {wanted.name} has addresses of this process built in, and cannot leave it.")
-    machine, model = _machine(target), target.like or target
     module = binding.parse_bitcode(library._final_module.as_bitcode())
     module.triple, module.data_layout = model.triple, str(_machine(model).target_data)
     # As for this process: where functions are inlined decides which products and sums become one operation, and so the
@@ -109,8 +124,7 @@ def _translate(wanted: Wanted, target: Target, prefix: str) -> bytes:
     rest = binding.create_new_module_pass_manager()
     rest.add_global_dead_code_eliminate_pass()
     rest.run(module, builder)
-    module.triple, module.data_layout = target.triple, str(machine.target_data)
-    return bytes(machine.emit_object(module))
+    return bytes(module.as_bitcode())
 
 
 @functools.cache

@@ -605,7 +605,7 @@ def fmu_build(
     native: Annotated[bool, typer.Option("--native", help="An FMU with no Python inside.")] = False,
     platform: Annotated[
         list[str] | None,
-        typer.Option(help="Of a native FMU: linux64, win64, aarch64-linux; may be repeated. [all]"),
+        typer.Option(help="Of a native FMU: linux64, win64, darwin64, aarch64-linux; may be repeated. [all]"),
     ] = None,
     given: Set = None,
     quiet: Quiet = False,

@@ -12,10 +12,11 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,48 +41,70 @@ class KindOfCode(NamedTuple):
     prefix: str
 
 
-class Platform(NamedTuple):
-    """A file of an FMU: its folder and name there, zig's target, and the kinds of objects in it."""
+class Slice(NamedTuple):
+    """A library for one processor: zig's target, the kinds of objects in it, and options of the link."""
 
-    folder: str
-    ending: str
     zig: str
     parts: tuple[KindOfCode, ...]
     options: tuple[str, ...] = ()
 
 
+class Platform(NamedTuple):
+    """A file of an FMU: its folder and ending there, and its slices; of more than one it is a universal file."""
+
+    folder: str
+    ending: str
+    slices: tuple[Slice, ...]
+
+
 _LINUX = "x86_64-unknown-linux-gnu"
 # With fused multiply-add and without: what all others are optimised like.
 _V3, _V1 = Target("linux64-v3", _LINUX, "x86-64-v3"), Target("linux64-v1", _LINUX, "x86-64")
-_WINDOWS = "x86_64-w64-windows-gnu"
+_ELF = ("-fPIC", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm")
+
+
+def _like_linux(name: str, triple: str) -> tuple[KindOfCode, ...]:
+    """Return both kinds of code for another system on processors of the x86 family."""
+    kinds = ((_V3, "x86-64-v3", "v3"), (_V1, "x86-64", "v1"))
+    return tuple(KindOfCode(Target(f"{name}-{kind}", triple, cpu, like), f"{kind}_") for like, cpu, kind in kinds)
+
+
+def _like_v3(name: str, triple: str, cpu: str) -> tuple[KindOfCode, ...]:
+    """Return the one kind of code for ARM, which has fused multiply-add."""
+    return (KindOfCode(Target(name, triple, cpu, _V3), "v3_"),)
+
 
 PLATFORMS = {
     "linux64": Platform(
-        "linux64",
-        ".so",
-        "x86_64-linux-gnu.2.17",
-        (KindOfCode(_V3, "v3_"), KindOfCode(_V1, "v1_")),
-        ("-fPIC", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm"),
-    ),
-    "aarch64-linux": Platform(
-        "aarch64-linux",
-        ".so",
-        "aarch64-linux-gnu.2.17",
-        (KindOfCode(Target("aarch64-linux", "aarch64-unknown-linux-gnu", "generic", _V3), "v3_"),),
-        ("-fPIC", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm"),
+        "linux64", ".so", (Slice("x86_64-linux-gnu.2.17", (KindOfCode(_V3, "v3_"), KindOfCode(_V1, "v1_")), _ELF),)
     ),
     "win64": Platform(
         "win64",
         ".dll",
-        "x86_64-windows-gnu",
         (
-            KindOfCode(Target("win64-v3", _WINDOWS, "x86-64-v3", _V3), "v3_"),
-            KindOfCode(Target("win64-v1", _WINDOWS, "x86-64", _V1), "v1_"),
+            Slice(
+                "x86_64-windows-gnu",
+                _like_linux("win64", "x86_64-w64-windows-gnu"),
+                (
+                    *("-nostdlib", "-fno-builtin", "-lkernel32"),
+                    *("-lapi-ms-win-crt-math-l1-1-0", "-lapi-ms-win-crt-private-l1-1-0"),
+                ),
+            ),
         ),
+    ),
+    # FMI 2.0 has one folder for both processors
+    "darwin64": Platform(
+        "darwin64",
+        ".dylib",
         (
-            *("-nostdlib", "-fno-builtin", "-lkernel32"),
-            *("-lapi-ms-win-crt-math-l1-1-0", "-lapi-ms-win-crt-private-l1-1-0"),
+            Slice("x86_64-macos.11.0", _like_linux("macos", "x86_64-apple-macosx11.0.0")),
+            Slice("aarch64-macos.11.0", _like_v3("macos-arm64", "arm64-apple-macosx11.0.0", "apple-m1")),
         ),
+    ),
+    "aarch64-linux": Platform(
+        "aarch64-linux",
+        ".so",
+        (Slice("aarch64-linux-gnu.2.17", _like_v3("aarch64-linux", "aarch64-unknown-linux-gnu", "generic"), _ELF),),
     ),
 }
 
@@ -121,24 +144,43 @@ def _link(platform: Platform, progress: Callable[[int, int], None]) -> bytes:
         here = Path(folder)
         files = _objects(platform, list(_by_name()), here, progress)
         (here / "machine.h").write_text(header(), encoding="utf-8")
-        (here / "kernels.c").write_text(_table(platform, list(kernels.wanted().values())), encoding="utf-8")
-        made = here / f"library{platform.ending}"
-        command = [
-            *(sys.executable, "-m", "ziglang", "cc", *_COMMON, "-target", platform.zig, f"-I{_SOURCES}", f"-I{here}"),
-            *(str(_SOURCES / name) for name in _PARTS),
-            *(str(here / "kernels.c"), *map(str, files), "-o", str(made), *platform.options),
-        ]
-        environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(here), "ZIG_LOCAL_CACHE_DIR": str(here)}
-        run = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if run.returncode:
-            raise InputError(f"native FMU: zig did not link the library for {platform.folder}:\n{run.stderr[-4000:]}")
-        return made.read_bytes()
+        made = [_link_slice(platform, slice_, files, here) for slice_ in platform.slices]
+        return made[0] if len(made) == 1 else _universal(made)
+
+
+def _link_slice(platform: Platform, slice_: Slice, files: Mapping[tuple[str, str], Path], here: Path) -> bytes:
+    made, table = here / f"library{platform.ending}", here / "kernels.c"
+    table.write_text(_table(slice_, list(kernels.wanted().values())), encoding="utf-8")
+    objects = [file for (target, _), file in files.items() if target in {part.target.name for part in slice_.parts}]
+    command = [
+        *(sys.executable, "-m", "ziglang", "cc", *_COMMON, "-target", slice_.zig, f"-I{_SOURCES}", f"-I{here}"),
+        *(str(_SOURCES / name) for name in _PARTS),
+        *(str(table), *map(str, objects), "-o", str(made), *slice_.options),
+    ]
+    environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(here), "ZIG_LOCAL_CACHE_DIR": str(here)}
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if run.returncode:
+        raise InputError(f"native FMU: zig did not link the library for {slice_.zig}:\n{run.stderr[-4000:]}")
+    return made.read_bytes()
+
+
+def _universal(slices: Sequence[bytes]) -> bytes:
+    """Return a universal file of macOS: a header with kind of processor, place, size and alignment of each slice."""
+    page = 14
+    header_, content = struct.pack(">II", 0xCAFEBABE, len(slices)), b""
+    start = 1 << page
+    for one in slices:
+        content += bytes(-len(content) % (1 << page))
+        processor, variant = struct.unpack("<ii", one[4:12])
+        header_ += struct.pack(">iiIII", processor, variant, start + len(content), len(one), page)
+        content += one
+    return header_ + bytes(start - len(header_)) + content
 
 
 def _objects(
     platform: Platform, names: Sequence[str], folder: Path, progress: Callable[[int, int], None]
-) -> list[Path]:
-    """Write the objects of all kinds into a folder; what was translated before is in the cache."""
+) -> dict[tuple[str, str], Path]:
+    """Write the objects into a folder, by target and name; what was translated before is in the cache."""
     work = _work(platform, names)
     files: dict[int, Path] = {}
     workers = os.cpu_count() or 1
@@ -155,18 +197,18 @@ def _objects(
                 for other in others:
                     other.wait()
             part, name = work[k]
-            files[k] = folder / f"{part.prefix}{name}.o"
+            files[k] = folder / f"{part.target.name}-{name}.o"
             files[k].write_bytes(object_code(_by_name()[name], part.target, part.prefix))
             progress(len(files), len(work))
     finally:
         for other in others:
             other.kill()
             other.wait()
-    return [files[k] for k in range(len(work))]
+    return {(part.target.name, name): files[k] for k, (part, name) in enumerate(work)}
 
 
 def _work(platform: Platform, names: Sequence[str]) -> list[tuple[KindOfCode, str]]:
-    return [(part, name) for part in platform.parts for name in names]
+    return [(part, name) for each in platform.slices for part in each.parts for name in names]
 
 
 def _translate_share(platform: str, worker: int, workers: int) -> None:
@@ -182,16 +224,16 @@ def _by_name() -> dict[str, Wanted]:
     return {one.name: one for one in with_jumps(kernels.wanted().values())}
 
 
-def _table(platform: Platform, wanted: Sequence[Wanted]) -> str:
+def _table(slice_: Slice, wanted: Sequence[Wanted]) -> str:
     """Return the C source of the tables of kernels, one per kind of objects, by name."""
     lines = ['#include "native.h"']
-    for part in platform.parts:
+    for part in slice_.parts:
         lines += [f"extern char {part.prefix}{one.name}[];" for one in wanted]
         rows = "".join(f'    {{"{one.name}", {part.prefix}{one.name}}},\n' for one in wanted)
         lines.append(f"static const Kernel {part.prefix}kernels[] = {{\n{rows}    {{0, 0}}}};")
-    tables = ", ".join(f"{part.prefix}kernels" for part in platform.parts)
+    tables = ", ".join(f"{part.prefix}kernels" for part in slice_.parts)
     lines.append(f"const Kernel *const kernels[] = {{{tables}}};")
-    lines.append(f"const int kinds_of_code = {len(platform.parts)};")
+    lines.append(f"const int kinds_of_code = {len(slice_.parts)};")
     return "\n".join(lines) + "\n"
 
 

@@ -232,7 +232,18 @@ def test_a_step_that_fails_is_discarded_with_the_same_words(built, tmp_path):
     for fmu in built("flexible_arm"):
         settings = ["--set", "integrator.method=rkmk-4", "--set", "integrator.step=0.01"]
         program = [sys.executable, "-c", "from liegeo.cli import main; main()"]
-        command = [*program, "fmu", "run", str(fmu), "--end", "0.5", "--interval", "0.05"]
+        command = [
+            *program,
+            "fmu",
+            "run",
+            str(fmu),
+            "--end",
+            "0.5",
+            "--interval",
+            "0.05",
+            "-o",
+            str(tmp_path / "run.csv"),
+        ]
         result = subprocess.run([*command, *settings], capture_output=True, text=True)
         heard.append(re.findall(r"at t = .*|the solution grows.*", result.stdout + result.stderr))
         assert result.returncode
