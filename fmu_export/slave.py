@@ -47,7 +47,9 @@ from fmu_export.variables import (
     MESSAGE,
     OUTPUT,
     PARAMETER,
+    RATE,
     REAL,
+    STATE,
     ExportedVariable,
     Settings,
 )
@@ -163,6 +165,10 @@ def variable_kind(variable: ExportedVariable, motions: Collection[str]) -> Varia
         )
     if variable.role == MESSAGE:
         kind |= VariableKind.MESSAGE
+    if variable.role == STATE:
+        kind |= VariableKind.STATE | VariableKind.DIRECT
+    if variable.role == RATE:
+        kind |= VariableKind.RATE | VariableKind.COMPUTED
     if variable.name in motions:
         kind |= VariableKind.MOTION
     return kind
