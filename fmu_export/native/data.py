@@ -54,8 +54,33 @@ SECTIONS = (
     *("WORDS", "BLOB", "NOMINALS"),
 )
 HOW = ("NUMBER", "CODE", "SHARED", "COPIED", "FRESH")
-ROLES = ("OTHER", "AN_INPUT", "AN_OUTPUT", "WEIGHT", "WISH", "STEP", "RTOL", "ATOL", "METHOD", "EXTRAPOLATION", "A_STATE", "A_RATE")
-NUMBERS = ("START", "STOP", "N_INPUTS", "N_STRINGS", "AT_GRAVITY", "AT_CONTROL", "AT_Y", "N_ELEMENT", "N_METHODS", "N_STATES", "N_SAVED")
+ROLES = (
+    "OTHER",
+    "AN_INPUT",
+    "AN_OUTPUT",
+    "WEIGHT",
+    "WISH",
+    "STEP",
+    "RTOL",
+    "ATOL",
+    "METHOD",
+    "EXTRAPOLATION",
+    "A_STATE",
+    "A_RATE",
+)
+NUMBERS = (
+    "START",
+    "STOP",
+    "N_INPUTS",
+    "N_STRINGS",
+    "AT_GRAVITY",
+    "AT_CONTROL",
+    "AT_Y",
+    "N_ELEMENT",
+    "N_METHODS",
+    "N_STATES",
+    "N_SAVED",
+)
 #: Numbers of a method: the first of its rows, how many it has, and whether it can be used; else what its name says.
 _METHOD = 3
 
@@ -268,7 +293,15 @@ def _value(variable: ExportedVariable) -> float:
 
 
 def _role(variable: ExportedVariable) -> str:
-    simple = {INPUT: "AN_INPUT", OUTPUT: "AN_OUTPUT", STATE: "A_STATE", RATE: "A_RATE", GRAVITY: "WEIGHT", INITIAL: "WISH", MESSAGE: "OTHER"}
+    simple = {
+        INPUT: "AN_INPUT",
+        OUTPUT: "AN_OUTPUT",
+        STATE: "A_STATE",
+        RATE: "A_RATE",
+        GRAVITY: "WEIGHT",
+        INITIAL: "WISH",
+        MESSAGE: "OTHER",
+    }
     if variable.role == INTEGRATOR:
         return str(variable.key[0]).upper()
     return simple[variable.role]
