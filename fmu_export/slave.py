@@ -584,6 +584,8 @@ class Slave(Fmi2Slave):
             raise InputError(state)
         if state.identity != exported.identity or len(state.values) != len(exported.shared):
             raise InputError(text("OTHER_FMU"))
+        if state.mode & (Mode.EVENT | Mode.CONTINUOUS):
+            raise InputError(text("OTHER_TYPE"))
         by_name = {exported.variables[k].name: k for k in exported.of_file}
         if not set(state.file) <= set(by_name) or len(state.strings) != len(exported.settings):
             raise InputError(text("OTHER_FMU"))

@@ -3,18 +3,19 @@
 The states are z = (q, v, x); coordinates ξ of first-order states (integrate/problems.py (2)), on which nothing depends,
 are none.  Inputs are plain values at the present time; of a prescribed motion value, rate and acceleration.
 
-**Quaternions** are four states each, which an integrator in a vector space lets drift from length 1.  Y, in X, keeps what
-the integrator gave, and all is computed of q̂ = q/|q|.  With the angular velocity ω in the body, the rate
+**Quaternions** are four states each, which an integrator in a vector space lets drift from length 1.  The y in X keeps
+what the integrator gave, and all is computed of q̂ = q/|q|.  With the angular velocity ω in the body, the rate
 
     q̇ = |q| ½ q̂ ω = ½ q ω      gives  d|q|/dt = 0  and  d q̂/dt = ½ q̂ ω,                                          (1)
 
 so that the direction of q moves rightly whatever its length.  **Loops** hold in v̇ alone, so that φ and φ̇ drift too.
-After an integrator's step `completed` says whether the drift
+After an integrator's step `completed` says whether drift,
 
-    | |q| − 1 | > DRIFT,   or a projection (kernels/projection.py) would change a number by more than DRIFT (1 + |y|),  (2)
+    | |q| − 1 | > DRIFT,   or a projection (kernels/projection.py) would change y by more than DRIFT max(1, |y|),   (2)
 
-and `event` then makes quaternions rotations and projects.  **Time events** are the breaks of the drive: up to an event
-kernels answer for the piece of time before it, after `event` for the one that begins there (integrate/breaks.py).
+asks for an event, and `event` then makes quaternions rotations and projects.  **Time events** are the breaks of the
+drive: up to an event kernels answer for the piece of time before it, after `event` for the one that begins there
+(integrate/breaks.py).
 
 **Derivatives** of ż and of outputs along (δz, δu) are differences of fourth order, as in slopes.py.
 """
@@ -25,7 +26,6 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.integrate import breaks, stepping
-from liegeo.kernels import layout as at
 from liegeo.kernels.motion import configuration_rate
 from liegeo.machine import showing
 from liegeo.machine.record import (
@@ -227,7 +227,7 @@ def along(R, directions):
     """
     X_, C, out = vector(R, X), vector(R, CHANGED), vector(R, SHOWN)
     q, w = split(R)
-    nq, n, m, n_out = q.shape[0], q.shape[0] + w.shape[0], index(R[N_INPUTS]), index(R[N_OUTPUTS])
+    n, m, n_out = q.shape[0] + w.shape[0], index(R[N_INPUTS]), index(R[N_OUTPUTS])
     kept = directions[5 * n + m :]
     read_states(R, kept)
     for k in range(m):
