@@ -19,6 +19,9 @@ class Mode(IntFlag):
     FAILED = 8
     TERMINATED = 16
     BROKEN = 32
+    #: of native FMUs for model exchange, in place of STEPPING
+    EVENT = 128
+    CONTINUOUS = 256
 
 
 class VariableKind(IntFlag):
@@ -35,6 +38,9 @@ class VariableKind(IntFlag):
     MESSAGE = 256
     #: an input of a prescribed motion, whose rate and acceleration are inputs too
     MOTION = 512
+    #: of native FMUs, for model exchange: continuous states and their derivatives
+    STATE = 1024
+    RATE = 2048
 
 
 class Ask(IntEnum):

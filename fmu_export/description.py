@@ -6,7 +6,18 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable, base_unit, unit_name, units_of
+from fmu_export.variables import (
+    INTEGRATOR,
+    OUTPUT,
+    PARAMETER,
+    RATE,
+    REAL,
+    STATE,
+    ExportedVariable,
+    base_unit,
+    unit_name,
+    units_of,
+)
 from liegeo._version import __version__
 
 LOG_CATEGORIES = {
@@ -53,6 +64,23 @@ def description(
             "numberOfEventIndicators": "0",
         },
     )
+    # with states the FMU is for model exchange too
+    states = {variable.key: k + 1 for k, variable in enumerate(variables) if variable.role == STATE}
+    if any(variable.role == RATE for variable in variables):
+        SubElement(
+            root,
+            "ModelExchange",
+            {
+                "modelIdentifier": identifier,
+                "needsExecutionTool": "true" if needs_tool else "false",
+                "completedIntegratorStepNotNeeded": "false",
+                "canBeInstantiatedOnlyOncePerProcess": "false",
+                "canNotUseMemoryManagementFunctions": "true",
+                "canGetAndSetFMUstate": "true",
+                "canSerializeFMUstate": "true",
+                "providesDirectionalDerivative": "true",
+            },
+        )
     SubElement(
         root,
         "CoSimulation",
@@ -78,7 +106,7 @@ def description(
     SubElement(root, "DefaultExperiment", experiment | ({} if tolerance is None else {"tolerance": _number(tolerance)}))
     listed = SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
-        _variable(listed, reference, variable)
+        _variable(listed, reference, variable, states.get(variable.key) if variable.role == RATE else None)
     _structure(root, variables, dependencies, motions)
     ElementTree.indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "utf-8") + b"\n"
@@ -104,7 +132,8 @@ def _units(root: Element, variables: Sequence[ExportedVariable]) -> None:
             SubElement(unit, "DisplayUnit", {"name": shown, "factor": _number(scale)})
 
 
-def _variable(listed: Element, reference: int, variable: ExportedVariable) -> None:
+def _variable(listed: Element, reference: int, variable: ExportedVariable, state: int | None) -> None:
+    """Add a variable; `state` is the index of that of which it is the derivative."""
     attributes = {
         "name": variable.name,
         "valueReference": str(reference),
@@ -120,6 +149,8 @@ def _variable(listed: Element, reference: int, variable: ExportedVariable) -> No
         for key, value in (("min", variable.minimum), ("max", variable.maximum), ("nominal", variable.nominal)):
             if value is not None:
                 of_type[key] = _number(variable.in_unit(value))
+    if state is not None:
+        of_type["derivative"] = str(state)
     if isinstance(variable.start, str):
         of_type["start"] = variable.start
     elif variable.start is not None:
@@ -136,19 +167,29 @@ def _structure(
     structure = SubElement(root, "ModelStructure")
     index = {variable.name: k + 1 for k, variable in enumerate(variables)}
     shown = [variable for variable in variables if variable.causality == OUTPUT]
-    if not shown:
+    exchanged = [variable for variable in variables if variable.role in (STATE, RATE)]
+    if not shown and not exchanged:
         return
-    outputs = SubElement(structure, "Outputs")
+    outputs = SubElement(structure, "Outputs") if shown else structure
+    if exchanged:
+        derivatives = SubElement(structure, "Derivatives")
+        for variable in exchanged:
+            if variable.role == RATE:
+                # of all states and inputs, if nothing is said
+                SubElement(derivatives, "Unknown", {"index": str(index[variable.name])})
     at_start = SubElement(structure, "InitialUnknowns")
+    states = [index[variable.name] for variable in exchanged if variable.role == STATE]
     # how it integrates says nothing of where it begins
     known = [variable for variable in variables if variable.causality == PARAMETER and variable.role != INTEGRATOR]
     parameters = [index[variable.name] for variable in known]
     for variable in shown:
         inputs = sorted(index[name] for name in dependencies[variable.name])
         where = str(index[variable.name])
-        SubElement(outputs, "Unknown", {"index": where, "dependencies": " ".join(map(str, inputs))})
+        SubElement(outputs, "Unknown", {"index": where, "dependencies": " ".join(map(str, [*inputs, *states]))})
         at_once = sorted({*inputs, *(index[name] for name in motions), *parameters})
         SubElement(at_start, "Unknown", {"index": where, "dependencies": " ".join(map(str, at_once))})
+    for variable in exchanged:
+        SubElement(at_start, "Unknown", {"index": str(index[variable.name])})
 
 
 def _number(value: float) -> str:

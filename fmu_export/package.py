@@ -32,6 +32,7 @@ import numpy as np
 from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
+from fmu_export.exchange import exchanged
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
 from fmu_export.sources import sources, sources_digest
@@ -354,8 +355,10 @@ def _native_content(
 
     experiment = found.mechanism.experiment
     # what is in the file is in the numbers of the model, and does not change any more
-    found = found._replace(variables=[variable for variable in found.variables if variable.role != FILE])
-    identity = identity_of(found.machine, found.variables)
+    listed = [variable for variable in found.variables if variable.role != FILE]
+    identity = identity_of(found.machine, listed)
+    # behind those that both kinds of FMUs have, whose saved states then fit each other
+    found = found._replace(variables=[*listed, *exchanged(found.machine)])
     data = data_file(found.machine, found.variables, found.motions, identity, experiment.start, experiment.end)
     libraries = {}
     for name in platforms or PLATFORMS:

@@ -47,7 +47,9 @@ from fmu_export.variables import (
     MESSAGE,
     OUTPUT,
     PARAMETER,
+    RATE,
     REAL,
+    STATE,
     ExportedVariable,
     Settings,
 )
@@ -163,6 +165,10 @@ def variable_kind(variable: ExportedVariable, motions: Collection[str]) -> Varia
         )
     if variable.role == MESSAGE:
         kind |= VariableKind.MESSAGE
+    if variable.role == STATE:
+        kind |= VariableKind.STATE | VariableKind.DIRECT
+    if variable.role == RATE:
+        kind |= VariableKind.RATE | VariableKind.COMPUTED
     if variable.name in motions:
         kind |= VariableKind.MOTION
     return kind
@@ -578,6 +584,8 @@ class Slave(Fmi2Slave):
             raise InputError(state)
         if state.identity != exported.identity or len(state.values) != len(exported.shared):
             raise InputError(text("OTHER_FMU"))
+        if state.mode & (Mode.EVENT | Mode.CONTINUOUS):
+            raise InputError(text("OTHER_TYPE"))
         by_name = {exported.variables[k].name: k for k in exported.of_file}
         if not set(state.file) <= set(by_name) or len(state.strings) != len(exported.settings):
             raise InputError(text("OTHER_FMU"))

@@ -35,6 +35,8 @@ HOLD, LINEAR = "hold", "linear"
 # Roles of variables that are parameters.
 FILE, INITIAL, GRAVITY, INTEGRATOR = "file", "initial", "gravity", "integrator"
 MESSAGE = "message"
+# Roles of variables that only native FMUs have, for model exchange: continuous states and their derivatives.
+STATE, RATE = "state", "rate"
 #: The file in the resources of an FMU that describes its variables.
 DESCRIPTION = "variables.json"
 
@@ -48,6 +50,8 @@ _KINDS = {
     GRAVITY: "gravity, which every FMU has",
     INTEGRATOR: "a setting of the integrator, which every FMU has",
     MESSAGE: "the last message, which every FMU has",
+    STATE: "a continuous state",
+    RATE: "the derivative of a continuous state",
 }
 _WILDCARD = re.compile(r"[*?\[]")
 _NOMINAL_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

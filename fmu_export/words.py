@@ -15,6 +15,7 @@ TEXTS = {
     "OTHER_FMU": "the state is of an FMU of another model.",
     "NO_STATE": "the bytes of a state cannot be read: {}",
     "NO_BEGINNING": "they are not the state of an FMU of liegeo",
+    "OTHER_TYPE": "the state is of an instance of the other type: one is for co-simulation, one for model exchange.",
     "OTHER_SIZE": "their number is not that of a state",
     # native FMUs alone say these
     "OPEN": "the loops of the mechanism cannot be closed near this state.",

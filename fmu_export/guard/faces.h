@@ -1,4 +1,4 @@
-/* What the functions that hosts call have in common (fmi2.c, variables.c). */
+/* What the functions that hosts call have in common (fmi2.c, exchange.c, variables.c). */
 #ifndef FACES_H
 #define FACES_H
 
@@ -10,11 +10,11 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
-/* Which modes the functions are allowed in: FMI 2.0.4, 4.2.4. */
+/* Which modes the functions are allowed in: FMI 2.0.4, 3.2.3 and 4.2.4. */
 enum {
-    ALWAYS = NEW | INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN,
-    READING = INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN,
-    WRITING = NEW | INITIALISING | STEPPING,
+    ALWAYS = NEW | INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN | EVENT | CONTINUOUS,
+    READING = INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN | EVENT | CONTINUOUS,
+    WRITING = NEW | INITIALISING | STEPPING | EVENT | CONTINUOUS,
     RATES = STEPPING | FAILED | TERMINATED | BROKEN,
     STATUSES = STEPPING | FAILED | TERMINATED
 };

@@ -1,4 +1,5 @@
-/* FMI 2.0 for co-simulation: the functions that hosts call.  Those that read and write variables are in variables.c.
+/* FMI 2.0: the functions that hosts call.  Those that read and write variables are in variables.c, and those that belong
+ * to model exchange alone in exchange.c.
  *
  * The standard's rules that need no model are kept here: which call is allowed in which mode, which variable may be read
  * or written, which numbers make sense.  What passes goes on to what is `inside` (fmu.h), which shares a block of memory:
@@ -107,7 +108,8 @@ EXPORT Component fmi2Instantiate(String instanceName, Type fmuType, String fmuGU
     instance->name = copied(instanceName && is_text(instanceName) ? instanceName : "fmu");
     char *folder = fmuResourceLocation ? path_of(fmuResourceLocation) : NULL;
     String wrong = "";
-    if (fmuType != CO_SIMULATION)
+    instance->type = fmuType;
+    if (fmuType != CO_SIMULATION && !(fmuType == MODEL_EXCHANGE && inside.get_rates))
         wrong = "fmi2Instantiate: the FMU is for co-simulation, not for model exchange.";
     else if (instance->name)
         wrong = opened(instance, fmuGUID ? fmuGUID : "", fmuResourceLocation, folder);
@@ -179,12 +181,12 @@ EXPORT Status fmi2EnterInitializationMode(Component c)
 EXPORT Status fmi2ExitInitializationMode(Component c)
 {
     BEGIN("fmi2ExitInitializationMode", INITIALISING);
-    return changed_to(instance, STEPPING, answered(instance, name, inside.leave(instance)));
+    return changed_to(instance, instance->type == MODEL_EXCHANGE ? EVENT : STEPPING, answered(instance, name, inside.leave(instance)));
 }
 
 EXPORT Status fmi2Terminate(Component c)
 {
-    BEGIN("fmi2Terminate", STEPPING | FAILED);
+    BEGIN("fmi2Terminate", STEPPING | FAILED | EVENT | CONTINUOUS);
     return changed_to(instance, TERMINATED, answered(instance, name, inside.terminate(instance)));
 }
 
@@ -408,25 +410,3 @@ EXPORT Status fmi2DeSerializeFMUstate(Component c, const Byte serializedState[],
     Status status = answered(instance, name, inside.state_from_bytes(instance, serializedState, size, &state));
     return status >= ERROR ? status : keep(instance, state, kept, FMUstate);
 }
-
-/* ---- model exchange, which is not offered */
-
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-
-#define OTHER(function, ...)                                                                                           \
-    EXPORT Status function(Component c, ##__VA_ARGS__)                                                                 \
-    {                                                                                                                  \
-        BEGIN(#function, ALWAYS);                                                                                      \
-        return refuse(instance, ERROR, name, NOT_OFFERED, NULL, 0, 0.0, 0.0);                                          \
-    }
-
-OTHER(fmi2EnterEventMode)
-OTHER(fmi2NewDiscreteStates, void *eventInfo)
-OTHER(fmi2EnterContinuousTimeMode)
-OTHER(fmi2CompletedIntegratorStep, Boolean noSetPrior, Boolean *enterEventMode, Boolean *terminateSimulation)
-OTHER(fmi2SetTime, Real time)
-OTHER(fmi2SetContinuousStates, const Real x[], size_t nx)
-OTHER(fmi2GetDerivatives, Real derivatives[], size_t nx)
-OTHER(fmi2GetEventIndicators, Real eventIndicators[], size_t ni)
-OTHER(fmi2GetContinuousStates, Real x[], size_t nx)
-OTHER(fmi2GetNominalsOfContinuousStates, Real x_nominal[], size_t nx)

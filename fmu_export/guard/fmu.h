@@ -1,6 +1,6 @@
-/* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, variables.c), the words of its messages (words.c), and
+/* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, exchange.c, variables.c), the words of its messages (words.c), and
  * what stands behind, which moves the model: Python (python.c) or a native machine (native.c).  A library is linked with
- * one of those, which defines `inside`.  In what follows, fmi2.c means the first two.
+ * one of those, which defines `inside`.  In what follows, fmi2.c means the first three.
  */
 #ifndef FMU_H
 #define FMU_H
@@ -34,11 +34,12 @@ typedef struct {
 
 /* ---- what fmi2.c shares with what is inside; fmu_export/block.py has the same, for Python */
 
-enum { NEW = 1, INITIALISING = 2, STEPPING = 4, FAILED = 8, TERMINATED = 16, BROKEN = 32, DEAD = 64 };
+enum { NEW = 1, INITIALISING = 2, STEPPING = 4, FAILED = 8, TERMINATED = 16, BROKEN = 32, DEAD = 64,
+       EVENT = 128, CONTINUOUS = 256 /* of instances for model exchange, in place of STEPPING */ };
 /* Of variables.  What is DIRECT or COMPUTED is up to date only as far as `fresh` says; an input that is a MOTION has its
  * rate and acceleration as inputs of their own. */
 enum { IS_REAL = 1, IS_STRING = 2, IS_INPUT = 4, IS_PARAMETER = 8, IS_TUNABLE = 16, IS_DIRECT = 32, IS_COMPUTED = 64,
-       IS_OUTPUT = 128, IS_MESSAGE = 256, IS_MOTION = 512 };
+       IS_OUTPUT = 128, IS_MESSAGE = 256, IS_MOTION = 512, IS_STATE = 1024, IS_RATE = 2048 };
 enum { REFRESH = 1, COMPLETE = 2, DIRECTIONAL = 3, OUTPUT_RATES = 4, INPUT_RATES = 5 };
 
 #define MAGIC 0x6c69656765690002u
@@ -83,6 +84,8 @@ typedef struct Kept {
 typedef struct {
     Block block;
     void *machine; /* what `inside` made, for itself */
+    Type type;
+    size_t n_states; /* continuous states; `inside.open` writes it */
     Callbacks host;
     char *name;
     Boolean logging;
@@ -135,6 +138,14 @@ typedef struct {
     Status (*state_size)(Instance *, State, size_t *);
     Status (*state_to_bytes)(Instance *, State, Byte *, size_t n); /* n is what state_size said */
     Status (*state_from_bytes)(Instance *, const Byte *, size_t n, State *);
+    /* Model exchange; all NULL where it is not offered.  Time, states and rates at the time, the states and the inputs
+     * that are set; DISCARD of rates where there are none.  Whether a step that an integrator completed asks for an
+     * event; and what follows an event: whether states changed, and when the next one is, infinity if never. */
+    Status (*set_time)(Instance *, Real t);
+    Status (*set_states)(Instance *, const Real *);
+    Status (*get_states)(Instance *, Real *), (*get_rates)(Instance *, Real *), (*get_nominals)(Instance *, Real *);
+    Status (*completed_step)(Instance *, Boolean *event);
+    Status (*new_discrete_states)(Instance *, Boolean *changed, Real *next);
 } Inside;
 
 extern const Inside inside;
@@ -148,7 +159,7 @@ void forget(Instance *instance);
 
 enum { NOT_NOW, IS_NULL, NO_SUCH, CANNOT_BE_SET, IS_FIXED, NOT_FINITE, TIMES, STEP_SIZE, STEP_START, STEP_NOTHING,
        STEP_STOP, NO_STATUS, NO_STATE, TOO_SMALL, NO_ORDER, NOT_KNOWN, NOT_UNKNOWN, NO_CATEGORY, NOT_OFFERED,
-       NOT_TEXT };
+       NOT_TEXT, OTHER_NUMBER, NO_NUMBER, IN_EVENT_MODE };
 
 void put(Text *text, String more);
 void put_number(Text *text, Real x, NumberStyle style);

@@ -32,13 +32,15 @@ static Status refresh(Instance *instance, int computed)
     Machine *machine = instance->machine;
     String why = moving(instance);
     if (!why) {
-        int64_t answer = with_number(machine, ENTRY_SHOW, computed);
+        int exchanges = instance->type == MODEL_EXCHANGE;
+        int64_t answer = with_number(machine, exchanges ? ENTRY_SHOW_EXCHANGED : ENTRY_SHOW, computed);
         if (answer)
             why = why_of(machine, answer, state_of(machine)[X_TIME], 0.0);
     }
     if (why)
         return wrong(instance, ERROR, why);
     take_outputs(machine, machine->values);
+    take_states(instance, computed);
     instance->block.fresh = computed ? 2 : 1;
     return OK;
 }
@@ -104,7 +106,7 @@ static Status ask(Instance *instance, int what)
     if (why)
         return wrong(instance, ERROR, why);
     if (what == DIRECTIONAL)
-        return directional(instance);
+        return instance->type == MODEL_EXCHANGE ? along_states(instance) : directional(instance);
     return give(instance, plain(instance->machine, ENTRY_ALONG_MOTION));
 }
 
@@ -148,6 +150,7 @@ static void close_machine(Instance *instance)
     drop(machine->texts);
     drop(machine->slopes);
     drop(machine->start);
+    drop(machine->exchanged);
     drop(machine->arena);
     drop(machine->words.data);
     unload_data(machine->data);
@@ -183,7 +186,10 @@ static String open_machine(Instance *instance, String folder)
     machine->texts = grab(((size_t)NUMBER(data, N_STRINGS) + 1) * sizeof *machine->texts);
     machine->slopes = grab((3 * inputs + 1) * sizeof *machine->slopes);
     machine->start = grab(((size_t)NUMBER(data, N_ELEMENT) + 1) * sizeof *machine->start);
-    if (!machine->values || !machine->is_set || !machine->texts || !machine->slopes || !machine->start)
+    instance->n_states = (size_t)NUMBER(data, N_STATES);
+    machine->exchanged = grab((6 * instance->n_states + 2 * inputs + 1) * sizeof *machine->exchanged);
+    if (!machine->values || !machine->is_set || !machine->texts || !machine->slopes || !machine->start ||
+        !machine->exchanged)
         return "fmi2Instantiate: there is no memory.";
     as_built(machine);
     show_variables(instance);
@@ -245,7 +251,7 @@ static Status set_real(Instance *instance, const Reference *references, size_t n
         if (!(instance->block.kinds[r] & IS_PARAMETER))
             continue;
         machine->is_set[r] = 1;
-        if (instance->block.mode == STEPPING && roles[r] == ROLE_WEIGHT) {
+        if (instance->block.mode > INITIALISING && roles[r] == ROLE_WEIGHT) {
             Real *weight = state_of(machine) + (size_t)NUMBER(data, AT_GRAVITY);
             weight[keys[r]] = values[k] * REALS(data, FACTORS)[r];
             tuned = 1;
@@ -255,7 +261,7 @@ static Status set_real(Instance *instance, const Reference *references, size_t n
         /* accelerations jump: a method starts anew */
         plain(machine, ENTRY_PUT_COEFFICIENTS);
         at_time(machine, ENTRY_RESTART, state_of(machine)[X_TIME]);
-    } else if (instance->block.mode != STEPPING) {
+    } else if (instance->block.mode <= INITIALISING) {
         machine->made = 0;
     }
     return OK;
@@ -359,4 +365,11 @@ const Inside inside = {
     .state_size = state_size,
     .state_to_bytes = state_to_bytes,
     .state_from_bytes = state_from_bytes,
+    .set_time = set_time,
+    .set_states = set_states,
+    .get_states = get_states,
+    .get_rates = get_rates,
+    .get_nominals = get_nominals,
+    .completed_step = completed_step,
+    .new_discrete_states = new_discrete_states,
 };

@@ -1,5 +1,5 @@
 /* The parts of a native FMU's machine: its data file (native_data.c), its record and kernels (native_record.c), its
- * parameters (native_parameters.c), its words (native_words.c) and saved states (native_state.c); native.c puts them
+ * parameters (native_parameters.c), its words (native_words.c), saved states (native_state.c) and what model exchange asks (native_exchange.c); native.c puts them
  * behind an instance.
  *
  * machine.h, which is made with the library, has the names of all numbers that the data file and the kernels share.
@@ -43,6 +43,7 @@ typedef struct {
     String *texts;  /* by variable of type String, in order: its value; memory of ours where is_set */
     Real *slopes;   /* first and second derivatives of inputs in the next step; NaN where none is given */
     Real *start;    /* y where the motion began */
+    Real *exchanged; /* for what model exchange asks: states, rates, directions */
     void *arena;    /* all arrays of the record, for one method */
     int64_t R[R_SIZE];
     int64_t method; /* for which the arena is laid out; −1: none */
@@ -63,6 +64,8 @@ size_t count(const Data *data, int k, size_t width);
 /* The text number k of a section of texts. */
 String text_of(const Data *data, int name, size_t k);
 size_t variables_of(const Data *data);
+/* Those before what belongs to model exchange: saved states have them. */
+size_t saved_variables(const Data *data);
 int has_data(String folder);
 /* The data of a folder, which other instances may have loaded from another one; NULL, or what is wrong. */
 String load_data(String folder, Data **out);
@@ -111,6 +114,20 @@ void fill(Machine *machine);
 String moving(Instance *instance);
 /* Answer with a status, and say why. */
 Status wrong(Instance *instance, Status status, String why);
+
+/* ---- native_exchange.c: as Inside (fmu.h) says */
+
+Status set_time(Instance *instance, Real t);
+Status set_states(Instance *instance, const Real *x);
+Status get_states(Instance *instance, Real *x);
+Status get_rates(Instance *instance, Real *rates);
+Status get_nominals(Instance *instance, Real *x);
+Status completed_step(Instance *instance, Boolean *event);
+Status new_discrete_states(Instance *instance, Boolean *changed, Real *next);
+/* Values of the variables that are states and, if they are to be computed, rates. */
+void take_states(Instance *instance, int computed);
+/* DIRECTIONAL of ask, along states and inputs. */
+Status along_states(Instance *instance);
 
 /* ---- native_state.c: as Inside (fmu.h) says */
 

@@ -32,6 +32,11 @@ size_t variables_of(const Data *data)
     return count(data, SECTION_ROLES, sizeof(int64_t));
 }
 
+size_t saved_variables(const Data *data)
+{
+    return (size_t)NUMBER(data, N_SAVED);
+}
+
 static const void *kernel_of(const Kernel *table, String name)
 {
     while (table->name && !same(table->name, name))

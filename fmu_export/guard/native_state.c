@@ -31,9 +31,9 @@ Status get_state(Instance *instance, State *state)
     Machine *machine = instance->machine;
     Block *block = &instance->block;
     const Data *data = machine->data;
-    if (STEPPING <= block->mode && block->mode < BROKEN)
+    if (block->mode & (STEPPING | FAILED | TERMINATED | EVENT | CONTINUOUS))
         moving(instance);
-    size_t n = variables_of(data), inputs = (size_t)NUMBER(data, N_INPUTS), texts = 1, text = 0;
+    size_t n = saved_variables(data), inputs = (size_t)NUMBER(data, N_INPUTS), texts = 1, text = 0;
     const uint16_t *kinds = section(data, SECTION_KINDS, NULL);
     for (size_t k = 0, number = 0; k < n; number += (kinds[k++] & IS_STRING) != 0)
         if (is_setting(data, k))
@@ -96,11 +96,11 @@ static String misfit(Machine *machine, const char *bytes, size_t n)
         ((char *)head)[k] = bytes[STATE_HEAD + k];
     /* numbers that are none make the sum none either */
     Real numbers = STATE_INTS + STATE_REALS + 2.0 * head[2] + 2.0 * NUMBER(data, N_INPUTS) + head[3];
-    if (head[2] != (Real)variables_of(data) || !(head[3] >= 0.0) || !(head[4] >= 1.0) ||
+    if (head[2] != (Real)saved_variables(data) || !(head[3] >= 0.0) || !(head[4] >= 1.0) ||
         (Real)n != STATE_HEAD + 8.0 * numbers + head[4] || bytes[n - 1])
         return worded(machine, TEXT_NO_STATE, (Value[]){{text_of(data, SECTION_WORDS, TEXT_OTHER_SIZE), 0.0}}, 1);
     size_t settings = 0, texts = 0;
-    for (size_t k = 0; k < variables_of(data); k++)
+    for (size_t k = 0; k < saved_variables(data); k++)
         settings += (size_t)is_setting(data, k);
     for (const char *c = bytes + (n - (size_t)head[4]); c < bytes + n; c++)
         texts += !*c;
@@ -122,8 +122,11 @@ Status set_state(Instance *instance, State state)
     const uint16_t *kinds = section(data, SECTION_KINDS, NULL);
     const int64_t *roles = INTS(data, ROLES);
     const Real *from = state_numbers(saved->bytes);
-    size_t n = variables_of(data), inputs = (size_t)NUMBER(data, N_INPUTS), moved = (size_t)from[3];
+    size_t n = saved_variables(data), inputs = (size_t)NUMBER(data, N_INPUTS), moved = (size_t)from[3];
     const char *text = saved->bytes + (saved->n - (size_t)from[4]);
+    int mode = (int)from[0], exchanged = mode & (EVENT | CONTINUOUS);
+    if (instance->type == MODEL_EXCHANGE ? mode & (STEPPING | FAILED) : exchanged)
+        return wrong(instance, ERROR, text_of(data, SECTION_WORDS, TEXT_OTHER_TYPE));
     /* by the same method it is the same record */
     int64_t before = machine->method;
     block->start = from[5], block->stop = from[6], block->tolerance = from[7], block->time = from[8];

@@ -1,4 +1,4 @@
-/* FMI 2.0 for co-simulation: the functions that read and write variables, and their derivatives. */
+/* FMI 2.0: the functions that read and write variables, and their derivatives. */
 #include "faces.h"
 #include "system.h"
 
@@ -94,8 +94,10 @@ static Status writable(Instance *instance, String name, String type, unsigned ki
             return refuse(instance, ERROR, name, NO_SUCH, type, r, 0.0, 0.0);
         if (!(kinds & (IS_INPUT | IS_PARAMETER)))
             return refuse(instance, ERROR, name, CANNOT_BE_SET, NULL, r, 0.0, 0.0);
-        if (block->mode == STEPPING && !(kinds & (IS_INPUT | IS_TUNABLE)))
+        if ((block->mode & (STEPPING | EVENT | CONTINUOUS)) && !(kinds & (IS_INPUT | IS_TUNABLE)))
             return refuse(instance, ERROR, name, IS_FIXED, NULL, r, 0.0, 0.0);
+        if (block->mode == CONTINUOUS && !(kinds & IS_INPUT))
+            return refuse(instance, ERROR, name, IN_EVENT_MODE, NULL, r, 0.0, 0.0);
     }
     return OK;
 }
@@ -191,13 +193,15 @@ EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference vUnknown
         NOT_NULL(vKnown_ref);
         NOT_NULL(dvKnown);
     }
-    size_t k = stranger(block, vUnknown_ref, nUnknown, IS_OUTPUT);
+    /* in co-simulation states are not known: they are the FMU's own */
+    int exchanges = instance->type == MODEL_EXCHANGE;
+    size_t k = stranger(block, vUnknown_ref, nUnknown, exchanges ? IS_OUTPUT | IS_STATE | IS_RATE : IS_OUTPUT);
     if (k < nUnknown)
         return refuse(instance, ERROR, name, NOT_UNKNOWN, NULL, vUnknown_ref[k], 0.0, 0.0);
     for (k = 0; k < nKnown; k++) {
         unsigned kinds = vKnown_ref[k] < block->n ? block->kinds[vKnown_ref[k]] : 0;
         int parameter = block->mode == INITIALISING && (kinds & IS_PARAMETER);
-        if (!(kinds & IS_REAL) || !(parameter || (kinds & IS_INPUT)))
+        if (!(kinds & IS_REAL) || !(parameter || (kinds & IS_INPUT) || (exchanges && (kinds & IS_STATE))))
             return refuse(instance, ERROR, name, NOT_KNOWN, NULL, vKnown_ref[k], 0.0, 0.0);
         if (!finite(dvKnown[k]))
             return refuse(instance, ERROR, name, NOT_FINITE, NULL, vKnown_ref[k], dvKnown[k], 0.0);
@@ -249,7 +253,7 @@ static Status told_unused(Instance *instance, String name, const Reference *refe
 EXPORT Status fmi2SetRealInputDerivatives(Component c, const Reference vr[], size_t nvr, const Integer order[],
                                           const Real value[])
 {
-    BEGIN("fmi2SetRealInputDerivatives", WRITING);
+    BEGIN("fmi2SetRealInputDerivatives", WRITING & ~(EVENT | CONTINUOUS));
     if (!nvr)
         return OK;
     NOT_NULL(vr);

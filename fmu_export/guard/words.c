@@ -141,6 +141,9 @@ static const char *const REASONS[] = {
     [NO_CATEGORY] = "there is no category '{what}'.",
     [NOT_OFFERED] = "it belongs to model exchange, and the FMU is for co-simulation.",
     [NOT_TEXT] = "{name}: the text is not UTF-8.",
+    [OTHER_NUMBER] = "{what} is {x:d}, expected {y:d}.",
+    [NO_NUMBER] = "{what}[{x:d}] is {y}, expected a finite number.",
+    [IN_EVENT_MODE] = "{name} can be set in event mode only, and the FMU is {mode}.",
 };
 
 static String mode_in_words(int mode)
@@ -154,6 +157,10 @@ static String mode_in_words(int mode)
         return "initialised";
     case FAILED:
         return "where a step was discarded";
+    case EVENT:
+        return "in event mode";
+    case CONTINUOUS:
+        return "in continuous-time mode";
     case TERMINATED:
         return "terminated";
     default:

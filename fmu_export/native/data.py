@@ -22,7 +22,18 @@ from numpy.typing import NDArray
 from fmu_export.machine import Machine, method_numbers
 from fmu_export.native import kernels
 from fmu_export.slave import variable_kind
-from fmu_export.variables import GRAVITY, INITIAL, INPUT, INTEGRATOR, MESSAGE, OUTPUT, REAL, ExportedVariable
+from fmu_export.variables import (
+    GRAVITY,
+    INITIAL,
+    INPUT,
+    INTEGRATOR,
+    MESSAGE,
+    OUTPUT,
+    RATE,
+    REAL,
+    STATE,
+    ExportedVariable,
+)
 from fmu_export.words import TEXTS
 from liegeo.errors import InputError
 from liegeo.integrate import METHODS, stepping
@@ -40,11 +51,36 @@ MAGIC = b"liegeo-machine-1"
 SECTIONS = (
     *("GUID", "IDENTITY", "NUMBERS", "NAMES", "KINDS", "VALUES", "FACTORS", "ROLES", "KEYS", "STRINGS"),
     *("WISHED", "GRAVITY", "MODEL", "CODES", "DYNAMICS", "ROWS", "METHODS", "METHOD_ROWS", "STATUSES", "STATUS_WORDS"),
-    *("WORDS", "BLOB"),
+    *("WORDS", "BLOB", "NOMINALS"),
 )
 HOW = ("NUMBER", "CODE", "SHARED", "COPIED", "FRESH")
-ROLES = ("OTHER", "AN_INPUT", "AN_OUTPUT", "WEIGHT", "WISH", "STEP", "RTOL", "ATOL", "METHOD", "EXTRAPOLATION")
-NUMBERS = ("START", "STOP", "N_INPUTS", "N_STRINGS", "AT_GRAVITY", "AT_CONTROL", "AT_Y", "N_ELEMENT", "N_METHODS")
+ROLES = (
+    "OTHER",
+    "AN_INPUT",
+    "AN_OUTPUT",
+    "WEIGHT",
+    "WISH",
+    "STEP",
+    "RTOL",
+    "ATOL",
+    "METHOD",
+    "EXTRAPOLATION",
+    "A_STATE",
+    "A_RATE",
+)
+NUMBERS = (
+    "START",
+    "STOP",
+    "N_INPUTS",
+    "N_STRINGS",
+    "AT_GRAVITY",
+    "AT_CONTROL",
+    "AT_Y",
+    "N_ELEMENT",
+    "N_METHODS",
+    "N_STATES",
+    "N_SAVED",
+)
 #: Numbers of a method: the first of its rows, how many it has, and whether it can be used; else what its name says.
 _METHOD = 3
 
@@ -120,6 +156,8 @@ def data_file(
         "AT_Y": part["y"].start,
         "N_ELEMENT": len(machine.stepper.y),
         "N_METHODS": len(METHODS),
+        "N_STATES": sum(variable.role == STATE for variable in variables),
+        "N_SAVED": sum(variable.role not in (STATE, RATE) for variable in variables),
     }
     sections = {
         "IDENTITY": identity.encode(),
@@ -145,6 +183,7 @@ def data_file(
         "STATUS_WORDS": _texts(statuses.values()),
         "WORDS": _texts([*TEXTS.values(), *names]),
         "BLOB": blob.content,
+        "NOMINALS": np.array([variable.nominal for variable in variables if variable.role == STATE], dtype=np.float64),
     }
     return lambda guid: _packed({**sections, "GUID": guid.encode() + b"\0"})
 
@@ -254,7 +293,15 @@ def _value(variable: ExportedVariable) -> float:
 
 
 def _role(variable: ExportedVariable) -> str:
-    simple = {INPUT: "AN_INPUT", OUTPUT: "AN_OUTPUT", GRAVITY: "WEIGHT", INITIAL: "WISH", MESSAGE: "OTHER"}
+    simple = {
+        INPUT: "AN_INPUT",
+        OUTPUT: "AN_OUTPUT",
+        STATE: "A_STATE",
+        RATE: "A_RATE",
+        GRAVITY: "WEIGHT",
+        INITIAL: "WISH",
+        MESSAGE: "OTHER",
+    }
     if variable.role == INTEGRATOR:
         return str(variable.key[0]).upper()
     return simple[variable.role]
@@ -266,7 +313,7 @@ def _key(variable: ExportedVariable, machine: Machine) -> int:
         model, (letter, place) = machine.model, variable.key
         first = {"q": 0, "v": model.nq + model.nx, "x": model.nq + model.nx + model.nv}
         return first[letter] + int(place)
-    return int(variable.key[0]) if variable.role == GRAVITY else 0
+    return int(variable.key[0]) if variable.role in (GRAVITY, STATE, RATE) else 0
 
 
 def header() -> str:

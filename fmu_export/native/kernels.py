@@ -18,10 +18,10 @@ from liegeo.integrate import METHODS, Method, calls, explicit, stepper
 from liegeo.integrate.problems import Dynamics, no_tangents
 from liegeo.kernels import assembly, observe, projection
 from liegeo.lie import Product, R
-from liegeo.machine import record, showing, slopes, steps
+from liegeo.machine import exchange, record, showing, slopes, steps
 
 _RECORD = types.Array(types.int64, 1, "C", readonly=True)
-_TIME, _NUMBER = types.float64, types.int64
+_TIME, _NUMBER, _NUMBERS = types.float64, types.int64, types.Array(types.float64, 1, "C")
 
 #: What C calls, with the arguments behind the record.
 ENTRIES: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -33,8 +33,15 @@ ENTRIES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "restart": (steps.restart, (_TIME,)),
     "put_coefficients": (steps.put_coefficients, ()),
     "show": (showing.show, (_NUMBER,)),
-    "along_inputs": (slopes.along_inputs, (types.Array(types.float64, 1, "C"),)),
+    "along_inputs": (slopes.along_inputs, (_NUMBERS,)),
     "along_motion": (slopes.along_motion, ()),
+    "read_states": (exchange.read_states, (_NUMBERS,)),
+    "write_states": (exchange.write_states, (_NUMBERS,)),
+    "rates": (exchange.rates, (_NUMBERS,)),
+    "show_exchanged": (exchange.show_exchanged, (_NUMBER,)),
+    "completed": (exchange.completed, (_NUMBERS,)),
+    "event": (exchange.event, (_NUMBERS,)),
+    "along": (exchange.along, (_NUMBERS,)),
 }
 
 #: What kinds of systems there are, for methods: trees, trees with forces that may be stiff and of which D and K know

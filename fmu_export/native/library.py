@@ -29,7 +29,7 @@ from liegeo.errors import InputError
 _SOURCES = Path(__file__).parents[1] / "guard"
 _PARTS = (
     *("native.c", "native_data.c", "native_record.c", "native_words.c", "native_parameters.c", "native_state.c"),
-    *("fmi2.c", "variables.c", "words.c", "number.c", "system.c"),
+    *("native_exchange.c", "fmi2.c", "exchange.c", "variables.c", "words.c", "number.c", "system.c"),
 )
 _HEADERS = ("fmu.h", "faces.h", "native.h", "number.h", "system.h")
 

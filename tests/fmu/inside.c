@@ -1,7 +1,8 @@
 /* Something simple inside an FMU's library, in place of Python: the integral of an input, times a gain.
  *
  * Inputs above 100 make a step fail half way, those above 1000 are an error, above 10000 they are fatal; a gain below 0
- * is not taken.  Variables: input, integral, gain, label, message, motion.
+ * is not taken.  Variables: input, integral, gain, label, message, motion.  In model exchange the integral is the state; one
+ * above 10 asks for an event, which halves it, and a negative one has no rate.  An event is due at 1 s.
  */
 #include "fmu.h"
 #include "system.h"
@@ -52,6 +53,7 @@ static String open(Instance *instance, String folder)
     if (!instance->machine)
         return "there is no memory.";
     machines++;
+    instance->n_states = 1;
     instance->block.guid = "{1}";
     reset(instance);
     return NULL;
@@ -204,6 +206,55 @@ static Status state_from_bytes(Instance *instance, const Byte *bytes, size_t n, 
     return OK;
 }
 
+static Status set_time(Instance *instance, Real t)
+{
+    (void)instance, (void)t;
+    return OK;
+}
+
+static Status set_states(Instance *instance, const Real *x)
+{
+    ((Machine *)instance->machine)->integral = x[0];
+    return OK;
+}
+
+static Status get_states(Instance *instance, Real *x)
+{
+    x[0] = ((Machine *)instance->machine)->integral;
+    return OK;
+}
+
+static Status get_rates(Instance *instance, Real *x)
+{
+    const Machine *machine = instance->machine;
+    x[0] = machine->values[0] * machine->values[2];
+    instance->block.why = "an integral < 0.";
+    return machine->integral < 0.0 ? DISCARD : OK;
+}
+
+static Status get_nominals(Instance *instance, Real *x)
+{
+    (void)instance;
+    x[0] = 2.0;
+    return OK;
+}
+
+static Status completed_step(Instance *instance, Boolean *event)
+{
+    *event = ((Machine *)instance->machine)->integral > 10.0;
+    return OK;
+}
+
+static Status new_discrete_states(Instance *instance, Boolean *changed, Real *next)
+{
+    Machine *machine = instance->machine;
+    *changed = machine->integral > 10.0;
+    if (*changed)
+        machine->integral *= 0.5;
+    *next = instance->block.time < 1.0 ? 1.0 : 1.0 / 0.0;
+    return OK;
+}
+
 const Inside inside = {
     .needs = "a file 'here'",
     .has_needs = has_needs,
@@ -225,4 +276,11 @@ const Inside inside = {
     .state_size = state_size,
     .state_to_bytes = state_to_bytes,
     .state_from_bytes = state_from_bytes,
+    .set_time = set_time,
+    .set_states = set_states,
+    .get_states = get_states,
+    .get_rates = get_rates,
+    .get_nominals = get_nominals,
+    .completed_step = completed_step,
+    .new_discrete_states = new_discrete_states,
 };

@@ -37,7 +37,7 @@ def compiled(made, *sources):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    sources = [GUARD / f"{name}.c" for name in ("fmi2", "variables", "words", "number", "system")]
+    sources = [GUARD / f"{name}.c" for name in ("fmi2", "exchange", "variables", "words", "number", "system")]
     library = compiled(tmp_path_factory.mktemp("inside") / "inside.so", *sources, HERE / "inside.c")
     library.fmi2Instantiate.restype = ctypes.c_void_p
     return library
@@ -46,11 +46,11 @@ def library(tmp_path_factory):
 class Fmu:
     """An instance, and what it has said."""
 
-    def __init__(self, library, resources, guid=b"{1}", verbose=False):
+    def __init__(self, library, resources, guid=b"{1}", verbose=False, kind=1):
         self.library, self.said = library, []
         self.logger = LOGGER(lambda _, name, status, category, text: self.said.append((status, text.decode())))
         self.callbacks = Callbacks(logger=self.logger)
-        made = library.fmi2Instantiate(b"x", 1, guid, resources, ctypes.byref(self.callbacks), 0, verbose)
+        made = library.fmi2Instantiate(b"x", kind, guid, resources, ctypes.byref(self.callbacks), 0, verbose)
         self.component = ctypes.c_void_p(made)
 
     def call(self, function, *arguments):

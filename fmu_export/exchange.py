@@ -1,0 +1,65 @@
+"""The variables of a native FMU that belong to model exchange: its continuous states, and their derivatives.
+
+They stand behind all others, so that the variables of the FMU with Python inside have the same references, and are not
+in saved states, where the machine's own numbers hold them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fmu_export.machine import Machine
+from fmu_export.variables import LOCAL, RATE, STATE, ExportedVariable, structured
+from liegeo.model.model import Model
+
+
+def exchanged(machine: Machine) -> list[ExportedVariable]:
+    """Return the states q, v and x (liegeo/machine/exchange.py), then their derivatives in the same order."""
+    model = machine.model
+    first = {"q": 0, "v": model.nq, "x": model.nq + model.nv}
+    found = {
+        first[column.source[0]] + column.place: (name, column)
+        for name, column in model.names.table.items()
+        if column.source in (("q",), ("v",), ("x",))
+    }
+    nominal = _nominals(model, machine.drive.system.sizes)
+    states, rates = [], []
+    for k in range(model.nq + model.nv + model.nx):
+        name, column = found[k]
+        full = f"state.{structured(name)}"
+        states.append(
+            ExportedVariable(
+                full,
+                STATE,
+                (k,),
+                LOCAL,
+                "continuous",
+                unit=column.unit,
+                nominal=float(nominal[k]),
+                description=f"{column.kind}, a continuous state",
+            )
+        )
+        unit = per_second(column.unit)
+        rates.append(
+            ExportedVariable(
+                f"der({full})", RATE, (k,), LOCAL, "continuous", unit=unit, description=f"derivative of {full}"
+            )
+        )
+    return [*states, *rates]
+
+
+def per_second(unit: str) -> str:
+    """Return the unit of a derivative by time; nothing, if the unit has no such form here."""
+    known = {"": "1/s", "rad": "rad/s", "rad/s": "rad/s²", "m": "m/s", "m/s": "m/s²", "N": "N/s", "N·m": "N·m/s"}
+    return known.get(unit, "")
+
+
+def _nominals(model: Model, sizes: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return what is large in each state, > 0: of speeds and of coordinates that are plain numbers, `System.sizes`."""
+    n = model.nv + model.nx
+    of_speeds = np.ones(n) if sizes is None else np.asarray(sizes, dtype=np.float64)[:n]
+    of_speeds = np.where((of_speeds > 0.0) & np.isfinite(of_speeds), of_speeds, 1.0)
+    # behind a quaternion coordinates and speeds do not stand at the same places
+    of_coordinates = of_speeds[: model.nv] if model.nq == model.nv else np.ones(model.nq)
+    return np.concatenate([of_coordinates, of_speeds])
