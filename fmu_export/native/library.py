@@ -28,7 +28,7 @@ from liegeo.errors import InputError
 _SOURCES = Path(__file__).parents[1] / "guard"
 _PARTS = (
     *("native.c", "native_data.c", "native_record.c", "native_words.c", "native_parameters.c", "native_state.c"),
-    *("fmi2.c", "variables.c", "words.c", "number.c", "system.c"),
+    *("fmi2.c", "fmi3.c", "life.c", "variables.c", "variables3.c", "words.c", "number.c", "system.c"),
 )
 _HEADERS = ("fmu.h", "faces.h", "native.h", "number.h", "system.h")
 
@@ -41,9 +41,10 @@ class KindOfCode(NamedTuple):
 
 
 class Platform(NamedTuple):
-    """A file of an FMU: its folder and name there, zig's target, and the kinds of objects in it."""
+    """A file of an FMU: its folder in FMI 2.0 and in 3.0, its ending, zig's target, and the kinds of objects in it."""
 
     folder: str
+    folder3: str
     ending: str
     zig: str
     parts: tuple[KindOfCode, ...]
@@ -58,12 +59,14 @@ _WINDOWS = "x86_64-w64-windows-gnu"
 PLATFORMS = {
     "linux64": Platform(
         "linux64",
+        "x86_64-linux",
         ".so",
         "x86_64-linux-gnu.2.17",
         (KindOfCode(_V3, "v3_"), KindOfCode(_V1, "v1_")),
         ("-fPIC", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm"),
     ),
     "aarch64-linux": Platform(
+        "aarch64-linux",
         "aarch64-linux",
         ".so",
         "aarch64-linux-gnu.2.17",
@@ -72,6 +75,7 @@ PLATFORMS = {
     ),
     "win64": Platform(
         "win64",
+        "x86_64-windows",
         ".dll",
         "x86_64-windows-gnu",
         (
