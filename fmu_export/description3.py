@@ -1,7 +1,7 @@
 """modelDescription.xml of FMI 3.0 from the variables of an FMU, and its terminals.
 
-Vectors are arrays (vectors.py).  The value reference that follows those of all scalars is that of the time, which FMI 3.0
-wants among the variables.
+Vectors are arrays (vectors.py).  The value reference that follows those of all scalars is that of the time, which is a
+variable in FMI 3.0.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement
 
 from fmu_export.description import add_experiment, add_log_categories, add_units, as_bytes, number
-from fmu_export.variables import INPUT, INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable, unit_name
+from fmu_export.variables import INPUT, INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable, base_unit, unit_name
 from fmu_export.vectors import Run, variables3
 from liegeo._version import __version__
 
@@ -132,8 +132,8 @@ def _structure(
 
 # ---- terminals
 
-# What the members of a flange are called, by the last part of a variable's name.
-_FLANGE = {"angle": "angle", "position": "position", "speed": "speed"}
+# Members of a flange beside what drives it, and of a frame: last parts of the names of variables.
+_FLANGE = ("angle", "position", "speed")
 _FRAME = ("position", "quaternion", "velocity", "angular_velocity")
 
 
@@ -147,23 +147,17 @@ def terminals(variables: Sequence[ExportedVariable], drives: Mapping[str, str]) 
     listed = variables3(variables)
     out: list[Element] = []
     outputs = {run.name: run for run in listed if run.scalars[0].causality == OUTPUT}
-    used: set[str] = set()
     for run in listed:
         owner, _, what = run.name.rpartition(".")
-        if run.scalars[0].causality != INPUT or what not in ("tau", "input") or owner not in drives:
-            continue
-        joint = drives[owner]
-        members = [(f"{joint}.{part}", name) for part, name in _FLANGE.items() if f"{joint}.{part}" in outputs]
-        if members:
-            flange = [(name, member, "signal") for name, member in members]
-            used.update(name for name, _ in members)
-            out.append(_terminal(f"{owner}.flange", "flange", [(run.name, "torque", "signal"), *flange], joint))
-    for name in outputs:
+        if run.scalars[0].causality == INPUT and what in ("tau", "input") and owner in drives and not run.is_vector:
+            members = _members(drives[owner], _FLANGE, outputs)
+            _, powers = base_unit(run.scalars[0].unit)
+            drive = (run.name, "torque" if powers.get("m") == 2 else "force")
+            out += [_terminal(f"{owner}.flange", "flange", [drive, *members], drives[owner])] if members else []
+    for name, run in outputs.items():
         owner, _, what = name.rpartition(".")
-        if what != "position" or name in used or not outputs[name].is_vector:
-            continue
-        members = [(f"{owner}.{part}", part) for part in _FRAME if f"{owner}.{part}" in outputs]
-        out.append(_terminal(f"{owner}.frame", "frame", [(name, part, "signal") for name, part in members], owner))
+        if what == "position" and run.is_vector:
+            out.append(_terminal(f"{owner}.frame", "frame", _members(owner, _FRAME, outputs), owner))
     if not out:
         return None
     root = Element("fmiTerminalsAndIcons", {"fmiVersion": "3.0"})
@@ -171,18 +165,15 @@ def terminals(variables: Sequence[ExportedVariable], drives: Mapping[str, str]) 
     return as_bytes(root)
 
 
-def _terminal(name: str, kind: str, members: Sequence[tuple[str, str, str]], of: str) -> Element:
-    terminal = Element(
-        "Terminal",
-        {
-            "name": name,
-            "matchingRule": "bus",
-            "terminalKind": f"liegeo.{kind}",
-            "description": f"{kind} of {of}",
-        },
-    )
-    for variable, member, what in members:
-        SubElement(
-            terminal, "TerminalMemberVariable", {"variableName": variable, "memberName": member, "variableKind": what}
-        )
+def _members(owner: str, parts: Sequence[str], outputs: Mapping[str, Run]) -> list[tuple[str, str]]:
+    """Return variables and the names that they have as members, as far as they are outputs."""
+    return [(f"{owner}.{part}", part) for part in parts if f"{owner}.{part}" in outputs]
+
+
+def _terminal(name: str, kind: str, members: Sequence[tuple[str, str]], of: str) -> Element:
+    about = {"terminalKind": f"liegeo.{kind}", "description": f"{kind} of {of}"}
+    terminal = Element("Terminal", {"name": name, "matchingRule": "bus", **about})
+    for variable, member in members:
+        attributes = {"variableName": variable, "memberName": member, "variableKind": "signal"}
+        SubElement(terminal, "TerminalMemberVariable", attributes)
     return terminal

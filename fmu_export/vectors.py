@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from os.path import commonprefix
 from typing import NamedTuple
 
 from fmu_export.variables import REAL, ExportedVariable
@@ -32,10 +31,8 @@ class Run(NamedTuple):
 
     @property
     def description(self) -> str:
-        """Return what its scalars have in common, then what each has of its own."""
-        texts = list(dict.fromkeys(variable.description for variable in self.scalars))
-        start = commonprefix(texts)
-        return start + ", ".join(text[len(start) :] for text in texts)
+        """Return those of its scalars, each once."""
+        return "; ".join(dict.fromkeys(variable.description for variable in self.scalars))
 
 
 def variables3(variables: Sequence[ExportedVariable]) -> list[Run]:

@@ -588,7 +588,9 @@ def bench(
 
 # ---- FMUs and co-simulation
 
-fmu = typer.Typer(help="Make, show, check and run FMUs (co-simulation: FMI 2.0; native ones also FMI 3.0).", no_args_is_help=True)
+fmu = typer.Typer(
+    help="Make, show, check and run FMUs (co-simulation: FMI 2.0; native ones also FMI 3.0).", no_args_is_help=True
+)
 app.add_typer(fmu, name="fmu")
 
 FMUFile = Annotated[Path, typer.Argument(metavar="FMU", help="An FMU.")]
