@@ -98,22 +98,38 @@ def description(
             "providesDirectionalDerivative": "true",
         },
     )
-    _units(root, variables)
-    categories = SubElement(root, "LogCategories")
-    for category, what in LOG_CATEGORIES.items():
-        SubElement(categories, "Category", {"name": category, "description": what})
-    experiment = {"startTime": _number(start), "stopTime": _number(stop), "stepSize": _number(interval)}
-    SubElement(root, "DefaultExperiment", experiment | ({} if tolerance is None else {"tolerance": _number(tolerance)}))
+    add_units(root, variables)
+    add_log_categories(root)
+    add_experiment(root, start, stop, interval, tolerance)
     listed = SubElement(root, "ModelVariables")
     for reference, variable in enumerate(variables):
         _variable(listed, reference, variable, states.get(variable.key) if variable.role == RATE else None)
     _structure(root, variables, dependencies, motions)
+    return as_bytes(root)
+
+
+def as_bytes(root: Element) -> bytes:
+    """Return a document as the content of a file."""
     ElementTree.indent(root)
     return b'<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, "utf-8") + b"\n"
 
 
-def _units(root: Element, variables: Sequence[ExportedVariable]) -> None:
-    known = units_of(variables)
+def add_log_categories(root: Element) -> None:
+    """Add what messages are sorted by."""
+    categories = SubElement(root, "LogCategories")
+    for category, what in LOG_CATEGORIES.items():
+        SubElement(categories, "Category", {"name": category, "description": what})
+
+
+def add_experiment(root: Element, start: float, stop: float, interval: float, tolerance: float | None) -> None:
+    """Add the times that masters take if they are told nothing."""
+    experiment = {"startTime": number(start), "stopTime": number(stop), "stepSize": number(interval)}
+    SubElement(root, "DefaultExperiment", experiment | ({} if tolerance is None else {"tolerance": number(tolerance)}))
+
+
+def add_units(root: Element, variables: Sequence[ExportedVariable], more: Sequence[str] = ()) -> None:
+    """Add the units of variables, and more."""
+    known = [*units_of(variables), *more]
     if not known:
         return
     definitions = SubElement(root, "UnitDefinitions")
@@ -126,10 +142,10 @@ def _units(root: Element, variables: Sequence[ExportedVariable]) -> None:
         factor, powers = base_unit(text)
         unit = SubElement(definitions, "Unit", {"name": unit_name(text)})
         base = {key: str(powers[key]) for key in ("kg", "m", "s", "A", "K", "mol", "cd", "rad") if powers.get(key)}
-        SubElement(unit, "BaseUnit", base | ({} if factor == 1.0 else {"factor": _number(factor)}))
+        SubElement(unit, "BaseUnit", base | ({} if factor == 1.0 else {"factor": number(factor)}))
         if text in _DISPLAY:
             shown, scale = _DISPLAY[text]
-            SubElement(unit, "DisplayUnit", {"name": shown, "factor": _number(scale)})
+            SubElement(unit, "DisplayUnit", {"name": shown, "factor": number(scale)})
 
 
 def _variable(listed: Element, reference: int, variable: ExportedVariable, state: int | None) -> None:
@@ -148,13 +164,13 @@ def _variable(listed: Element, reference: int, variable: ExportedVariable, state
             of_type["unit"] = unit_name(variable.unit)
         for key, value in (("min", variable.minimum), ("max", variable.maximum), ("nominal", variable.nominal)):
             if value is not None:
-                of_type[key] = _number(variable.in_unit(value))
+                of_type[key] = number(variable.in_unit(value))
     if state is not None:
         of_type["derivative"] = str(state)
     if isinstance(variable.start, str):
         of_type["start"] = variable.start
     elif variable.start is not None:
-        of_type["start"] = _number(variable.in_unit(variable.start))
+        of_type["start"] = number(variable.in_unit(variable.start))
     SubElement(SubElement(listed, "ScalarVariable", attributes), variable.type, of_type)
 
 
@@ -192,5 +208,6 @@ def _structure(
         SubElement(at_start, "Unknown", {"index": str(index[variable.name])})
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """Return a number as XML has it, to the bit."""
     return repr(float(value))

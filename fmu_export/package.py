@@ -32,6 +32,7 @@ import numpy as np
 from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
+from fmu_export.description3 import description3, terminals
 from fmu_export.exchange import exchanged
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
@@ -45,6 +46,7 @@ from fmu_export.variables import (
     Settings,
     exposed,
     motion_inputs,
+    structured,
     variables,
     with_starts,
 )
@@ -56,6 +58,7 @@ from liegeo.integrate import METHODS
 from liegeo.io import load
 from liegeo.io.mechanism import Mechanism
 from liegeo.io.writing import as_text, document_of, files_of
+from liegeo.model.forces import Actuator
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.simulation import usual_method
@@ -174,6 +177,7 @@ def build(
     interval: Seconds | None = None,
     bundle: bool = True,
     native: bool = False,
+    fmi: int = 2,
     platforms: Sequence[str] | None = None,
     progress: Progress | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002
@@ -188,12 +192,15 @@ def build(
     - `bundle`: put liegeo's own sources into the FMU, so that the target needs only what liegeo needs.
     - `native`: an FMU with no Python inside, from compiled libraries and the numbers of the model.  Parameters of the
       file are constants of it (`constants_of` names them); gravity, initial values and the integrator can be set.
+    - `fmi`: the version of FMI, 2, or 3 for a native FMU: vectors are then arrays.
     - `platforms`: those of a native FMU, of linux64, win64, darwin64, aarch64-linux; all, if not given.  A library is
       compiled where it is first needed, some minutes, and kept; `progress(done, of)` hears of it.
     - `set`: other values of parameters, as in `liegeo.load`.
 
     Times are in seconds, or text with a unit: "1 ms".
     """
+    if fmi not in (2, 3) or (fmi == 3 and not native):
+        raise InputError(f"build: fmi is {fmi!r}, expected 2, or 3 with native=True.")
     given = _mechanism(system, set)
     path = Path(f"{_identifier(given)}.fmu" if file is None else file)
     if path.suffix != ".fmu":
@@ -207,7 +214,7 @@ def build(
     with tempfile.TemporaryDirectory(prefix="liegeo_fmu_") as folder:
         found, identifier = _describe(given, Path(folder), longest, method), _identifier(given)
         if native:
-            content = _native_content(found, identifier, usual, platforms, progress or _silent)
+            content = _native_content(found, identifier, usual, fmi, platforms, progress or _silent)
         else:
             content = _python_content(found, identifier, usual, bundle)
     _write(path, content)
@@ -347,29 +354,38 @@ def _python_content(found: _Described, identifier: str, interval: float | None, 
 
 
 def _native_content(
-    found: _Described, identifier: str, interval: float | None, platforms: Sequence[str] | None, progress: Progress
+    found: _Described,
+    identifier: str,
+    interval: float | None,
+    fmi: int,
+    platforms: Sequence[str] | None,
+    progress: Progress,
 ) -> dict[str, bytes]:
     """Return by path in the archive what an FMU without Python consists of."""
     from fmu_export.native.data import data_file
-    from fmu_export.native.library import PLATFORMS, library
+    from fmu_export.native.library import PLATFORMS, files, library
 
     experiment = found.mechanism.experiment
     # what is in the file is in the numbers of the model, and does not change any more
     listed = [variable for variable in found.variables if variable.role != FILE]
     identity = identity_of(found.machine, listed)
     # behind those that both kinds of FMUs have, whose saved states then fit each other
-    found = found._replace(variables=[*listed, *exchanged(found.machine)])
+    found = found._replace(variables=[*listed, *(exchanged(found.machine) if fmi == 2 else ())])
     data = data_file(found.machine, found.variables, found.motions, identity, experiment.start, experiment.end)
     libraries = {}
     for name in platforms or PLATFORMS:
-        content = library(name, progress)
-        libraries[f"binaries/{PLATFORMS[name].folder}/{identifier}{PLATFORMS[name].ending}"] = content
-    facts = json.dumps([found.dependencies, interval, identifier], sort_keys=True, default=list)
+        for folder, content in files(name, library(name, progress), fmi).items():
+            libraries[f"binaries/{folder}/{identifier}{PLATFORMS[name].ending}"] = content
+    facts = json.dumps([found.dependencies, interval, identifier, fmi], sort_keys=True, default=list)
     guid = _guid(_digest({"machine.bin": data(""), **libraries}, f"{facts} {__version__}"))
     return {
         **libraries,
         "resources/machine.bin": data(guid),
-        "modelDescription.xml": _description(found, identifier, guid, interval, native=True),
+        **(
+            {"modelDescription.xml": _description(found, identifier, guid, interval, native=True)}
+            if fmi == 2
+            else _description3(found, identifier, guid, interval)
+        ),
     }
 
 
@@ -386,21 +402,36 @@ def _guid(digest: bytes) -> str:
 
 
 def _description(found: _Described, identifier: str, guid: str, interval: float | None, native: bool) -> bytes:
+    about = _about(found, identifier, guid)
+    return description(*about, **_experiment(found, interval), needs_tool=not native)
+
+
+def _description3(found: _Described, identifier: str, token: str, interval: float | None) -> dict[str, bytes]:
+    """Return by path in the archive what describes an FMU of FMI 3.0."""
+    out = {"modelDescription.xml": description3(*_about(found, identifier, token), **_experiment(found, interval))}
+    drives = {joint: joint for joint in found.machine.model.joints}
+    drives |= {force.name: force.joint for force in found.mechanism.tree.forces if isinstance(force, Actuator)}
+    found_terminals = terminals(found.variables, {structured(a): structured(b) for a, b in drives.items()})
+    if found_terminals is not None:
+        out["terminalsAndIcons/terminalsAndIcons.xml"] = found_terminals
+    return out
+
+
+def _about(found: _Described, identifier: str, guid: str) -> tuple[Any, ...]:
+    """Return the first arguments of `description`."""
+    mechanism = found.mechanism
+    text = mechanism.fmu.description or mechanism.description.strip()
+    return mechanism.name, identifier, guid, text, found.variables, found.dependencies, found.motions
+
+
+def _experiment(found: _Described, interval: float | None) -> dict[str, Any]:
     mechanism, settings = found.mechanism, found.settings
-    return description(
-        mechanism.name,
-        identifier,
-        guid,
-        mechanism.fmu.description or mechanism.description.strip(),
-        found.variables,
-        found.dependencies,
-        found.motions,
-        start=mechanism.experiment.start,
-        stop=mechanism.experiment.end,
-        interval=_interval(mechanism, settings, interval),
-        tolerance=settings.rtol if METHODS[settings.method].adaptive else None,
-        needs_tool=not native,
-    )
+    return {
+        "start": mechanism.experiment.start,
+        "stop": mechanism.experiment.end,
+        "interval": _interval(mechanism, settings, interval),
+        "tolerance": settings.rtol if METHODS[settings.method].adaptive else None,
+    }
 
 
 def _measured(variable: ExportedVariable, mechanism: Mechanism) -> ExportedVariable:

@@ -588,7 +588,9 @@ def bench(
 
 # ---- FMUs and co-simulation
 
-fmu = typer.Typer(help="Make, show, check and run FMUs (FMI 2.0, co-simulation).", no_args_is_help=True)
+fmu = typer.Typer(
+    help="Make, show, check and run FMUs (co-simulation: FMI 2.0; native ones also FMI 3.0).", no_args_is_help=True
+)
 app.add_typer(fmu, name="fmu")
 
 FMUFile = Annotated[Path, typer.Argument(metavar="FMU", help="An FMU.")]
@@ -603,6 +605,7 @@ def fmu_build(
     interval: Annotated[str | None, typer.Option(help="The usual communication step.")] = None,
     bundle: Annotated[bool, typer.Option(help="Put liegeo itself into the FMU.")] = True,
     native: Annotated[bool, typer.Option("--native", help="An FMU with no Python inside.")] = False,
+    fmi: Annotated[int, typer.Option(help="The version of FMI: 2, or 3 with --native.", min=2, max=3)] = 2,
     platform: Annotated[
         list[str] | None,
         typer.Option(help="Of a native FMU: linux64, win64, darwin64, aarch64-linux; may be repeated. [all]"),
@@ -620,6 +623,8 @@ def fmu_build(
 
     if platform and not native:
         raise typer.BadParameter("is for native FMUs: add --native.", param_hint="--platform")
+    if fmi == 3 and not native:
+        raise typer.BadParameter("3 is for native FMUs: add --native.", param_hint="--fmi")
     with _library_progress(quiet or not native) as progress:
         made = fmu_export.build(
             model,
@@ -629,6 +634,7 @@ def fmu_build(
             interval=_seconds("--interval", interval),
             bundle=bundle,
             native=native,
+            fmi=fmi,
             platforms=platform,
             progress=progress,
             set=_assignments(given, "--set"),

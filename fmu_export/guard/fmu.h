@@ -1,6 +1,7 @@
-/* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, exchange.c, variables.c), the words of its messages (words.c), and
- * what stands behind, which moves the model: Python (python.c) or a native machine (native.c).  A library is linked with
- * one of those, which defines `inside`.  In what follows, fmi2.c means the first three.
+/* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, exchange.c, variables.c), what FMI 3.0 wants (fmi3.c,
+ * variables3.c; of native FMUs), what both share (life.c), the words of messages (words.c), and what stands behind, which
+ * moves the model: Python (python.c) or a native machine (native.c).  A library is linked with one of those, which
+ * defines `inside`.  In what follows, fmi2.c means all of the former.
  */
 #ifndef FMU_H
 #define FMU_H
@@ -31,6 +32,8 @@ typedef struct {
     void (*step_finished)(void *, Status);
     void *environment;
 } Callbacks;
+/* FMI 3.0 */
+typedef void LogMessage(void *environment, Status status, String category, String message);
 
 /* ---- what fmi2.c shares with what is inside; fmu_export/block.py has the same, for Python */
 
@@ -86,12 +89,19 @@ typedef struct {
     void *machine; /* what `inside` made, for itself */
     Type type;
     size_t n_states; /* continuous states; `inside.open` writes it */
+    /* by variable, from what is inside: how many of the scalars from here on are one variable of FMI 3.0; 0 for those
+     * within such a run; NULL: there is no FMI 3.0 */
+    const uint16_t *runs;
     Callbacks host;
+    LogMessage *log_message; /* FMI 3.0's in place of host.logger, with host.environment */
     char *name;
     Boolean logging;
     unsigned categories; /* bits of those that the host wants; 0: all */
     Text text;           /* the last message that was made in words.c */
     Kept *states;
+    String times_by;     /* the function that said when the run ends */
+    void *scratch;       /* of variables3.c */
+    size_t room;         /* scalars that it is for */
     char *told; /* for each variable, whether it was said that derivatives of it are not used; NULL: of none */
 } Instance;
 
@@ -110,8 +120,8 @@ typedef struct {
     /* What the folder `resources` has to have, for people; and whether it has. */
     String needs;
     int (*has_needs)(String folder);
-    /* Make instance.machine; write guid, n, values, kinds and names.  NULL, or what is wrong, "" if the log has it; then
-     * `close` follows. */
+    /* Make instance.machine; write guid, n, values, kinds, names and, where there is FMI 3.0, runs.  NULL, or what is
+     * wrong, "" if the log has it; then `close` follows. */
     String (*open)(Instance *, String folder);
     /* Free it, if there is one.  Of what is DEAD only what is certainly whole. */
     void (*close)(Instance *);
@@ -150,7 +160,7 @@ typedef struct {
 
 extern const Inside inside;
 
-/* ---- fmi2.c, for what is inside */
+/* ---- life.c, for what is inside */
 
 /* End an instance that the host has not freed, where what is inside ends before the host: it is DEAD afterwards. */
 void forget(Instance *instance);
@@ -159,7 +169,7 @@ void forget(Instance *instance);
 
 enum { NOT_NOW, IS_NULL, NO_SUCH, CANNOT_BE_SET, IS_FIXED, NOT_FINITE, TIMES, STEP_SIZE, STEP_START, STEP_NOTHING,
        STEP_STOP, NO_STATUS, NO_STATE, TOO_SMALL, NO_ORDER, NOT_KNOWN, NOT_UNKNOWN, NO_CATEGORY, NOT_OFFERED,
-       NOT_TEXT, OTHER_NUMBER, NO_NUMBER, IN_EVENT_MODE };
+       NOT_TEXT, NOT_PROVIDED, WRONG_SIZE, OTHER_NUMBER, NO_NUMBER, IN_EVENT_MODE };
 
 void put(Text *text, String more);
 void put_number(Text *text, Real x, NumberStyle style);

@@ -167,13 +167,14 @@ static void show_variables(Instance *instance)
     block->values = machine->values;
     block->kinds = section(machine->data, SECTION_KINDS, NULL);
     block->names = machine->data->names;
+    instance->runs = section(machine->data, SECTION_RUNS, NULL);
 }
 
 static String open_machine(Instance *instance, String folder)
 {
     Machine *machine = grab(sizeof *machine);
     if (!machine)
-        return "fmi2Instantiate: there is no memory.";
+        return "there is no memory.";
     instance->machine = machine;
     machine->method = -1;
     String why = load_data(folder, &machine->data);
@@ -190,7 +191,7 @@ static String open_machine(Instance *instance, String folder)
     machine->exchanged = grab((6 * instance->n_states + 2 * inputs + 1) * sizeof *machine->exchanged);
     if (!machine->values || !machine->is_set || !machine->texts || !machine->slopes || !machine->start ||
         !machine->exchanged)
-        return "fmi2Instantiate: there is no memory.";
+        return "there is no memory.";
     as_built(machine);
     show_variables(instance);
     return NULL;

@@ -78,7 +78,7 @@ static int kind_of_code(void)
 }
 #endif
 
-static String MISFIT = "fmi2Instantiate: machine.bin does not belong to this library: build the FMU anew.";
+static String MISFIT = "machine.bin does not belong to this library: build the FMU anew.";
 
 /* Find kernels and names; NULL, or what is wrong. */
 static String resolve(Data *data)
@@ -96,7 +96,7 @@ static String resolve(Data *data)
     data->codes = grab((codes + 1) * sizeof *data->codes);
     data->names = grab((variables_of(data) + 1) * sizeof *data->names);
     if (!data->codes || !data->names)
-        return "fmi2Instantiate: there is no memory.";
+        return "there is no memory.";
     for (size_t k = 0; k < codes; k++, text += length(text) + 1)
         if (!(data->codes[k] = kernel_of(table, text)))
             return MISFIT;
@@ -155,7 +155,7 @@ String load_data(String folder, Data **out)
     if (!whole) {
         drop(bytes);
         drop(data);
-        return "fmi2Instantiate: machine.bin in the resources of the FMU is not whole, or there is no memory.";
+        return "machine.bin in the resources of the FMU is not whole, or there is no memory.";
     }
     data->bytes = bytes, data->size = size;
     lock();

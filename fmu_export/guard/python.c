@@ -361,7 +361,7 @@ static String open_slave(Instance *instance, String folder)
         return wrong;
     Slave *slave = grab(sizeof *slave);
     if (!slave)
-        return "fmi2Instantiate: there is no memory.";
+        return "there is no memory.";
     instance->machine = slave;
     slave->instance = instance;
     slave->callbacks = instance->host;

@@ -1,9 +1,8 @@
-/* FMI 2.0: the functions that read and write variables, and their derivatives. */
+/* FMI 2.0: the functions that read and write variables, and their derivatives; and what fmi3.c shares with them. */
 #include "faces.h"
 #include "system.h"
 
-/* The first of these that is no variable of the kind, or n. */
-static size_t stranger(const Block *block, const Reference *references, size_t n, unsigned kind)
+size_t stranger(const Block *block, const Reference *references, size_t n, unsigned kind)
 {
     size_t k = 0;
     while (k < n && references[k] < block->n && (block->kinds[references[k]] & kind))
@@ -16,6 +15,15 @@ static size_t stranger(const Block *block, const Reference *references, size_t n
 static Status ask(Instance *instance, String name, int what)
 {
     return answered(instance, name, inside.ask(instance, what));
+}
+
+Status make_fresh(Instance *instance, String name, unsigned kinds)
+{
+    Block *block = &instance->block;
+    int needed = kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
+    if (needed > block->asked)
+        block->asked = needed;
+    return needed > block->fresh ? ask(instance, name, needed == 2 ? COMPLETE : REFRESH) : OK;
 }
 
 EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real value[])
@@ -31,10 +39,7 @@ EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real va
             return refuse(instance, ERROR, name, NO_SUCH, "Real", vr[k], 0.0, 0.0);
         kinds |= block->kinds[vr[k]];
     }
-    int needed = kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
-    if (needed > block->asked)
-        block->asked = needed;
-    Status status = needed > block->fresh ? ask(instance, name, needed == 2 ? COMPLETE : REFRESH) : OK;
+    Status status = make_fresh(instance, name, kinds);
     if (status >= ERROR)
         return status;
     for (size_t k = 0; k < nvr; k++)
@@ -42,7 +47,7 @@ EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real va
     return status;
 }
 
-static Status none(Instance *instance, String name, String type, const Reference *references, size_t n)
+Status none(Instance *instance, String name, String type, const Reference *references, size_t n)
 {
     if (!n)
         return OK;
@@ -64,6 +69,21 @@ EXPORT Status fmi2GetBoolean(Component c, const Reference vr[], size_t nvr, Bool
     return none(instance, name, "Boolean", vr, nvr);
 }
 
+Status get_strings(Instance *instance, String name, const Reference *references, size_t n, String *values)
+{
+    Block *block = &instance->block;
+    size_t k = stranger(block, references, n, IS_STRING);
+    if (k < n)
+        return refuse(instance, ERROR, name, NO_SUCH, "String", references[k], 0.0, 0.0);
+    Status status = OK;
+    if (stranger(block, references, n, IS_MESSAGE) < n)
+        status = answered(instance, name, inside.get_string(instance, references, n, values));
+    for (k = 0; status < ERROR && k < n; k++)
+        if (block->kinds[references[k]] & IS_MESSAGE)
+            values[k] = block->message ? block->message : "";
+    return status;
+}
+
 EXPORT Status fmi2GetString(Component c, const Reference vr[], size_t nvr, String value[])
 {
     BEGIN("fmi2GetString", READING);
@@ -71,16 +91,7 @@ EXPORT Status fmi2GetString(Component c, const Reference vr[], size_t nvr, Strin
         return OK;
     NOT_NULL(vr);
     NOT_NULL(value);
-    size_t k = stranger(block, vr, nvr, IS_STRING);
-    if (k < nvr)
-        return refuse(instance, ERROR, name, NO_SUCH, "String", vr[k], 0.0, 0.0);
-    Status status = OK;
-    if (stranger(block, vr, nvr, IS_MESSAGE) < nvr)
-        status = answered(instance, name, inside.get_string(instance, vr, nvr, value));
-    for (k = 0; status < ERROR && k < nvr; k++)
-        if (block->kinds[vr[k]] & IS_MESSAGE)
-            value[k] = block->message ? block->message : "";
-    return status;
+    return get_strings(instance, name, vr, nvr, value);
 }
 
 /* Whether all of these may be written now. */
@@ -118,6 +129,30 @@ static Status not_taken(Instance *instance, String name, const Reference *refere
     return status;
 }
 
+Status set_reals(Instance *instance, String name, String type, const Reference *references, size_t n,
+                 const Real *values)
+{
+    Block *block = &instance->block;
+    Status status = writable(instance, name, type, IS_REAL, references, n);
+    if (status)
+        return status;
+    size_t inputs = 0;
+    for (size_t k = 0; k < n; k++) {
+        /* a value that cannot be taken: nothing is set, and the FMU goes on with what it has */
+        if (!finite(values[k]))
+            return refuse(instance, DISCARD, name, NOT_FINITE, NULL, references[k], values[k], 0.0);
+        inputs += (block->kinds[references[k]] & IS_INPUT) != 0;
+    }
+    if (inputs < n)
+        status = not_taken(instance, name, references, n, inside.set_real(instance, references, n, values));
+    if (status >= DISCARD)
+        return status;
+    for (size_t k = 0; k < n; k++)
+        block->values[references[k]] = values[k];
+    block->changed = 1, block->fresh = 0;
+    return status;
+}
+
 EXPORT Status fmi2SetReal(Component c, const Reference vr[], size_t nvr, const Real value[])
 {
     BEGIN("fmi2SetReal", WRITING);
@@ -125,24 +160,7 @@ EXPORT Status fmi2SetReal(Component c, const Reference vr[], size_t nvr, const R
         return OK;
     NOT_NULL(vr);
     NOT_NULL(value);
-    Status status = writable(instance, name, "Real", IS_REAL, vr, nvr);
-    if (status)
-        return status;
-    size_t inputs = 0;
-    for (size_t k = 0; k < nvr; k++) {
-        /* a value that cannot be taken: nothing is set, and the FMU goes on with what it has */
-        if (!finite(value[k]))
-            return refuse(instance, DISCARD, name, NOT_FINITE, NULL, vr[k], value[k], 0.0);
-        inputs += (block->kinds[vr[k]] & IS_INPUT) != 0;
-    }
-    if (inputs < nvr)
-        status = not_taken(instance, name, vr, nvr, inside.set_real(instance, vr, nvr, value));
-    if (status >= DISCARD)
-        return status;
-    for (size_t k = 0; k < nvr; k++)
-        block->values[vr[k]] = value[k];
-    block->changed = 1, block->fresh = 0;
-    return status;
+    return set_reals(instance, name, "Real", vr, nvr, value);
 }
 
 EXPORT Status fmi2SetInteger(Component c, const Reference vr[], size_t nvr, const Integer value[])
@@ -159,6 +177,21 @@ EXPORT Status fmi2SetBoolean(Component c, const Reference vr[], size_t nvr, cons
     return none(instance, name, "Boolean", vr, nvr);
 }
 
+Status set_strings(Instance *instance, String name, const Reference *references, size_t n, const String *value)
+{
+    Block *block = &instance->block;
+    Status status = writable(instance, name, "String", IS_STRING, references, n);
+    if (status)
+        return status;
+    for (size_t k = 0; k < n; k++) {
+        NOT_NULL(value[k]);
+        if (!is_text(value[k]))
+            return refuse(instance, ERROR, name, NOT_TEXT, NULL, references[k], 0.0, 0.0);
+    }
+    block->fresh = 0;
+    return answered(instance, name, inside.set_string(instance, references, n, value));
+}
+
 EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const String value[])
 {
     BEGIN("fmi2SetString", WRITING);
@@ -166,19 +199,43 @@ EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const
         return OK;
     NOT_NULL(vr);
     NOT_NULL(value);
-    Status status = writable(instance, name, "String", IS_STRING, vr, nvr);
-    if (status)
-        return status;
-    for (size_t k = 0; k < nvr; k++) {
-        NOT_NULL(value[k]);
-        if (!is_text(value[k]))
-            return refuse(instance, ERROR, name, NOT_TEXT, NULL, vr[k], 0.0, 0.0);
-    }
-    block->fresh = 0;
-    return answered(instance, name, inside.set_string(instance, vr, nvr, value));
+    return set_strings(instance, name, vr, nvr, value);
 }
 
 /* ---- derivatives */
+
+Status check_unknowns(Instance *instance, String name, const Reference *unknown, size_t n_unknown,
+                      const Reference *known, size_t n_known)
+{
+    Block *block = &instance->block;
+    /* in co-simulation states are not known: they are the FMU's own */
+    int exchanges = instance->type == MODEL_EXCHANGE;
+    size_t k = stranger(block, unknown, n_unknown, exchanges ? IS_OUTPUT | IS_STATE | IS_RATE : IS_OUTPUT);
+    if (k < n_unknown)
+        return refuse(instance, ERROR, name, NOT_UNKNOWN, NULL, unknown[k], 0.0, 0.0);
+    for (k = 0; k < n_known; k++) {
+        unsigned kinds = known[k] < block->n ? block->kinds[known[k]] : 0;
+        int parameter = block->mode == INITIALISING && (kinds & IS_PARAMETER);
+        if (!(kinds & IS_REAL) || !(parameter || (kinds & IS_INPUT) || (exchanges && (kinds & IS_STATE))))
+            return refuse(instance, ERROR, name, NOT_KNOWN, NULL, known[k], 0.0, 0.0);
+    }
+    return OK;
+}
+
+Status along(Instance *instance, String name, const Reference *unknown, size_t n_unknown, const Reference *known,
+             size_t n_known, const Real *direction, Real *out)
+{
+    Block *block = &instance->block;
+    for (size_t k = 0; k < n_known; k++)
+        if (!finite(direction[k]))
+            return refuse(instance, ERROR, name, NOT_FINITE, NULL, known[k], direction[k], 0.0);
+    if (!n_unknown)
+        return OK;
+    block->references = unknown, block->n_references = n_unknown;
+    block->known = known, block->n_known = n_known;
+    block->given = direction, block->out = out;
+    return ask(instance, name, DIRECTIONAL);
+}
 
 EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference vUnknown_ref[], size_t nUnknown,
                                            const Reference vKnown_ref[], size_t nKnown, const Real dvKnown[],
@@ -193,25 +250,10 @@ EXPORT Status fmi2GetDirectionalDerivative(Component c, const Reference vUnknown
         NOT_NULL(vKnown_ref);
         NOT_NULL(dvKnown);
     }
-    /* in co-simulation states are not known: they are the FMU's own */
-    int exchanges = instance->type == MODEL_EXCHANGE;
-    size_t k = stranger(block, vUnknown_ref, nUnknown, exchanges ? IS_OUTPUT | IS_STATE | IS_RATE : IS_OUTPUT);
-    if (k < nUnknown)
-        return refuse(instance, ERROR, name, NOT_UNKNOWN, NULL, vUnknown_ref[k], 0.0, 0.0);
-    for (k = 0; k < nKnown; k++) {
-        unsigned kinds = vKnown_ref[k] < block->n ? block->kinds[vKnown_ref[k]] : 0;
-        int parameter = block->mode == INITIALISING && (kinds & IS_PARAMETER);
-        if (!(kinds & IS_REAL) || !(parameter || (kinds & IS_INPUT) || (exchanges && (kinds & IS_STATE))))
-            return refuse(instance, ERROR, name, NOT_KNOWN, NULL, vKnown_ref[k], 0.0, 0.0);
-        if (!finite(dvKnown[k]))
-            return refuse(instance, ERROR, name, NOT_FINITE, NULL, vKnown_ref[k], dvKnown[k], 0.0);
-    }
-    if (!nUnknown)
-        return OK;
-    block->references = vUnknown_ref, block->n_references = nUnknown;
-    block->known = vKnown_ref, block->n_known = nKnown;
-    block->given = dvKnown, block->out = dvUnknown;
-    return ask(instance, name, DIRECTIONAL);
+    Status status = check_unknowns(instance, name, vUnknown_ref, nUnknown, vKnown_ref, nKnown);
+    if (status)
+        return status;
+    return along(instance, name, vUnknown_ref, nUnknown, vKnown_ref, nKnown, dvKnown, dvUnknown);
 }
 
 /* The answer to derivatives of inputs: a warning about those that are not used.  Once for each input, because masters
@@ -273,6 +315,13 @@ EXPORT Status fmi2SetRealInputDerivatives(Component c, const Reference vr[], siz
     return told_unused(instance, name, vr, nvr, order, ask(instance, name, INPUT_RATES));
 }
 
+Status output_rates(Instance *instance, String name, const Reference *references, size_t n, Real *out)
+{
+    instance->block.references = references, instance->block.n_references = n;
+    instance->block.out = out;
+    return ask(instance, name, OUTPUT_RATES);
+}
+
 EXPORT Status fmi2GetRealOutputDerivatives(Component c, const Reference vr[], size_t nvr, const Integer order[],
                                            Real value[])
 {
@@ -288,7 +337,5 @@ EXPORT Status fmi2GetRealOutputDerivatives(Component c, const Reference vr[], si
     for (k = 0; k < nvr; k++)
         if (order[k] != 1)
             return refuse(instance, ERROR, name, NO_ORDER, "1", vr[k], order[k], 0.0);
-    block->references = vr, block->n_references = nvr;
-    block->out = value;
-    return ask(instance, name, OUTPUT_RATES);
+    return output_rates(instance, name, vr, nvr, value);
 }

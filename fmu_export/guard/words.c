@@ -79,13 +79,17 @@ unsigned bit_of(String category)
 
 void say(Instance *instance, Status status, String category, String text)
 {
-    if (!instance->host.logger || (status == OK && !instance->logging))
+    if (!(instance->host.logger || instance->log_message) || (status == OK && !instance->logging))
         return;
     if (!category || !*category)
         category = CATEGORIES[status > ERROR ? ERROR : status];
     unsigned bit = bit_of(category);
     if (instance->categories && bit && !(instance->categories & bit))
         return;
+    if (instance->log_message) {
+        instance->log_message(instance->host.environment, status, category, text);
+        return;
+    }
     size_t signs = 0;
     for (const char *c = text; *c; c++)
         signs += *c == '%';
@@ -131,7 +135,7 @@ static const char *const REASONS[] = {
     [STEP_SIZE] = "from {x} s, {y} s long; expected a finite time and a size > 0.",
     [STEP_START] = "from {x:s} s, but the FMU is at {y:s} s.",
     [STEP_NOTHING] = "{y:g} s are nothing beside the time, {x:g} s.",
-    [STEP_STOP] = "the step ends at {x:s} s, but fmi2SetupExperiment said that the run ends at {y:s} s.",
+    [STEP_STOP] = "the step ends at {x:s} s, but {what} said that the run ends at {y:s} s.",
     [NO_STATUS] = "there is nothing to tell: no step is pending, and the FMU has no such status.",
     [NO_STATE] = "the state is none of this instance's: it was freed, or never made.",
     [TOO_SMALL] = "there is room for {x:d} bytes, but the state takes {y:d}.",
@@ -144,6 +148,8 @@ static const char *const REASONS[] = {
     [OTHER_NUMBER] = "{what} is {x:d}, expected {y:d}.",
     [NO_NUMBER] = "{what}[{x:d}] is {y}, expected a finite number.",
     [IN_EVENT_MODE] = "{name} can be set in event mode only, and the FMU is {mode}.",
+    [NOT_PROVIDED] = "the FMU does not offer it: {what}.",
+    [WRONG_SIZE] = "there is room for {x:d} values in {what}, but the variables have {y:d}.",
 };
 
 static String mode_in_words(int mode)

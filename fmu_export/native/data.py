@@ -34,6 +34,7 @@ from fmu_export.variables import (
     STATE,
     ExportedVariable,
 )
+from fmu_export.vectors import runs
 from fmu_export.words import TEXTS
 from liegeo.errors import InputError
 from liegeo.integrate import METHODS, stepping
@@ -49,7 +50,7 @@ from liegeo.status import TOO_SHORT, WORDS
 MAGIC = b"liegeo-machine-1"
 
 SECTIONS = (
-    *("GUID", "IDENTITY", "NUMBERS", "NAMES", "KINDS", "VALUES", "FACTORS", "ROLES", "KEYS", "STRINGS"),
+    *("GUID", "IDENTITY", "NUMBERS", "NAMES", "KINDS", "RUNS", "VALUES", "FACTORS", "ROLES", "KEYS", "STRINGS"),
     *("WISHED", "GRAVITY", "MODEL", "CODES", "DYNAMICS", "ROWS", "METHODS", "METHOD_ROWS", "STATUSES", "STATUS_WORDS"),
     *("WORDS", "BLOB", "NOMINALS"),
 )
@@ -164,6 +165,7 @@ def data_file(
         "NUMBERS": np.array([numbers[name] for name in NUMBERS]),
         "NAMES": _texts(variable.name for variable in variables),
         "KINDS": np.array([variable_kind(variable, motions) for variable in variables], dtype=np.uint16),
+        "RUNS": np.array(runs(variables), dtype=np.uint16),
         "VALUES": np.array([_value(variable) for variable in variables]),
         "FACTORS": np.array([variable.factor for variable in variables]),
         "ROLES": np.array([ROLES.index(_role(variable)) for variable in variables], dtype=np.int64),

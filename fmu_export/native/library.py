@@ -29,7 +29,8 @@ from liegeo.errors import InputError
 _SOURCES = Path(__file__).parents[1] / "guard"
 _PARTS = (
     *("native.c", "native_data.c", "native_record.c", "native_words.c", "native_parameters.c", "native_state.c"),
-    *("native_exchange.c", "fmi2.c", "exchange.c", "variables.c", "words.c", "number.c", "system.c"),
+    *("native_exchange.c", "fmi2.c", "exchange.c", "variables.c", "fmi3.c", "variables3.c", "life.c"),
+    *("words.c", "number.c", "system.c"),
 )
 _HEADERS = ("fmu.h", "faces.h", "native.h", "number.h", "system.h")
 
@@ -42,15 +43,16 @@ class KindOfCode(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """A library for one processor: zig's target, the kinds of objects in it, and options of the link."""
+    """A library for one processor: its folder in FMI 3.0, zig's target, the kinds of objects, options of the link."""
 
+    folder3: str
     zig: str
     parts: tuple[KindOfCode, ...]
     options: tuple[str, ...] = ()
 
 
 class Platform(NamedTuple):
-    """A file of an FMU: its folder and ending there, and its slices; of more than one it is a universal file."""
+    """A file of an FMU: its folder in FMI 2.0 and ending, and its slices; of more than one it is a universal file."""
 
     folder: str
     ending: str
@@ -76,13 +78,16 @@ def _like_v3(name: str, triple: str, cpu: str) -> tuple[KindOfCode, ...]:
 
 PLATFORMS = {
     "linux64": Platform(
-        "linux64", ".so", (Slice("x86_64-linux-gnu.2.17", (KindOfCode(_V3, "v3_"), KindOfCode(_V1, "v1_")), _ELF),)
+        "linux64",
+        ".so",
+        (Slice("x86_64-linux", "x86_64-linux-gnu.2.17", (KindOfCode(_V3, "v3_"), KindOfCode(_V1, "v1_")), _ELF),),
     ),
     "win64": Platform(
         "win64",
         ".dll",
         (
             Slice(
+                "x86_64-windows",
                 "x86_64-windows-gnu",
                 _like_linux("win64", "x86_64-w64-windows-gnu"),
                 (
@@ -97,14 +102,23 @@ PLATFORMS = {
         "darwin64",
         ".dylib",
         (
-            Slice("x86_64-macos.11.0", _like_linux("macos", "x86_64-apple-macosx11.0.0")),
-            Slice("aarch64-macos.11.0", _like_v3("macos-arm64", "arm64-apple-macosx11.0.0", "apple-m1")),
+            Slice("x86_64-darwin", "x86_64-macos.11.0", _like_linux("macos", "x86_64-apple-macosx11.0.0")),
+            Slice(
+                "aarch64-darwin", "aarch64-macos.11.0", _like_v3("macos-arm64", "arm64-apple-macosx11.0.0", "apple-m1")
+            ),
         ),
     ),
     "aarch64-linux": Platform(
         "aarch64-linux",
         ".so",
-        (Slice("aarch64-linux-gnu.2.17", _like_v3("aarch64-linux", "aarch64-unknown-linux-gnu", "generic"), _ELF),),
+        (
+            Slice(
+                "aarch64-linux",
+                "aarch64-linux-gnu.2.17",
+                _like_v3("aarch64-linux", "aarch64-unknown-linux-gnu", "generic"),
+                _ELF,
+            ),
+        ),
     ),
 }
 
@@ -175,6 +189,17 @@ def _universal(slices: Sequence[bytes]) -> bytes:
         header_ += struct.pack(">iiIII", processor, variant, start + len(content), len(one), page)
         content += one
     return header_ + bytes(start - len(header_)) + content
+
+
+def files(platform: str, content: bytes, fmi: int) -> dict[str, bytes]:
+    """Return by folder what the library of a platform is in an FMU; FMI 3.0 has a folder per processor."""
+    target = PLATFORMS[platform]
+    if fmi == 2:
+        return {target.folder: content}
+    if len(target.slices) == 1:
+        return {target.slices[0].folder3: content}
+    places = [struct.unpack_from(">II", content, 16 + 20 * k) for k in range(len(target.slices))]
+    return {each.folder3: content[a : a + n] for each, (a, n) in zip(target.slices, places, strict=True)}
 
 
 def _objects(

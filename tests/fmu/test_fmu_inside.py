@@ -37,7 +37,7 @@ def compiled(made, *sources):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    sources = [GUARD / f"{name}.c" for name in ("fmi2", "exchange", "variables", "words", "number", "system")]
+    sources = [GUARD / f"{name}.c" for name in ("fmi2", "exchange", "life", "variables", "words", "number", "system")]
     library = compiled(tmp_path_factory.mktemp("inside") / "inside.so", *sources, HERE / "inside.c")
     library.fmi2Instantiate.restype = ctypes.c_void_p
     return library
