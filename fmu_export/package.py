@@ -34,6 +34,7 @@ from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
+from fmu_export.quantities import quantity_of
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
     DESCRIPTION,
@@ -397,14 +398,23 @@ def _description(found: _Described, identifier: str, guid: str, interval: float 
         interval=_interval(mechanism, settings, interval),
         tolerance=settings.rtol if METHODS[settings.method].adaptive else None,
         needs_tool=not native,
+        origin=_origin(mechanism),
     )
+
+
+def _origin(mechanism: Mechanism) -> dict[str, str]:
+    """Return what the fmu section says of who made the model, in which version, and who may use it."""
+    fmu = mechanism.fmu
+    given = {"author": fmu.author, "version": fmu.version, "copyright": fmu.copyright, "license": fmu.license}
+    return {key: text for key, text in given.items() if text is not None}
 
 
 def _measured(variable: ExportedVariable, mechanism: Mechanism) -> ExportedVariable:
     """A parameter that the file has as a plain number is in the unit of the key that takes it."""
     if variable.role != FILE or variable.unit:
         return variable
-    return replace(variable, unit=mechanism.declared[variable.key[0]].taken_as)
+    unit = mechanism.declared[variable.key[0]].taken_as
+    return replace(variable, unit=unit, quantity=quantity_of(unit))
 
 
 def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:

@@ -619,7 +619,10 @@ def fmu_build(
     import fmu_export
 
     if platform and not native:
-        raise typer.BadParameter("is for native FMUs: add --native.", param_hint="--platform")
+        raise typer.BadParameter(
+            f"{' '.join(platform)!r} chooses libraries of native FMUs, and this FMU has Python inside: add --native.",
+            param_hint="--platform",
+        )
     with _library_progress(quiet or not native) as progress:
         made = fmu_export.build(
             model,
