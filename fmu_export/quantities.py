@@ -63,7 +63,8 @@ def base_unit(text: str) -> tuple[float, dict[str, int]]:
 
 def _modelica(text: str) -> str:
     """Return a unit with its factors as they stand, in Modelica's syntax; a denominator of several is in brackets."""
-    above, below = [], []
+    above: list[str] = []
+    below: list[str] = []
     for operator, name, digits in _NAME.findall(_plain(text)):
         power = int(digits or 1) * (-1 if operator == "/" else 1)
         if power:
