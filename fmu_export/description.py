@@ -6,18 +6,8 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from fmu_export.variables import (
-    INTEGRATOR,
-    OUTPUT,
-    PARAMETER,
-    RATE,
-    REAL,
-    STATE,
-    ExportedVariable,
-    base_unit,
-    unit_name,
-    units_of,
-)
+from fmu_export.quantities import DISPLAY, base_unit, unit_name
+from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, RATE, REAL, STATE, ExportedVariable, units_of
 from liegeo._version import __version__
 
 LOG_CATEGORIES = {
@@ -26,8 +16,6 @@ LOG_CATEGORIES = {
     "logStatusError": "calls that were refused, with tracebacks",
     "logAll": "all messages, also what went well",
 }
-# Of units that people read: how they are shown.
-_DISPLAY = {"rad": ("deg", 57.29577951308232), "rad/s": ("deg/s", 57.29577951308232), "m": ("mm", 1000.0)}
 
 
 def description(
@@ -44,12 +32,13 @@ def description(
     interval: float,
     tolerance: float | None,
     needs_tool: bool,
+    origin: Mapping[str, str] | None = None,
 ) -> bytes:
     """The document.
 
     `dependencies` are, by output, the inputs that it depends on at once; `motions` are inputs that move the state where
     the FMU begins, so that everything depends on them there.  `needs_tool`: whether it takes more than its own
-    libraries to run.
+    libraries to run.  `origin` are author, version, copyright and license, those that are known.
     """
     root = Element(
         "fmiModelDescription",
@@ -58,6 +47,7 @@ def description(
             "modelName": name,
             "guid": guid,
             **({"description": text} if text else {}),
+            **(origin or {}),
             "generationTool": f"liegeo {__version__}",
             # structured names are of ASCII
             "variableNamingConvention": "structured" if all(v.name.isascii() for v in variables) else "flat",
@@ -99,6 +89,7 @@ def description(
         },
     )
     add_units(root, variables)
+    add_types(root, variables, 2)
     add_log_categories(root)
     add_experiment(root, start, stop, interval, tolerance)
     listed = SubElement(root, "ModelVariables")
@@ -143,9 +134,32 @@ def add_units(root: Element, variables: Sequence[ExportedVariable], more: Sequen
         unit = SubElement(definitions, "Unit", {"name": unit_name(text)})
         base = {key: str(powers[key]) for key in ("kg", "m", "s", "A", "K", "mol", "cd", "rad") if powers.get(key)}
         SubElement(unit, "BaseUnit", base | ({} if factor == 1.0 else {"factor": number(factor)}))
-        if text in _DISPLAY:
-            shown, scale = _DISPLAY[text]
+        if unit_name(text) in DISPLAY:
+            shown, scale = DISPLAY[unit_name(text)]
             SubElement(unit, "DisplayUnit", {"name": shown, "factor": number(scale)})
+
+
+def type_name(variable: ExportedVariable) -> str:
+    """Return the name of a variable's type: its quantity, and the unit if that is not SI's; "" if it has none."""
+    if not variable.quantity or not variable.unit:
+        return ""
+    return variable.quantity + ("" if variable.factor == 1.0 else f"_{unit_name(variable.unit)}")
+
+
+def add_types(root: Element, variables: Sequence[ExportedVariable], fmi: int) -> None:
+    """Add a type per quantity and unit, which says how the quantity is called and shown, in a version of FMI."""
+    known = {type_name(variable): variable for variable in reversed(variables) if type_name(variable)}
+    if not known:
+        return
+    definitions = SubElement(root, "TypeDefinitions")
+    for name in sorted(known):
+        unit = unit_name(known[name].unit)
+        shown = {"displayUnit": DISPLAY[unit][0]} if unit in DISPLAY else {}
+        about = {"quantity": known[name].quantity, "unit": unit, **shown}
+        if fmi == 3:
+            SubElement(definitions, "Float64Type", {"name": name, **about})
+        else:
+            SubElement(SubElement(definitions, "SimpleType", {"name": name}), "Real", about)
 
 
 def _variable(listed: Element, reference: int, variable: ExportedVariable, state: int | None) -> None:
@@ -160,6 +174,8 @@ def _variable(listed: Element, reference: int, variable: ExportedVariable, state
     }
     of_type: dict[str, str] = {}
     if variable.type == REAL:
+        if type_name(variable):
+            of_type["declaredType"] = type_name(variable)
         if variable.unit:
             of_type["unit"] = unit_name(variable.unit)
         for key, value in (("min", variable.minimum), ("max", variable.maximum), ("nominal", variable.nominal)):

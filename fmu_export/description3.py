@@ -9,8 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from xml.etree.ElementTree import Element, SubElement
 
-from fmu_export.description import add_experiment, add_log_categories, add_units, as_bytes, number
-from fmu_export.variables import INPUT, INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable, base_unit, unit_name
+from fmu_export.description import (
+    add_experiment,
+    add_log_categories,
+    add_types,
+    add_units,
+    as_bytes,
+    number,
+    type_name,
+)
+from fmu_export.quantities import base_unit, unit_name
+from fmu_export.variables import INPUT, INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable
 from fmu_export.vectors import Run, variables3
 from liegeo._version import __version__
 
@@ -28,6 +37,7 @@ def description3(
     stop: float,
     interval: float,
     tolerance: float | None,
+    origin: Mapping[str, str] | None = None,
 ) -> bytes:
     """Return the document; arguments are those of `description`."""
     listed = variables3(variables)
@@ -38,6 +48,7 @@ def description3(
             "modelName": name,
             "instantiationToken": token,
             **({"description": text} if text else {}),
+            **(origin or {}),
             "generationTool": f"liegeo {__version__}",
             # structured names are of ASCII
             "variableNamingConvention": "structured" if all(v.name.isascii() for v in variables) else "flat",
@@ -65,6 +76,7 @@ def description3(
         },
     )
     add_units(root, variables, ["s"])
+    add_types(root, variables, 3)
     add_log_categories(root)
     add_experiment(root, start, stop, interval, tolerance)
     into = SubElement(root, "ModelVariables")
@@ -99,6 +111,8 @@ def _variable(into: Element, run: Run) -> None:
         if variable.start is not None:
             SubElement(element, "Start", {"value": str(variable.start)})
         return
+    if type_name(variable):
+        attributes["declaredType"] = type_name(variable)
     if variable.unit:
         attributes["unit"] = unit_name(variable.unit)
     for key, value in (("min", variable.minimum), ("max", variable.maximum), ("nominal", variable.nominal)):

@@ -36,6 +36,7 @@ from fmu_export.description3 import description3, terminals
 from fmu_export.exchange import exchanged
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
+from fmu_export.quantities import quantity_of
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
     DESCRIPTION,
@@ -431,14 +432,23 @@ def _experiment(found: _Described, interval: float | None) -> dict[str, Any]:
         "stop": mechanism.experiment.end,
         "interval": _interval(mechanism, settings, interval),
         "tolerance": settings.rtol if METHODS[settings.method].adaptive else None,
+        "origin": _origin(mechanism),
     }
+
+
+def _origin(mechanism: Mechanism) -> dict[str, str]:
+    """Return what the fmu section says of who made the model, in which version, and who may use it."""
+    fmu = mechanism.fmu
+    given = {"author": fmu.author, "version": fmu.version, "copyright": fmu.copyright, "license": fmu.license}
+    return {key: text for key, text in given.items() if text is not None}
 
 
 def _measured(variable: ExportedVariable, mechanism: Mechanism) -> ExportedVariable:
     """A parameter that the file has as a plain number is in the unit of the key that takes it."""
     if variable.role != FILE or variable.unit:
         return variable
-    return replace(variable, unit=mechanism.declared[variable.key[0]].taken_as)
+    unit = mechanism.declared[variable.key[0]].taken_as
+    return replace(variable, unit=unit, quantity=quantity_of(unit))
 
 
 def _resources(given: Mechanism, folder: Path) -> tuple[dict[str, bytes], dict[str, str]]:

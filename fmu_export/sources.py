@@ -16,6 +16,7 @@ _OURS = (
     "slave.py",
     "saved_state.py",
     "machine.py",
+    "quantities.py",
     "rates.py",
     "variables.py",
     "words.py",

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fmu_export.quantities import Sizes, base_unit, quantity_of, unit_name
 from liegeo.errors import InputError
 from liegeo.io import mechanism as files
 from liegeo.io import units
@@ -53,6 +54,8 @@ _KINDS = {
     STATE: "a continuous state",
     RATE: "the derivative of a continuous state",
 }
+# The inputs of a prescribed motion.
+_OF_MOTION = ("value", "rate", "acceleration")
 _WILDCARD = re.compile(r"[*?\[]")
 _NOMINAL_PATTERN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -73,6 +76,7 @@ class ExportedVariable:
     type: str = REAL
     start: float | str | None = None
     unit: str = ""
+    quantity: str = ""
     factor: float = 1.0
     minimum: float | None = None
     maximum: float | None = None
@@ -129,20 +133,6 @@ def structured(name: str) -> str:
     return ".".join(out)
 
 
-def base_unit(text: str) -> tuple[float, dict[str, int]]:
-    """SI value of a unit, and the powers of its base units; FMI counts the radian among them."""
-    plain = text.replace("·", "*").replace("²", "^2").replace("³", "^3")
-    factor, powers, _ = units.unit(plain)
-    found = {name: int(p) for name, p in zip(("m", "kg", "s", "A", "K", "mol", "cd"), powers, strict=True) if p}
-    rad = units.radians(plain)
-    return factor, {**found, **({"rad": rad} if rad else {})}
-
-
-def unit_name(text: str) -> str:
-    """A unit as Modelica writes it, which tools know: N.m, rad/s2."""
-    return text.replace("·", ".").replace("*", ".").replace("²", "2").replace("³", "3").replace("^", "")
-
-
 def variables(
     mechanism: Mechanism, settings: Settings, paths: Mapping[str, str] | None = None
 ) -> list[ExportedVariable]:
@@ -154,7 +144,7 @@ def variables(
     found += _parameters(mechanism, interface, paths or {})
     found += _built_in(mechanism, model, settings)
     unique: dict[str, ExportedVariable] = {}
-    for variable in found:
+    for variable in _apart(found):
         other = unique.setdefault(variable.name, variable)
         if other is not variable:
             raise InputError(
@@ -162,7 +152,30 @@ def variables(
                 f"{_KINDS[variable.role]}.\n"
                 "  Give one of them another name in the model file, or leave one out of what its fmu section names."
             )
-    return list(unique.values())
+    sizes = Sizes(model, mechanism.state())
+    return [_sized(variable, sizes) for variable in unique.values()]
+
+
+def _apart(found: Sequence[ExportedVariable]) -> list[ExportedVariable]:
+    """The variables, in which no parameter of the file is a structure too.
+
+    Where a body is called like a parameter, `load` would be a number and hold `load.position.x`; the parameter is then
+    called `load.value`, whichever of the others a kind of FMU has.
+    """
+    out = list(found)
+    for k, variable in enumerate(out):
+        while variable.role == FILE and any(other.name.startswith(f"{variable.name}.") for other in out):
+            out[k] = variable = dataclasses.replace(variable, name=f"{variable.name}.value")
+    return out
+
+
+def _sized(variable: ExportedVariable, sizes: Sizes) -> ExportedVariable:
+    """The variable with its usual size, if it moves and nobody said one: the limit of a motor, or what Sizes says."""
+    if variable.role not in (INPUT, OUTPUT, INITIAL) or variable.nominal is not None:
+        return variable
+    if variable.role == INPUT and variable.maximum is not None and variable.minimum == -variable.maximum != 0.0:
+        return dataclasses.replace(variable, nominal=variable.maximum)
+    return dataclasses.replace(variable, nominal=sizes.nominal(variable.unit))
 
 
 # ---- inputs
@@ -203,7 +216,10 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
         # of a motion, value, rate and acceleration: what is said is about its value
         of_each = motions[name][1] if name in motions else part.stop - part.start
         for place in range(part.start, part.stop):
-            column, order = columns[place], (place - part.start) // of_each
+            column, (order, k) = columns[place], divmod(place - part.start, of_each)
+            own = column.name
+            if name in motions:
+                own = f"{name}.{_OF_MOTION[order]}" + (f"[{k}]" if of_each > 1 else "")
             here = _derivative(said, order)
             start = float(values[place] if here.start is None else here.start)
             # beyond it a motor does no more; a start value beyond it, which would be no valid one, is left alone
@@ -211,7 +227,7 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
             low, high = (-limit, limit) if abs(start) <= limit < np.inf else (None, None)
             yield _described(
                 ExportedVariable(
-                    structured(column.name),
+                    structured(own),
                     INPUT,
                     (place,),
                     INPUT,
@@ -231,8 +247,8 @@ def _derivative(said: files.Variable, order: int) -> files.Variable:
     if order == 0:
         return said
     unit = None if said.unit is None else said.unit + ("/s" if order == 1 else "/s^2")
-    what = ("", "rate", "acceleration")[order]
-    return files.Variable(unit, None if said.description is None else f"{said.description}, its {what}")
+    text = None if said.description is None else f"{said.description}, its {_OF_MOTION[order]}"
+    return files.Variable(unit, text)
 
 
 def input_places(model: Model) -> dict[str, slice]:
@@ -337,6 +353,7 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
             "tunable",
             start=float(np.asarray(mechanism.tree.gravity)[k]),
             unit="m/s²",
+            quantity=quantity_of("m/s²"),
             description=f"gravity along the world's {axis}",
         )
     state = mechanism.state()
@@ -352,6 +369,7 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
                 "fixed",
                 start=float(value),
                 unit=column.unit,
+                quantity=quantity_of(column.unit),
                 description=f"{column.kind} at the start",
             )
     said = about_fields(Settings)
@@ -363,7 +381,10 @@ def _built_in(mechanism: Mechanism, model: Model, settings: Settings) -> Iterato
             yield ExportedVariable(*common, STRING, start=str(value), description=text)
         else:
             unit = getattr(units, said[name].kind.upper()).unit
-            yield ExportedVariable(*common, start=float(value), unit=unit, minimum=0.0, description=text)
+            quantity = quantity_of(unit)
+            yield ExportedVariable(
+                *common, start=float(value), unit=unit, quantity=quantity, minimum=0.0, description=text
+            )
     yield ExportedVariable(
         "message", MESSAGE, (), LOCAL, "discrete", STRING, description="what was last said in the log"
     )
@@ -414,6 +435,7 @@ def _described(variable: ExportedVariable, said: files.Variable, unit: str, desc
     return dataclasses.replace(
         variable,
         unit=unit if said.unit is None else said.unit,
+        quantity=quantity_of(unit or said.unit or ""),
         factor=factor,
         minimum=variable.minimum if said.min is None else said.min,
         maximum=variable.maximum if said.max is None else said.max,

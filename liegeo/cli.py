@@ -622,9 +622,14 @@ def fmu_build(
     import fmu_export
 
     if platform and not native:
-        raise typer.BadParameter("is for native FMUs: add --native.", param_hint="--platform")
+        raise typer.BadParameter(
+            f"{' '.join(platform)!r} chooses libraries of native FMUs, and this FMU has Python inside: add --native.",
+            param_hint="--platform",
+        )
     if fmi == 3 and not native:
-        raise typer.BadParameter("3 is for native FMUs: add --native.", param_hint="--fmi")
+        raise typer.BadParameter(
+            "FMI 3.0 is offered for native FMUs, and this FMU has Python inside: add --native.", param_hint="--fmi"
+        )
     with _library_progress(quiet or not native) as progress:
         made = fmu_export.build(
             model,

@@ -536,7 +536,16 @@ class _Builder:
                 f"names {', '.join(map(repr, gone[:3]))}{more}, which the model does not have with {changed}.\n"
                 "  Leave these outputs out, or give values with which the model has them.",
             )
-        return Interface(given.name, given.description, **found, extrapolation=given.extrapolation)
+        return Interface(
+            given.name,
+            given.description,
+            **found,
+            extrapolation=given.extrapolation,
+            author=given.author,
+            version=given.version,
+            copyright=given.copyright,
+            license=given.license,
+        )
 
 
 class _Lenient(dict[str, T]):

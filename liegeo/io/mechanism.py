@@ -83,6 +83,10 @@ class Interface:
     outputs: Mapping[str, Variable] = field(default_factory=dict)
     parameters: Mapping[str, Variable] = field(default_factory=dict)
     extrapolation: str = "hold"
+    author: str | None = None
+    version: str | None = None
+    copyright: str | None = None
+    license: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)

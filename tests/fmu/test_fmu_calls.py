@@ -307,7 +307,7 @@ def test_an_absurd_input_is_discarded(instance):
 def test_a_step_that_fails_on_the_way(folder, method):
     """The FMU stops where internal steps succeeded last, and says where that is; a step to there succeeds."""
     fmu = mechanism_fmu(folder, "pulled", PULLED)
-    pull = {"pull.input[0]": 1.0, "pull.input[1]": 1.0, "pull.input[2]": 0.0}
+    pull = {"pull.value": 1.0, "pull.rate": 1.0, "pull.acceleration": 0.0}
     with Unpacked(fmu) as unpacked, Instance(unpacked) as instance:
         out, into = instance.references(["hinge.angle", "rail.position"]), instance.references(pull)
         instance.initialise(0.0, 2.0, {"integrator.method": method, **pull})

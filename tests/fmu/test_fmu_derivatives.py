@@ -225,17 +225,17 @@ def test_rates_of_inputs_that_are_not_used(folder):
     """Of prescribed motions, whose rates are inputs, and above the second order: a warning."""
     fmu = mechanism_fmu(folder, "prescribed", PRESCRIBED)
     with Unpacked(fmu) as unpacked, Instance(unpacked) as instance:
-        instance.setRealInputDerivatives(instance.references(["turn.input[0]"]), [1], [1.0])
-        assert "turn.input[0]: its rate and acceleration are inputs of their own" in instance.messages[-1][2]
+        instance.setRealInputDerivatives(instance.references(["turn.value"]), [1], [1.0])
+        assert "turn.value: its rate and acceleration are inputs of their own" in instance.messages[-1][2]
         assert instance.messages[-1][0] == WARNING
         # once for each input
         n = len(instance.messages)
-        both = instance.references(["turn.input[0]", "turn.input[1]"])
+        both = instance.references(["turn.value", "turn.rate"])
         for _ in range(3):
             instance.setRealInputDerivatives(both, [1, 1], [1.0, 1.0])
         assert len(instance.messages) == n + 1
-        assert "turn.input[1]: its rate" in instance.messages[-1][2]
-        assert "turn.input[0]" not in instance.messages[-1][2]
+        assert "turn.rate: its rate" in instance.messages[-1][2]
+        assert "turn.value" not in instance.messages[-1][2]
     with Unpacked(mechanism_fmu(folder)) as unpacked, Instance(unpacked) as instance:
         instance.setRealInputDerivatives([0], [3], [1.0])
         assert "the order is 3, and those above 2 are not used" in instance.messages[-1][2]

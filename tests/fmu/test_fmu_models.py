@@ -203,7 +203,10 @@ def test_a_motion_that_is_driven_from_outside(folder):
     ((part, n),) = motion_inputs(mechanism.compile()).values()
     assert n == 1
     driven = {
-        f"drive.input[{k}]": lambda t, place=part.start + k: law.values(t, state.q, state.v)[place] for k in range(3)
+        f"drive.{('value', 'rate', 'acceleration')[k]}": lambda t, place=part.start + k: law.values(
+            t, state.q, state.v
+        )[place]
+        for k in range(3)
     }
     errors = []
     for per_step in (8, 4):

@@ -197,7 +197,7 @@ def test_loops_that_cannot_be_closed_change_nothing(folder):
     fmu = mechanism_fmu(folder, "crank", CRANK)
     with Unpacked(fmu) as unpacked, Instance(unpacked) as one, Instance(unpacked) as other:
         every = [v.valueReference for v in one.description.modelVariables if v.type == "Real"]
-        (length,), (drive,) = one.references(["lc"]), one.references(["drive.input[0]"])
+        (length,), (drive,) = one.references(["lc"]), one.references(["drive.value"])
         for instance in (one, other):
             instance.initialise(0.0, 10.0)
             assert instance.step(0.0, 0.01) == OK
@@ -284,9 +284,9 @@ def test_prescribed_motion(folder):
     """Value, rate and acceleration are three inputs that agree within a step."""
     fmu = mechanism_fmu(folder, "prescribed", PRESCRIBED)
     law = {
-        "turn.input[0]": lambda t: 0.5 * t * t,
-        "turn.input[1]": lambda t: t,
-        "turn.input[2]": 1.0,
+        "turn.value": lambda t: 0.5 * t * t,
+        "turn.rate": lambda t: t,
+        "turn.acceleration": 1.0,
     }
     table = fmu_export.run(fmu, 1.0, interval=0.05, inputs=law)
     t = table["time"]
@@ -298,7 +298,7 @@ def test_prescribed_motion(folder):
     )
     np.testing.assert_allclose(table["elbow.angle"], expected["elbow.angle"], rtol=0, atol=1e-6)
     units = {v["name"]: v.get("unit") for v in variables_of(fmu)}
-    assert (units["turn.input[0]"], units["turn.input[1]"], units["turn.input[2]"]) == ("rad", "rad/s", "rad/s²")
+    assert (units["turn.value"], units["turn.rate"], units["turn.acceleration"]) == ("rad", "rad/s", "rad/s²")
     report = fmu_export.validate(fmu)
     assert report.ok, report
 
