@@ -60,6 +60,7 @@ Instance *new_instance(String instance_name, int logging)
     if (!instance)
         return NULL;
     instance->logging = logging;
+    instance->type = CO_SIMULATION;
     instance->name = copied(instance_name && is_text(instance_name) ? instance_name : "fmu");
     return instance;
 }

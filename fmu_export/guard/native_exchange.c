@@ -68,6 +68,9 @@ void take_states(Instance *instance, int computed)
     const int64_t *roles = INTS(machine->data, ROLES), *keys = INTS(machine->data, KEYS);
     size_t n = instance->n_states;
     Real *states = machine->exchanged, *rates = states + n;
+    /* an FMU without variables for them, as in FMI 3.0, has no room for them either */
+    if (!n)
+        return;
     with_array(machine, ENTRY_READ_STATES, states, n);
     if (computed && with_array(machine, ENTRY_RATES, rates, n))
         for (size_t k = 0; k < n; k++)
