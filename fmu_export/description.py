@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from fmu_export.quantities import DISPLAY, base_unit, unit_name
+from fmu_export.quantity_types import DISPLAY, base_unit, unit_name
 from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, RATE, REAL, STATE, ExportedVariable, units_of
 from liegeo._version import __version__
 

@@ -18,9 +18,9 @@ from fmu_export.description import (
     number,
     type_name,
 )
-from fmu_export.quantities import base_unit, unit_name
+from fmu_export.quantity_types import base_unit, unit_name
 from fmu_export.variables import INPUT, INTEGRATOR, OUTPUT, PARAMETER, REAL, ExportedVariable
-from fmu_export.vectors import Run, variables3
+from fmu_export.vectors import ScalarRun, variables3
 from liegeo._version import __version__
 
 
@@ -88,7 +88,7 @@ def description3(
     return as_bytes(root)
 
 
-def _free(name: str, listed: Sequence[Run]) -> str:
+def _free(name: str, listed: Sequence[ScalarRun]) -> str:
     """Return a name that no variable has."""
     taken = {run.name for run in listed}
     while name in taken:
@@ -96,7 +96,7 @@ def _free(name: str, listed: Sequence[Run]) -> str:
     return name
 
 
-def _variable(into: Element, run: Run) -> None:
+def _variable(into: Element, run: ScalarRun) -> None:
     variable = run.scalars[0]
     attributes = {
         "name": run.name,
@@ -127,7 +127,7 @@ def _variable(into: Element, run: Run) -> None:
 
 
 def _structure(
-    root: Element, listed: Sequence[Run], dependencies: Mapping[str, Sequence[str]], motions: Sequence[str]
+    root: Element, listed: Sequence[ScalarRun], dependencies: Mapping[str, Sequence[str]], motions: Sequence[str]
 ) -> None:
     """A vector depends on what one of its elements depends on."""
     structure = SubElement(root, "ModelStructure")
@@ -179,7 +179,7 @@ def terminals(variables: Sequence[ExportedVariable], drives: Mapping[str, str]) 
     return as_bytes(root)
 
 
-def _members(owner: str, parts: Sequence[str], outputs: Mapping[str, Run]) -> list[tuple[str, str]]:
+def _members(owner: str, parts: Sequence[str], outputs: Mapping[str, ScalarRun]) -> list[tuple[str, str]]:
     """Return variables and the names that they have as members, as far as they are outputs."""
     return [(f"{owner}.{part}", part) for part in parts if f"{owner}.{part}" in outputs]
 

@@ -33,10 +33,10 @@ from fmu_export.arguments import Seconds, seconds
 from fmu_export.dependencies import dependencies
 from fmu_export.description import description
 from fmu_export.description3 import description3, terminals
-from fmu_export.exchange import exchanged
+from fmu_export.exchanged_states import exchanged
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
-from fmu_export.quantities import quantity_of
+from fmu_export.quantity_types import quantity_of
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
     DESCRIPTION,

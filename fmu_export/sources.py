@@ -16,7 +16,7 @@ _OURS = (
     "slave.py",
     "saved_state.py",
     "machine.py",
-    "quantities.py",
+    "quantity_types.py",
     "rates.py",
     "variables.py",
     "words.py",

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from fmu_export.quantities import Sizes, base_unit, quantity_of, unit_name
+from fmu_export.quantity_types import Sizes, base_unit, quantity_of, unit_name
 from liegeo.errors import InputError
 from liegeo.io import mechanism as files
 from liegeo.io import units

@@ -17,7 +17,7 @@ _PARTS = (("w", "x", "y", "z"), ("x", "y", "z"))
 _ELEMENT = re.compile(r"(.+)\[(\d+)\]")
 
 
-class Run(NamedTuple):
+class ScalarRun(NamedTuple):
     """A variable of FMI 3.0: its name, the place of its first scalar among all, and its scalars."""
 
     name: str
@@ -35,7 +35,7 @@ class Run(NamedTuple):
         return "; ".join(dict.fromkeys(variable.description for variable in self.scalars))
 
 
-def variables3(variables: Sequence[ExportedVariable]) -> list[Run]:
+def variables3(variables: Sequence[ExportedVariable]) -> list[ScalarRun]:
     """Return the variables of FMI 3.0, in the order of their scalars."""
     taken = {variable.name for variable in variables}
     out, place = [], 0
@@ -45,7 +45,7 @@ def variables3(variables: Sequence[ExportedVariable]) -> list[Run]:
         if name in taken:
             name, size = variables[place].name, 1
         taken.add(name)
-        out.append(Run(name, place, variables[place : place + size]))
+        out.append(ScalarRun(name, place, variables[place : place + size]))
         place += size
     return out
 

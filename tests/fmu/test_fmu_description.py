@@ -11,7 +11,7 @@ import pytest
 
 import fmu_export
 import liegeo as lg
-from fmu_export.quantities import QUANTITIES, Sizes, base_unit, quantity_of, unit_name
+from fmu_export.quantity_types import QUANTITIES, Sizes, base_unit, quantity_of, unit_name
 from fmu_export.variables import Settings, variables
 from liegeo.io.shipped import find
 from liegeo.model.joints import Prismatic, Revolute
