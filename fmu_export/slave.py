@@ -166,9 +166,9 @@ def variable_kind(variable: ExportedVariable, motions: Collection[str]) -> Varia
     if variable.role == MESSAGE:
         kind |= VariableKind.MESSAGE
     if variable.role == STATE:
-        kind |= VariableKind.STATE | VariableKind.DIRECT
+        kind |= VariableKind.STATE
     if variable.role == RATE:
-        kind |= VariableKind.RATE | VariableKind.COMPUTED
+        kind |= VariableKind.RATE
     if variable.name in motions:
         kind |= VariableKind.MOTION
     return kind

@@ -43,7 +43,7 @@ enum { NEW = 1, INITIALISING = 2, STEPPING = 4, FAILED = 8, TERMINATED = 16, BRO
  * rate and acceleration as inputs of their own. */
 enum { IS_REAL = 1, IS_STRING = 2, IS_INPUT = 4, IS_PARAMETER = 8, IS_TUNABLE = 16, IS_DIRECT = 32, IS_COMPUTED = 64,
        IS_OUTPUT = 128, IS_MESSAGE = 256, IS_MOTION = 512, IS_STATE = 1024, IS_RATE = 2048 };
-enum { REFRESH = 1, COMPLETE = 2, DIRECTIONAL = 3, OUTPUT_RATES = 4, INPUT_RATES = 5 };
+enum { REFRESH = 1, COMPLETE = 2, DIRECTIONAL = 3, OUTPUT_RATES = 4, INPUT_RATES = 5, STATES = 6 };
 
 #define MAGIC 0x6c69656765690002u
 
@@ -52,7 +52,8 @@ typedef struct {
     uint64_t magic, size;
     int32_t status; /* only for python.c: of the call that is being answered */
     int32_t mode;
-    int32_t fresh;   /* how far `values` of outputs are up to date: not, what is read off (1), what is computed (2) */
+    int32_t fresh;   /* how far `values` are up to date: not, outputs that are read off (1), all outputs (2), and states
+                        and their rates (3) */
     int32_t asked;   /* the most of that that was asked for since the last step */
     int32_t changed; /* whether inputs were written since somebody inside looked */
     Real time, start, stop, tolerance; /* `time` is that of the last success; the last two are NaN if not given */
@@ -135,7 +136,8 @@ typedef struct {
     Status (*set_string)(Instance *, const Reference *, size_t n, const String *);
     /* Texts that stay until the next call.  fmi2.c writes over those of IS_MESSAGE. */
     Status (*get_string)(Instance *, const Reference *, size_t n, String *);
-    /* REFRESH, COMPLETE: `values` of outputs, of those that are read off or of all; writes `fresh`.
+    /* REFRESH, COMPLETE, STATES: `values` of outputs, of those that are read off, of all, and of states and rates too;
+     * writes `fresh`.
      * DIRECTIONAL: `out` of `references`, along `given` of `known`.  OUTPUT_RATES: `out` of `references`.
      * INPUT_RATES: take derivatives `given` of `orders` of `references`, but orders above 2 and IS_MOTION. */
     Status (*ask)(Instance *, int what);

@@ -27,21 +27,23 @@ static void take_outputs(Machine *machine, Real *into)
             into[k] = *shown++ / factors[k];
 }
 
-static Status refresh(Instance *instance, int computed)
+/* `fresh` as in the block; the derivatives of states cost as much as a stage of a step, and few hosts read them. */
+static Status refresh(Instance *instance, int fresh)
 {
     Machine *machine = instance->machine;
     String why = moving(instance);
     if (!why) {
         int exchanges = instance->type == MODEL_EXCHANGE;
-        int64_t answer = with_number(machine, exchanges ? ENTRY_SHOW_EXCHANGED : ENTRY_SHOW, computed);
+        int64_t answer = with_number(machine, exchanges ? ENTRY_SHOW_EXCHANGED : ENTRY_SHOW, fresh >= 2);
         if (answer)
             why = why_of(machine, answer, state_of(machine)[X_TIME], 0.0);
     }
     if (why)
         return wrong(instance, ERROR, why);
     take_outputs(machine, machine->values);
-    take_states(instance, computed);
-    instance->block.fresh = computed ? 2 : 1;
+    if (fresh == 3)
+        take_states(instance);
+    instance->block.fresh = fresh;
     return OK;
 }
 
@@ -96,8 +98,8 @@ static void take_slopes(Instance *instance)
 
 static Status ask(Instance *instance, int what)
 {
-    if (what == REFRESH || what == COMPLETE)
-        return refresh(instance, what == COMPLETE);
+    if (what == REFRESH || what == COMPLETE || what == STATES)
+        return refresh(instance, what == STATES ? 3 : what);
     if (what == INPUT_RATES) {
         take_slopes(instance);
         return OK;
@@ -211,7 +213,7 @@ static Status enter(Instance *instance)
 static Status leave(Instance *instance)
 {
     Machine *machine = instance->machine;
-    Status status = refresh(instance, 1);
+    Status status = refresh(instance, 2);
     if (status)
         return status;
     const Real *settings = reals(machine, R_SETTINGS);
@@ -340,7 +342,7 @@ static Status do_step(Instance *instance, Real t, Real size)
     }
     forget_slopes(machine);
     block->time = t + size;
-    if (asked && refresh(instance, asked == 2))
+    if (asked && refresh(instance, asked))
         block->fresh = 0, block->why = NULL;
     return OK;
 }

@@ -124,8 +124,8 @@ Status get_rates(Instance *instance, Real *rates);
 Status get_nominals(Instance *instance, Real *x);
 Status completed_step(Instance *instance, Boolean *event);
 Status new_discrete_states(Instance *instance, Boolean *changed, Real *next);
-/* Values of the variables that are states and, if they are to be computed, rates. */
-void take_states(Instance *instance, int computed);
+/* Values of the variables that are states and rates. */
+void take_states(Instance *instance);
 /* DIRECTIONAL of ask, along states and inputs. */
 Status along_states(Instance *instance);
 

@@ -62,7 +62,7 @@ Status new_discrete_states(Instance *instance, Boolean *changed, Real *next)
     return status;
 }
 
-void take_states(Instance *instance, int computed)
+void take_states(Instance *instance)
 {
     Machine *machine = instance->machine;
     const int64_t *roles = INTS(machine->data, ROLES), *keys = INTS(machine->data, KEYS);
@@ -72,14 +72,11 @@ void take_states(Instance *instance, int computed)
     if (!n)
         return;
     with_array(machine, ENTRY_READ_STATES, states, n);
-    if (computed && with_array(machine, ENTRY_RATES, rates, n))
+    if (with_array(machine, ENTRY_RATES, rates, n))
         for (size_t k = 0; k < n; k++)
             rates[k] = 0.0 / 0.0;
     for (size_t k = saved_variables(machine->data); k < variables_of(machine->data); k++)
-        if (roles[k] == ROLE_A_STATE)
-            machine->values[k] = states[keys[k]];
-        else if (computed)
-            machine->values[k] = rates[keys[k]];
+        machine->values[k] = roles[k] == ROLE_A_STATE ? states[keys[k]] : rates[keys[k]];
 }
 
 Status along_states(Instance *instance)

@@ -20,10 +20,11 @@ static Status ask(Instance *instance, String name, int what)
 Status make_fresh(Instance *instance, String name, unsigned kinds)
 {
     Block *block = &instance->block;
-    int needed = kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
+    static const int asks[] = {0, REFRESH, COMPLETE, STATES};
+    int needed = kinds & (IS_STATE | IS_RATE) ? 3 : kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
     if (needed > block->asked)
         block->asked = needed;
-    return needed > block->fresh ? ask(instance, name, needed == 2 ? COMPLETE : REFRESH) : OK;
+    return needed > block->fresh ? ask(instance, name, asks[needed]) : OK;
 }
 
 EXPORT Status fmi2GetReal(Component c, const Reference vr[], size_t nvr, Real value[])
