@@ -51,7 +51,8 @@ class Ask(IntEnum):
     DIRECTIONAL = 3
     OUTPUT_RATES = 4
     INPUT_RATES = 5
-    HEARD = 6
+    STATES = 6  # of native FMUs only: others have no variables that are states
+    HEARD = 7
 
 
 _REFERENCES = ctypes.POINTER(ctypes.c_uint32)
