@@ -2,7 +2,7 @@
  *
  *     native_host LIBRARY RESOURCES GUID STEPS SIZE INPUT OUTPUT
  *
- * INPUT is set to 0.1 sin-like values (k % 7)/70; OUTPUT is read after every step, and printed as a hexadecimal number.
+ * INPUT is set to (k % 7)/70, if it is not negative; OUTPUT is read after every step, and printed as a hexadecimal number.
  * In the middle the state is saved, as bytes, and put back after three more steps, which are then made again.
  */
 #include <stdio.h>
@@ -57,7 +57,8 @@ int main(int argc, char **argv)
     GET(void, fmi2FreeInstance, Any);
     int steps = atoi(argv[4]), again = steps / 2, saved = 0;
     double size = atof(argv[5]);
-    unsigned input = (unsigned)atoi(argv[6]), output = (unsigned)atoi(argv[7]);
+    int wanted = atoi(argv[6]);
+    unsigned input = (unsigned)wanted, output = (unsigned)atoi(argv[7]);
     Any c = fmi2Instantiate("one", 1, argv[3], argv[2], (Any)&callbacks, 0, 0), state = NULL;
     if (!c || fmi2SetupExperiment(c, 0, 0.0, 0.0, 0, 0.0) || fmi2EnterInitializationMode(c) ||
         fmi2ExitInitializationMode(c))
@@ -72,7 +73,7 @@ int main(int argc, char **argv)
                 fmi2SerializeFMUstate(c, state, bytes, n) || fmi2FreeFMUstate(c, &state))
                 return 4;
         }
-        if (fmi2SetReal(c, &input, 1, &x) || fmi2DoStep(c, k * size, size, 0) || fmi2GetReal(c, &output, 1, &y))
+        if ((wanted >= 0 && fmi2SetReal(c, &input, 1, &x)) || fmi2DoStep(c, k * size, size, 0) || fmi2GetReal(c, &output, 1, &y))
             return 5;
         if (k == again + 3 && saved == 1) {
             saved = 2, k = again - 1;
