@@ -1,6 +1,6 @@
 """One native FMU under four hosts: a program in C with an empty environment, fmpy, libcosim and Ecos.
 
-Used by test_fmu_native_hosts.py and by tools/figures/hosts.py, which draws the picture of docs/fmu.md.
+Used by test_fmu_native_hosts.py and by tools/figures/fmu_hosts.py, which draws the picture of docs/hosts.md.
 """
 
 from __future__ import annotations
