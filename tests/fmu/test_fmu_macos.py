@@ -19,8 +19,8 @@ EXTERNAL, OF_DEBUGGERS, DEFINED = 0x01, 0xE0, 0x0E
 ALLOWED = {
     *("atan2", "ceil", "cos", "cosh", "exp", "fmod", "hypot", "log", "pow", "sin", "sinh", "tan", "tanh"),
     *("calloc", "free", "fopen", "fclose", "fread", "memcpy", "memset", "strlen", "bzero", "__bzero"),
-    # sine and cosine together; what loads libraries
-    *("__sincos_stret", "dyld_stub_binder"),
+    # sine and cosine together; what loads libraries; what fills memory with a number of eight bytes
+    *("__sincos_stret", "dyld_stub_binder", "memset_pattern16"),
 }
 
 
