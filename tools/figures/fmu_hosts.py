@@ -14,13 +14,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT / "tests" / "fmu"))
+sys.path.append(str(Path(__file__).parents[2] / "tests" / "fmu"))
 
 from hosts import four_hosts
 
 import fmu_export
 
+ROOT = Path(__file__).parents[2]
 STEP, STEPS, VARIABLE = 2.0**-7, 160, "payload.tip.position.z"
 
 
