@@ -18,6 +18,7 @@ from liegeo._lazy import attach
 if TYPE_CHECKING:
     from fmu_export.inspection import info as info
     from fmu_export.inspection import run as run
+    from fmu_export.pacing import realtime as realtime
     from fmu_export.package import build as build
     from fmu_export.package import constants_of as constants_of
     from fmu_export.validation import validate as validate
@@ -27,6 +28,7 @@ else:
         {
             "fmu_export.inspection": ("info", "run"),
             "fmu_export.package": ("build", "constants_of"),
+            "fmu_export.pacing": ("realtime",),
             "fmu_export.validation": ("validate",),
         },
     )

@@ -22,6 +22,10 @@ class Mode(IntFlag):
     #: of native FMUs for model exchange, in place of STEPPING
     EVENT = 128
     CONTINUOUS = 256
+    #: of native FMUs of FMI 3.0, while a host hears of an internal step
+    BETWEEN = 512
+    #: of native FMUs of FMI 3.0, where a host handles an event in co-simulation
+    HANDLING = 1024
 
 
 class VariableKind(IntFlag):

@@ -33,12 +33,14 @@ def description(
     tolerance: float | None,
     needs_tool: bool,
     origin: Mapping[str, str] | None = None,
+    source_files: Sequence[str] = (),
 ) -> bytes:
     """The document.
 
     `dependencies` are, by output, the inputs that it depends on at once; `motions` are inputs that move the state where
     the FMU begins, so that everything depends on them there.  `needs_tool`: whether it takes more than its own
-    libraries to run.  `origin` are author, version, copyright and license, those that are known.
+    libraries to run.  `origin` are author, version, copyright and license, those that are known.  `source_files` are
+    what a compiler is given of the folder `sources`, if there is one.
     """
     root = Element(
         "fmiModelDescription",
@@ -57,7 +59,7 @@ def description(
     # with states the FMU is for model exchange too
     states = {variable.key: k + 1 for k, variable in enumerate(variables) if variable.role == STATE}
     if any(variable.role == RATE for variable in variables):
-        SubElement(
+        exchange = SubElement(
             root,
             "ModelExchange",
             {
@@ -71,7 +73,8 @@ def description(
                 "providesDirectionalDerivative": "true",
             },
         )
-    SubElement(
+        _add_sources(exchange, source_files)
+    cosimulation = SubElement(
         root,
         "CoSimulation",
         {
@@ -88,6 +91,7 @@ def description(
             "providesDirectionalDerivative": "true",
         },
     )
+    _add_sources(cosimulation, source_files)
     add_units(root, variables)
     add_types(root, variables, 2)
     add_log_categories(root)
@@ -97,6 +101,14 @@ def description(
         _variable(listed, reference, variable, states.get(variable.key) if variable.role == RATE else None)
     _structure(root, variables, dependencies, motions)
     return as_bytes(root)
+
+
+def _add_sources(kind: Element, names: Sequence[str]) -> None:
+    """Add to a kind of FMU which files a compiler is given."""
+    if names:
+        listed = SubElement(kind, "SourceFiles")
+        for name in names:
+            SubElement(listed, "File", {"name": name})
 
 
 def as_bytes(root: Element) -> bytes:

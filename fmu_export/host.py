@@ -1,34 +1,37 @@
-"""An FMU in this process, through fmpy: unpacked, instantiated, its messages kept, freed in the end."""
+"""An FMU in this process: unpacked, instantiated, its messages kept, freed in the end."""
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+from fmu_export.cosim.fmu_file import CosimVariable, Value, described, described_in, description_of, kind_of
+from fmu_export.exchange_solver import ExchangeSolver, open_fmu
+from fmu_export.fmi_calls import DISCARD, ERROR, FATAL, OK, WARNING, Places, Reals, VariableAccess
 from liegeo.archives import unpacked
 from liegeo.errors import InputError, SimulationError
 
-OK, WARNING, DISCARD, ERROR, FATAL = range(5)
-DESCRIPTION = "modelDescription.xml"
-_LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3
+__all__ = ["DISCARD", "ERROR", "FATAL", "LOGGER", "OK", "WARNING", "Found", "Instance", "Unpacked"]
+
 _WORDS = ("ok", "warning", "discard", "error", "fatal")
 #: Where all that FMUs say can be read, for what a message leaves out.
 LOGGER = "liegeo.fmu"
 
 
 class Unpacked:
-    """The files of an FMU in a folder of their own, for as long as the `with` lasts."""
+    """The files of an FMU in a folder of their own, for as long as the `with` lasts; `description` is fmpy's."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
         self.file = Path(file)
 
     def __enter__(self) -> Self:
-        # what is no FMU for co-simulation is refused before it is unpacked
-        self.description = described(self.file)
+        # what is no FMU is refused before it is unpacked
+        self.parsed = described(self.file)
         with contextlib.ExitStack() as stack:
             self.folder = stack.enter_context(unpacked(self.file, "FMU"))
             self._stack = stack.pop_all()
@@ -36,6 +39,10 @@ class Unpacked:
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+
+    @property
+    def description(self) -> Any:
+        return self.parsed.found
 
 
 class Found(Unpacked):
@@ -46,93 +53,53 @@ class Found(Unpacked):
         self.folder = folder
 
     def __enter__(self) -> Self:
-        self.description = _parsed(self.folder, self.folder.name)
+        self.parsed = described_in(self.folder, self.folder.name)
         return self
 
     def __exit__(self, *error: object) -> None:
         return None
 
 
-def described(file: str | os.PathLike[str]) -> Any:
-    """Return fmpy's description of an FMU; no other member of the archive is unpacked."""
-    with unpacked(file, "FMU", [DESCRIPTION]) as folder:
-        return _parsed(folder, Path(file).name)
-
-
-def _parsed(folder: Path, name: str) -> Any:
-    from fmpy import read_model_description
-
-    try:
-        found = read_model_description(folder, validate=False)
-    except Exception as error:  # no XML, a wrong attribute: fmpy raises what it meets
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        raise InputError(f"'{name}' is no FMU: {lines[0].rstrip('.')}.") from None
-    if found.fmiVersion != "2.0":
-        raise InputError(
-            f"'{name}' is of FMI {found.fmiVersion}, expected 2.0; export it again as a co-simulation FMU of FMI 2.0."
-        )
-    if found.coSimulation is None:
-        raise InputError(
-            f"'{name}' is for model exchange only, expected co-simulation; export it again as an FMU with a solver."
-        )
-    identifier = found.coSimulation.modelIdentifier or ""
-    if not identifier.isprintable() or not identifier.strip(". ") or any(sign in identifier for sign in "/\\:"):
-        raise InputError(f"'{name}' is no FMU: its modelIdentifier is {identifier!r}, expected the name of a library.")
-    for key in ("modelName", "guid"):
-        if getattr(found, key) is None:
-            raise InputError(f"'{name}' is no FMU: its description has no {key}.")
-    for variable in found.modelVariables:
-        if not variable.name or not isinstance(variable.valueReference, int) or variable.valueReference < 0:
-            raise InputError(
-                f"'{name}' is no FMU: a variable has the name {variable.name!r} and the value reference "
-                f"{variable.valueReference!r}, expected a name and a number."
-            )
-    return found
-
-
-def _function(variable: Any) -> str:
-    """Return what FMI calls the type in the names of its functions."""
-    return "Integer" if variable.type == "Enumeration" else str(variable.type)
-
-
 class Instance:
-    """An instance of an unpacked FMU: FMI's functions by their names, with statuses; `messages` is its log."""
+    """An instance of an unpacked FMU, with statuses; `messages` is its log, `variables` are by name.
 
-    def __init__(self, unpacked: Unpacked, name: str = "fmu", *, verbose: bool = True) -> None:
-        from fmpy import fmi2
+    What it does not have itself is a method of fmpy's object: FMI's functions by their names.
+    """
 
-        described = unpacked.description
-        self.description = described
-        self.by_name = {variable.name: variable for variable in described.modelVariables}
+    def __init__(
+        self,
+        unpacked: Unpacked,
+        name: str = "fmu",
+        *,
+        verbose: bool = True,
+        kind: str = "",
+        solver: ExchangeSolver | None = None,
+    ) -> None:
+        self.description = unpacked.description
+        kind = kind_of(unpacked.parsed, unpacked.file.name, kind)
+        self.about = description_of(unpacked.file, unpacked.parsed, kind)
+        self.variables = self.about.variables
+        self.by_name = {variable.name: variable for variable in self.description.modelVariables}
         self.messages: list[tuple[int, str, str]] = []
-        here = Path.cwd()
+        model = self.description.modelName
         try:
-            self._fmu = fmi2.FMU2Slave(
-                guid=described.guid,
-                unzipDirectory=str(unpacked.folder),
-                modelIdentifier=described.coSimulation.modelIdentifier,
-                instanceName=name,
-            )
+            self.calls = open_fmu(self.about, unpacked.folder, name, solver)
         except Exception as error:  # bare ones of fmpy: no library for this system, symbols missing
-            # fmpy goes into the folder of the library, and does not come back if loading fails
-            os.chdir(here)
-            raise SimulationError(f"FMU '{described.modelName}' cannot be loaded: {error}", None) from None
-        # kept alive as long as the instance, which calls it
-        self._callbacks = fmi2.fmi2CallbackFunctions()
-        self._callbacks.logger = fmi2.fmi2CallbackLoggerTYPE(self._note)
-        self._callbacks.allocateMemory = fmi2.fmi2CallbackAllocateMemoryTYPE(fmi2.calloc)
-        self._callbacks.freeMemory = fmi2.fmi2CallbackFreeMemoryTYPE(fmi2.free)
+            raise SimulationError(f"FMU '{model}' cannot be loaded: {error}", None) from None
+        self._fmu = self.calls.fmu
+        self._values = VariableAccess(self.calls, self.about)
         self._alive = False
         try:
-            self._fmu.instantiate(callbacks=self._callbacks, loggingOn=verbose)
+            self.calls.instantiate(verbose, self._note)
         except Exception:
-            raise SimulationError(f"FMU '{described.modelName}' cannot be instantiated.{self.said()}", None) from None
+            raise SimulationError(f"FMU '{model}' cannot be instantiated.{self.said()}", None) from None
         self._alive = True
 
-    def _note(self, environment: Any, name: Any, status: int, category: Any, message: Any) -> None:
+    def _note(self, status: int, category: bytes | None, message: bytes | None) -> None:
         with contextlib.suppress(Exception):
-            # a format of printf, says the standard
-            text = (message or b"").decode("utf-8", "replace").replace("%%", "%")
+            # a format of printf, says FMI 2.0
+            text = (message or b"").decode("utf-8", "replace")
+            text = text.replace("%%", "%") if self.about.fmi == 2 else text
             self.messages.append((status, (category or b"").decode(), text))
             logging.getLogger(LOGGER).debug("%s: %s", _WORDS[status], text)
 
@@ -147,7 +114,7 @@ class Instance:
     def __exit__(self, *error: object) -> None:
         if self._alive:
             self._alive = False
-            self._fmu.freeInstance()
+            self.calls.free()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._fmu, name)
@@ -156,39 +123,64 @@ class Instance:
         return [self.by_name[name].valueReference for name in names]
 
     def initialise(self, start: float, stop: float | None = None, values: dict[str, Any] | None = None) -> None:
-        """Start values, setupExperiment, initialisation mode and out of it."""
-        from fmpy.fmi1 import FMICallException
-
+        """Start values, the times of the experiment, initialisation mode and out of it."""
         try:
             for name, value in (values or {}).items():
                 self.write(name, value)
-            self._fmu.setupExperiment(startTime=start, stopTime=stop)
-            self._fmu.enterInitializationMode()
-            self._fmu.exitInitializationMode()
-        except FMICallException as error:
+            self._checked(self.calls.set_up(start, stop, None))
+            self._checked(self.calls.enter_initialisation())
+            self._values.is_readable = True
+            self._checked(self.calls.exit_initialisation())
+        except _CallError as error:
             model = self.description.modelName
             raise SimulationError(f"FMU '{model}' cannot be initialised: {error}{self.said()}", None) from None
 
-    def write(self, name: str, value: Any) -> None:
-        """Set a variable; an enumeration is an Integer to FMI's functions."""
-        variable = self.by_name[name]
-        getattr(self._fmu, f"set{_function(variable)}")([variable.valueReference], [value])
+    def _checked(self, status: int) -> None:
+        if status > WARNING:
+            word = _WORDS[status] if status < len(_WORDS) else str(status)
+            raise _CallError(f"{self.calls.called} failed with status {status} ({word}).")
 
-    def read(self, names: Iterable[str]) -> list[Any]:
+    def reset(self) -> int:
+        """Make the instance as new."""
+        self._values = VariableAccess(self.calls, self.about)
+        return self.calls.reset()
+
+    def write(self, name: str, value: Value) -> None:
+        """Set a variable of any type; an error if it is not taken."""
+        try:
+            self._checked(self._values.set(self.variables[name], value))
+        except InputError as error:
+            raise InputError(f"'{name}' {error}.") from None
+
+    def read(self, names: Iterable[str]) -> list[Value]:
         """Return the values of variables of any type: all reals in one call, others one by one."""
-        variables = [self.by_name[name] for name in names]
-        reals = [v.valueReference for v in variables if v.type == "Real"]
-        numbers = iter(self._fmu.getReal(reals) if reals else ())
+        variables = [self.variables[name] for name in names]
+        reals = [v for v in variables if v.type == "Real"]
+        numbers = iter(self.read_reals(Reals(reals)))
         return [next(numbers) if v.type == "Real" else self._read_other(v) for v in variables]
 
-    def _read_other(self, variable: Any) -> Any:
-        (value,) = getattr(self._fmu, f"get{_function(variable)}")([variable.valueReference])
-        if variable.type == "String":
-            return (value or b"").decode("utf-8", "replace")
-        return bool(value) if variable.type == "Boolean" else int(value)
+    def read_reals(self, reals: Reals) -> list[float]:
+        """Return the values of real variables."""
+        self._checked(self._values.get_reals(reals))
+        found: list[float] = reals.values.tolist()
+        return found
+
+    def is_readable(self, reals: Reals) -> bool:
+        """Return whether real variables can be read without as much as a warning."""
+        return self._values.get_reals(reals) == OK
+
+    def write_reals(self, reals: Reals, values: Iterable[float]) -> int:
+        """Set real variables; return the status, whatever it is."""
+        reals.values[:] = list(values)
+        return self._values.set_reals(reals)
+
+    def _read_other(self, variable: CosimVariable) -> Value:
+        status, value = self._values.get(variable)
+        self._checked(status)
+        return value
 
     def status(self, function: str, *arguments: Any) -> int:
-        """The status that a function gives, whatever it is; a warning is as good as OK."""
+        """The status that a function of fmpy gives, whatever it is; a warning is as good as OK."""
         from fmpy.fmi1 import FMICallException
 
         try:
@@ -199,15 +191,55 @@ class Instance:
 
     def step(self, t: float, size: float) -> int:
         """Take a step; return the status, whatever it is."""
-        return self.status("doStep", t, size)
+        return self.calls.do_step(t, size, True)
 
-    def discarded(self, t: float) -> tuple[float, bool]:
-        """Return how far a discarded step from t got, and whether the FMU ends the run there (FMI 2.0.4, 4.2.2)."""
-        from fmpy.fmi1 import FMICallException
+    def discarded(self) -> tuple[float, bool]:
+        """Return how far a discarded step got, and whether the FMU ends the run there (FMI 2.0.4, 4.2.2)."""
+        return self.calls.reached, self.calls.ends
 
-        reached, ends = t, False
-        with contextlib.suppress(FMICallException):
-            reached = max(t, float(self._fmu.getRealStatus(_LAST_SUCCESSFUL_TIME)))
-        with contextlib.suppress(FMICallException):
-            ends = bool(self._fmu.getBooleanStatus(_TERMINATED))
-        return reached, ends
+    def directional(self, unknowns: Sequence[CosimVariable], known: CosimVariable) -> Any:
+        """Return the derivatives of real variables along one."""
+        of, by = Places(unknowns), Places([known])
+        seed = [float(k == known.element) for k in range(known.size)]
+        status, found = self.calls.directional(of.references, by.references, seed, of.n_values)
+        self._checked(status)
+        return found[of.places]
+
+    def output_rates(self, outputs: Sequence[CosimVariable]) -> Any:
+        """Return the first derivatives of real outputs."""
+        of = Places(outputs)
+        status, found = self.calls.output_rates(of.references, of.n_values)
+        self._checked(status)
+        return found[of.places]
+
+    # ---- states, which the caller frees
+
+    def save(self) -> Any:
+        """Return the state."""
+        state = ctypes.c_void_p()
+        self._checked(self.calls.save(state))
+        return state
+
+    def restore(self, state: Any) -> None:
+        """Go back to a state."""
+        self._checked(self.calls.restore(state))
+
+    def forget(self, state: Any) -> None:
+        """Free a state."""
+        self._checked(self.calls.free_state(state))
+
+    def to_bytes(self, state: Any) -> bytes:
+        """Return a state as bytes."""
+        status, data = self.calls.to_bytes(state)
+        self._checked(status)
+        return data
+
+    def from_bytes(self, data: bytes) -> Any:
+        """Return a state from bytes."""
+        state = ctypes.c_void_p()
+        self._checked(self.calls.from_bytes(data, state))
+        return state
+
+
+class _CallError(ArithmeticError):
+    """A function of FMI gave a status that is none to go on with."""

@@ -10,20 +10,26 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fmu_export import arguments
 from fmu_export.arguments import Seconds
-from fmu_export.cosim.fmu_file import CosimVariable, read_description
-from fmu_export.host import DISCARD, LOGGER, OK, WARNING, Instance, Unpacked, described
+from fmu_export.cosim.fmu_file import MODEL_EXCHANGE, TYPES, CosimVariable, described
+from fmu_export.cosim.wiring import column_of
+from fmu_export.exchange_solver import ExchangeSolver
+from fmu_export.fmi_calls import DISCARD, OK, WARNING, Reals
+from fmu_export.host import LOGGER, Instance, Unpacked
 from liegeo.archives import Archive
 from liegeo.errors import InputError, SimulationError
 from liegeo.model.checks import suggest
 from liegeo.model.names import matches
 from liegeo.results.tables import make_table
+
+if TYPE_CHECKING:
+    from fmu_export.pacing import Pace
 
 Array = NDArray[Any]
 
@@ -48,11 +54,15 @@ class FMUInfo:
     size: int
     #: By causality: name, unit, start value and description of each variable.
     variables: Mapping[str, list[tuple[str, str, Any, str]]] = field(repr=False)
+    #: The version of FMI, and what the FMU is for, the usual kind first: that has the capabilities.
+    fmi: str = "2.0"
+    kinds: tuple[str, ...] = ("co-simulation",)
 
     def __str__(self) -> str:
         able = ", ".join(name for name, value in self.capabilities.items() if value)
         lines = [
             f"{self.name} ({self.identifier}), {self.size / 1024:.0f} KiB, by {self.tool}",
+            f"  FMI        {self.fmi}, for {' and '.join(self.kinds)}",
             f"  GUID       {self.guid}",
             f"  experiment {self.start:g} s to {self.stop:g} s" if self.stop is not None else "  experiment: none",
             f"  interval   {self.interval:g} s" if self.interval is not None else "  interval: none",
@@ -71,8 +81,9 @@ class FMUInfo:
 
 
 def info(file: str | os.PathLike[str]) -> FMUInfo:
-    """What is in an FMU; any FMI 2.0 FMU for co-simulation, ours or not."""
-    found = described(file)
+    """What is in an FMU of FMI 2.0 or 3.0, ours or not."""
+    parsed = described(file)
+    found, usual = parsed.found, parsed.kinds[0]
     with Archive(file, "FMU") as archive:
         experiment = found.defaultExperiment
         needs = archive.read(_NEEDS).decode("utf-8", "replace") if _NEEDS in archive.names else ""
@@ -82,33 +93,40 @@ def info(file: str | os.PathLike[str]) -> FMUInfo:
         for variable in found.modelVariables:
             if variable.causality in listed:
                 listed[variable.causality].append(
-                    (variable.name, variable.unit or "", variable.start, variable.description or "")
+                    (_shaped(variable), variable.unit or "", variable.start, variable.description or "")
                 )
-        cosim = found.coSimulation
+        flags = parsed.interface(usual)
+        able = {
+            name: bool(getattr(flags, name, False))
+            for name in (
+                "canHandleVariableCommunicationStepSize",
+                "canInterpolateInputs",
+                "canGetAndSetFMUstate",
+                "canSerializeFMUstate",
+            )
+        }
         return FMUInfo(
             found.modelName,
-            cosim.modelIdentifier,
+            flags.modelIdentifier,
             found.guid,
             found.description or "",
             found.generationTool or "",
             _float(experiment, "startTime") or 0.0,
             _float(experiment, "stopTime"),
             _float(experiment, "stepSize"),
-            {
-                name: bool(getattr(cosim, name))
-                for name in (
-                    "canHandleVariableCommunicationStepSize",
-                    "canInterpolateInputs",
-                    "canGetAndSetFMUstate",
-                    "canSerializeFMUstate",
-                    "providesDirectionalDerivative",
-                )
-            },
+            able | {"providesDirectionalDerivative": parsed.directional[usual]},
             tuple(platforms),
             tuple(needs.split()),
             Path(file).stat().st_size,
             listed,
+            found.fmiVersion,
+            parsed.kinds,
         )
+
+
+def _shaped(variable: Any) -> str:
+    """Return the name of a variable, with its dimensions if it is an array: `A[2 x 3]`."""
+    return variable.name + (f"[{' x '.join(map(str, variable.shape))}]" if variable.shape else "")
 
 
 def _float(experiment: Any, name: str) -> float | None:
@@ -128,6 +146,9 @@ def run(
     values: Mapping[str, Any] | None = None,
     inputs: Mapping[str, Any] | None = None,
     outputs: Sequence[str] = ("*",),
+    kind: str = "",
+    solver: ExchangeSolver | None = None,
+    pace: Pace | None = None,
 ) -> Array:
     """The outputs of an FMU at every communication point, as a structured array whose first field is `time`.
 
@@ -137,6 +158,9 @@ def run(
     - `inputs`: by name a number, a pair (times, values) with straight lines between, or a function of t; each is
       evaluated where a communication step begins.  Inputs that are no real numbers are held between times.
     - `outputs`: names or wildcards.  Columns have the types of their variables; text is recorded where it is named.
+    - `pace`: hears where each communication step begins and ends; `fmu_export.realtime` makes one that waits.
+    - `kind`: "co-simulation" or "model exchange"; if not given, co-simulation where the FMU has that.
+    - `solver`: what integrates an FMU that is run by model exchange; it handles events within steps.
 
     Times are in seconds, other numbers in the unit of their variable; text may have a unit, "20 ms".
 
@@ -145,7 +169,11 @@ def run(
     A step that fails, or an input that is not taken, ends it with a SimulationError, whose `result` is what there is so
     far.
     """
-    with Unpacked(file) as unpacked, Instance(unpacked) as instance:
+    for key, said in (solver or ExchangeSolver()).issues():
+        raise InputError(f"run: solver.{key} {said}.")
+    with Unpacked(file) as unpacked, Instance(unpacked, kind=kind, solver=solver) as instance:
+        if solver is not None and instance.about.kind != MODEL_EXCHANGE:
+            raise InputError(f"run: solver is given, but the FMU is run by {instance.about.kind} and has its own.")
         experiment = unpacked.description.defaultExperiment
         begin = _chosen("start", start, _float(experiment, "startTime") or 0.0)
         end = _chosen("t_end", t_end, _float(experiment, "stopTime"))
@@ -153,11 +181,11 @@ def run(
         if not (end >= begin and step > 0.0):
             raise InputError(f"run: from {begin:g} to {end:g} s in steps of {step:g} s; expected rising times.")
         shown = _shown(instance, outputs)
-        variables = read_description(file).variables
-        driven = {name: _signal(instance, name, given, variables) for name, given in (inputs or {}).items()}
+        variables = instance.variables
+        driven = {name: _signal(name, given, variables) for name, given in (inputs or {}).items()}
         first: dict[str, Any] = {}
         for name, given in (values or {}).items():
-            _known(instance, name, ("parameter", "input"))
+            _known(variables, name, ("parameter", "input"))
             first[name] = arguments.value(f"run: {name}", variables[name], given)
         first |= {name: signal(begin) for name, signal in driven.items()}
         instance.initialise(begin, end, first)
@@ -165,17 +193,19 @@ def run(
         n = max(1, math.ceil((end - begin) / step - 1e-6)) if end > begin else 0
         reals = [name for name in driven if variables[name].type == "Real"]
         others = [name for name in driven if name not in reals]
-        into = instance.references(reals)
+        into = Reals([variables[name] for name in reals])
         rows = [(begin, *instance.read(shown))]
         for k in range(n):
             t = begin + k * step
             size = min(step, end - t) if k == n - 1 else step
-            status = instance.status("setReal", into, [driven[name](t) for name in reals]) if into else OK
+            if pace is not None:
+                pace.begin(t, size)
+            status = instance.write_reals(into, [driven[name](t) for name in reals]) if reals else OK
             for name in others:
                 instance.write(name, driven[name](t))
             if status in (OK, WARNING):
                 status = instance.step(t, size)
-            reached, ends = instance.discarded(t) if status == DISCARD else (t, False)
+            reached, ends = instance.discarded() if status == DISCARD else (t, False)
             if ends:
                 who = f"FMU '{unpacked.description.modelName}' ended the run at t = {reached:.9g} s"
                 logging.getLogger(LOGGER).warning("%s.%s", who, instance.said())
@@ -184,16 +214,22 @@ def run(
             if status not in (OK, WARNING):
                 raise SimulationError(
                     f"FMU '{unpacked.description.modelName}': the step from {t:.6g} s failed.{instance.said()}",
-                    _table(shown, rows),
+                    _table(instance, shown, rows),
                 )
             rows.append((t + size, *instance.read(shown)))
-        instance.terminate()
-        return _table(shown, rows)
+            if pace is not None:
+                pace.end()
+        instance.calls.terminate()
+        return _table(instance, shown, rows)
 
 
-def _table(shown: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Array:
-    columns = {name: np.array(values) for name, values in zip(("time", *shown), zip(*rows, strict=True), strict=True)}
-    return make_table({name: x.astype(np.int32) if x.dtype.kind == "i" else x for name, x in columns.items()})
+def _table(instance: Instance, shown: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> Array:
+    times, *columns = zip(*rows, strict=True)
+    made = {"time": np.array(times)}
+    for name, values in zip(shown, columns, strict=True):
+        variable = instance.variables[name]
+        made[name] = np.array(values) if variable.type == "Real" else column_of(variable, values)
+    return make_table(made)
 
 
 def _chosen(name: str, given: Seconds | None, usual: float | None) -> float:
@@ -205,7 +241,7 @@ def _chosen(name: str, given: Seconds | None, usual: float | None) -> float:
 
 def _shown(instance: Instance, patterns: Sequence[str]) -> list[str]:
     """Return the names of outputs; text where its full name is given, or a pattern that matches nothing else."""
-    outputs = [v for v in instance.description.modelVariables if v.causality == "output"]
+    outputs = [v for v in instance.variables.values() if v.causality == "output" and v.type in TYPES]
     known = [v.name for v in outputs]
     numbers, texts = ([v.name for v in outputs if (v.type == "String") == text] for text in (False, True))
     found: dict[str, None] = {}
@@ -217,14 +253,14 @@ def _shown(instance: Instance, patterns: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _known(instance: Instance, name: str, causalities: Sequence[str]) -> None:
-    known = [v.name for v in instance.description.modelVariables if v.causality in causalities]
+def _known(variables: Mapping[str, CosimVariable], name: str, causalities: Sequence[str]) -> None:
+    known = [v.name for v in variables.values() if v.causality in causalities and v.type in TYPES]
     if name not in known:
         raise InputError(f"run: '{name}' is no {' or '.join(causalities)} of the FMU.{suggest(name, known)}")
 
 
-def _signal(instance: Instance, name: str, given: Any, variables: Mapping[str, CosimVariable]) -> Any:
-    _known(instance, name, ("input",))
+def _signal(name: str, given: Any, variables: Mapping[str, CosimVariable]) -> Any:
+    _known(variables, name, ("input",))
     variable, who = variables[name], f"run: input '{name}'"
     if callable(given):
         return lambda t: float(given(t)) if variable.type == "Real" else arguments.value(who, variable, given(t))

@@ -19,26 +19,25 @@ from numpy.typing import NDArray
 from fmu_export.variables import LINEAR, Settings, motion_inputs, structured
 from fmu_export.words import text
 from liegeo._jit import address, provide
-from liegeo.assembly import assembly_error, cannot_be_closed, held, project
+from liegeo.assembly import held
 from liegeo.errors import AssemblyError, DynamicsError, InputError, LiegeoError, SimulationError
 from liegeo.integrate import METHODS, Method, Problem, Stepper, stepping
-from liegeo.integrate.calls import loop_arguments, with_derivatives
-from liegeo.integrate.stepping import FINISHED, FULL
+from liegeo.integrate.calls import SIZE as N_ADDRESSES
+from liegeo.integrate.calls import all_kernels, loop_arguments, with_derivatives
 from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import assembly as assembling
+from liegeo.kernels import layout as at
 from liegeo.kernels import observe, projection
-from liegeo.machine import record, showing, slopes, steps
+from liegeo.machine import answers, blame, record, showing, slopes, steps
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
+from liegeo.model.failure_words import loop_of_row, put_together, texts
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.observer import Observer
-from liegeo.status import INPUT_FAILED, WANTED
+from liegeo.status import INPUT_FAILED, NO_CONVERGENCE, WANTED
 
 Array = NDArray[np.float64]
-
-# Accepted steps in one call of the compiled loop, and at most in a communication step.
-_AT_ONCE, _MOST_STEPS = 64, 10_000_000
 
 
 class Driven(Drive):
@@ -92,7 +91,7 @@ class Machine:
         keep = mechanism.initial.keep
         self._lay_out(np.asarray(inputs, dtype=np.float64), weight, keep)
         if y is None:
-            self._check_start(steps.place(self._R, float(start)), keep)
+            self._check_start(steps.place(self._R, float(start)))
         self._check_shown(steps.start(self._R, float(start), end))
 
     # ---- where it begins
@@ -104,7 +103,6 @@ class Machine:
         )
         method, step, rtol, atol = METHODS[settings.method], settings.step, settings.rtol, settings.atol
         stepper = Stepper(problem, method, step=step, rtol=rtol, atol=atol, fenced=False)
-        stepper.renew = self._renewed
         # one set of numbers drives steps and outputs
         stepper._F = self.drive.system.floats
         return stepper
@@ -122,7 +120,7 @@ class Machine:
         """Lay out the state and the record; `keep` is what stays where it is while loops are closed."""
         stepper, system, model, places = self.stepper, self.drive.system, self.model, self.places
         group = system.state_group
-        rows, kept = stepper.method.scratch(group.dim)
+        rows, kept = stepper.method.scratch(group.dim, len(stepper.y))
         # q and −q are the same rotation: where the quaternions of frames stand
         shown, alone = (
             np.array([k for source in self._turns.places for k in _range(observer.places[source])], dtype=np.int64)
@@ -174,10 +172,12 @@ class Machine:
             "Z_TURNS": self._turns.numbers(),
             "Z_RATES": self._rates.numbers(),
             "SHOWN": self._shown,
-            "CHANGED": np.full(
-                slopes.changed_size(len(self._shown), len(stepper.y), group.dim, len(places), len(shown)), np.nan
-            ),
+            "SLOPE": np.full(self._slope_size(), np.nan),
             "FIRST": np.zeros(n_rows + 2),
+            "BEGAN": np.zeros(len(stepper.y)),
+            "PIECES": np.zeros(blame.PIECES),
+            "BLAMED": np.zeros(blame.blame_size(model.ints, len(system.ints) + N_ADDRESSES)),
+            "LOOP_OF_ROW": loop_of_row(model),
             "ASSEMBLY": np.full(assembling.scratch_size(n_rows, model.nq, model.nv, model.nx) if n_rows else 0, np.nan),
             "LAYOUT": stepper._layout,
             "COEFFICIENTS": np.ascontiguousarray(stepper._coefficients).copy(),
@@ -186,6 +186,7 @@ class Machine:
         self._slopes = self._arrays["SLOPES"].reshape(-1, 2)
         self._numbers = {
             **self._code(),
+            **dict.fromkeys(("SHOW_COMPLEX", "SHOW_RATES_COMPLEX", "BLAME"), 0),
             "N_INPUTS": len(places),
             "N_MOTIONS": len(self._arrays["MOTIONS"]),
             "N_OUTPUTS": len(self._shown),
@@ -199,6 +200,15 @@ class Machine:
             "TOLERANCE_AT": int(of_method["TOLERANCE_AT"]),
         }
         self._R = record.record(self._numbers, self._arrays)
+        called = quaternions(model)
+        #: The texts of messages.
+        self.texts = texts(model, keep, [f"initial.{structured(called[place])}" for place in sorted(called)])
+
+    def _slope_size(self) -> int:
+        model = self.model
+        n_work, n_u = int(model.ints[at.N_WORK]), int(model.ints[at.N_U])
+        n_z = max(self._outputs.size, self._rates.size)
+        return slopes.scratch_size(n_work, n_u, model.nq, model.nv + model.nx, n_z, len(self._shown))
 
     def _kept(self, keep: Any) -> dict[str, NDArray[Any]]:
         """Return what drives models in which what is kept is locked, and the weights of their coordinates.
@@ -239,6 +249,7 @@ class Machine:
         # what a host may ask for between steps is there before the first
         between = (steps.restored, steps.take_back, steps.put_coefficients)
         later = [*((kernel, (record.RECORD,)) for kernel in between), (steps.restart, (record.RECORD, types.float64))]
+        later.append((answers.explain, (record.RECORD, types.int64, types.float64)))
         provide([*wanted.values(), *later])
         return {name: address(*each)[0] for name, each in wanted.items()}
 
@@ -260,25 +271,20 @@ class Machine:
     def _wished(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
         """Return the state that the file and `initial` wish to begin with; its loops may be open."""
         state = mechanism.initial.state(self.model, start)
+        if not initial:
+            return state
         parts = {"q": state.q.copy(), "v": state.v.copy(), "x": state.x.copy()}
         for (letter, place), value in initial.items():
             parts[letter][place] = value
         return replace(state, q=parts["q"], v=parts["v"], x=parts["x"])
 
-    def _check_start(self, why: int, keep: Any) -> None:
+    def _check_start(self, why: int) -> None:
         """Raise what is wrong with the state that a motion is to begin with."""
-        status, first = int(self.stepper.control[stepping.STATUS]), self._arrays["FIRST"][: len(self.model.rows)]
         self.model.check_custom()
         if why == record.NOT_ASSEMBLED:
-            raise assembly_error(self.model, self.drive, status, first, keep)
+            raise self._input_error() or AssemblyError(self._message(why))
         if why == record.NO_ROTATION:
-            place = int(self._arrays["QUATERNIONS"][status])
-            q = self.stepper.y[place : place + 4]
-            name = quaternions(self.model)[place]
-            raise InputError(
-                f"initial.{structured(name)} is {q.tolist()}, of length {np.linalg.norm(q):.6g}, but a rotation has "
-                "length 1.\n  Set all four components, w, x, y and z."
-            )
+            raise InputError(self._message(why))
         self._check_step(why)
 
     # ---- inputs
@@ -304,8 +310,6 @@ class Machine:
 
     def _restart(self) -> None:
         """Forget what a method remembers of a motion under other inputs."""
-        if self.stepper._crossing is not None:
-            self.stepper._crossing.forget()
         steps.restart(self._R, self.t)
 
     # ---- motion
@@ -317,16 +321,11 @@ class Machine:
         `reached` is how far internal steps got, if they did not get to the end.
         """
         self._slopes[:] = np.nan if slopes is None else slopes
-        crossing = self.stepper._crossing is not None
-        # steps that came to a singular position are remembered across communication points
-        why = self._step_across(t, size) if crossing and self.model.rows else steps.communicate(self._R, t, size)
+        why = steps.communicate(self._R, t, size)
         if why == record.STEP_FAILED and self.stepper.control[stepping.STATUS] == WANTED:
             steps.take_back(self._R)
             self._with_derivatives()
             why = steps.communicate(self._R, t, size)
-        if why == record.STEP_FAILED and crossing and not self.model.rows:
-            steps.take_back(self._R)
-            why = self._step_across(t, size)
         try:
             self._check_step(why, size)
             self.model.check_custom()
@@ -336,58 +335,54 @@ class Machine:
 
     def _with_derivatives(self) -> None:
         """Compile what a step asked for."""
-        self.stepper._I = self._arrays["S"] = with_derivatives(self.stepper._I, self.drive.system)
-        self._R = record.record(self._numbers, self._arrays)
-
-    def _step_across(self, t: float, size: float) -> int:
-        """Do what `communicate` does, and step across singular positions (integrate/crossing.py)."""
-        stepper, R = self.stepper, self._R
-        why = int(steps.begin(R, t, size))
-        if not why:
-            status, calls = stepper.reach(t + size, _AT_ONCE), 1
-            while status == FULL and calls * _AT_ONCE <= _MOST_STEPS:
-                status, calls = stepper.reach(t + size, _AT_ONCE), calls + 1
-            why = record.STEP_FAILED if status != FINISHED else int(steps.finish(self._R, t + size))
-        return why
-
-    def _renewed(self, t: float, y: Array) -> Array:
-        """Return the state behind a jump of what is prescribed: there may be other speeds."""
-        self.drive.system.breaks.limit(self.drive.system.floats, t)
-        return project(self.model, self.model.unpack(y, t), self.drive).y if self.model.rows else y
+        self._lead_to(with_derivatives(self.stepper._I, self.drive.system))
 
     def _check_step(self, why: int, size: float = 0.0) -> None:
         """Raise SimulationError if a step could not be made."""
-        if not why:
-            return None
-        t = max(self.reached, self.stepper.t)
-        if why == record.TOO_MANY:
-            n, step = size / self.settings.step, self.settings.step
-            raise SimulationError(
-                f"step: {n:.6g} internal steps of {step:g} s in one of {size:g} s are too many.", None
-            )
         if why == record.OPEN_LOOPS:
-            worst_rows = self._arrays["FIRST"][: len(self.model.rows)]
-            raise AssemblyError(cannot_be_closed(self.model, worst_rows))
+            raise AssemblyError(self._message(why))
         if why == record.NOT_SHOWN:
-            return self._check_shown(why)
-        raise self._failed(t, self.stepper.why)
+            self._check_shown(why)
+        elif why == record.TOO_MANY:
+            raise SimulationError(self._message(why, size), None)
+        elif why:
+            raise self._failed(max(self.reached, self.stepper.t), why)
 
-    def _failed(self, t: float, why: str) -> SimulationError:
+    def _failed(self, t: float, why: int) -> SimulationError:
+        words = self._message(why)
         try:
             self.model.check_custom()
         except Exception as error:
-            why = f"{why}: {error}"
+            words = f"{words}: {error}"
+        raised = self._input_error()
+        return SimulationError(words if raised is None else text("AT", t, raised), None)
+
+    def _input_error(self) -> BaseException | None:
+        """Return what a function of an input raised, once."""
         raised, self.drive.error = self.drive.error, None
-        return SimulationError(text("AT", t, why if raised is None else raised), None)
+        return raised
+
+    def _message(self, why: int, size: float = 0.0) -> str:
+        """Return what an answer of the machine means."""
+        if why == record.STEP_FAILED and self.stepper.control[stepping.STATUS] == NO_CONVERGENCE:
+            # compiled where it is asked for the first time: few FMUs ever ask
+            self._numbers["BLAME"] = address(blame.add_culprit, record.BLAME_ARGUMENTS)[0]
+            self._lead_to(all_kernels(self.drive.system))
+        answers.explain(self._R, why, size)
+        return put_together(self._arrays["PIECES"], self.texts)
+
+    def _lead_to(self, S: NDArray[np.int64]) -> None:
+        """Let steps find the kernels of the system in S."""
+        self.stepper._I = self._arrays["S"] = S
+        self._R = record.record(self._numbers, self._arrays)
 
     # ---- what is seen of it
 
     def _check_shown(self, why: int) -> None:
         if why == record.NOT_SHOWN:
-            status = int(self.stepper.control[stepping.STATUS])
-            if status == INPUT_FAILED:
-                raise self._failed(self.t, str(self.model.failure(status)))
-            raise DynamicsError(text("AT", self.t, self.model.failure(status)))
+            if self.stepper.control[stepping.STATUS] == INPUT_FAILED:
+                raise self._failed(self.t, why)
+            raise DynamicsError(self._message(why))
 
     def values(self, computed: bool = True) -> Array:
         """The outputs; without `computed`, only those that are coordinates, speeds or inputs are up to date."""
@@ -405,13 +400,27 @@ class Machine:
         finally:
             self._X[:] = kept
 
+    def _with_slopes(self) -> None:
+        """Compile, where they are first asked for, the kernels that show outputs with complex numbers."""
+        if self._numbers["SHOW_COMPLEX"]:
+            return
+        wanted = {
+            "SHOW_COMPLEX": (self._outputs.kernel, record.COMPLEX_SHOW_ARGUMENTS),
+            "SHOW_RATES_COMPLEX": (self._rates.kernel, record.COMPLEX_SHOW_ARGUMENTS),
+        }
+        provide(wanted.values())
+        self._numbers |= {name: address(*each)[0] for name, each in wanted.items()}
+        self._R = record.record(self._numbers, self._arrays)
+
     def along_inputs(self, direction: Array) -> Array:
         """Return the derivatives of the outputs along a direction in the inputs."""
+        self._with_slopes()
         self._check_shown(slopes.along_inputs(self._R, np.ascontiguousarray(direction, dtype=np.float64)))
         return self._shown.copy()
 
     def along_motion(self) -> Array:
         """Return the rates of the outputs."""
+        self._with_slopes()
         self._check_shown(slopes.along_motion(self._R))
         return self._shown.copy()
 
@@ -424,6 +433,7 @@ class Machine:
     def restore(self, saved: Array) -> None:
         """Put back what `snapshot` returned."""
         self._X[: self.n_state] = saved
+        self._arrays["BEGAN"][:] = self.stepper.y
         steps.restored(self._R)
 
 

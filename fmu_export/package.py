@@ -36,6 +36,7 @@ from fmu_export.description3 import description3, terminals
 from fmu_export.exchanged_states import exchanged
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
+from fmu_export.native.tracing import Settable, settable
 from fmu_export.quantity_types import quantity_of
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
@@ -66,6 +67,8 @@ from liegeo.simulation import usual_method
 
 #: Hears how many parts of a library are done, of how many.
 Progress = Callable[[int, int], None]
+#: Hears by name why parameters of the file are constants of a native FMU.
+Constants = Callable[[Mapping[str, str]], None]
 # What the bundled sources import, of all that liegeo needs.
 _NEEDED = ("numpy", "scipy", "numba", "filelock", "platformdirs", "pydantic", "pyyaml", "pint")
 _GUARD = Path(__file__).parent / "guard"
@@ -178,9 +181,11 @@ def build(
     interval: Seconds | None = None,
     bundle: bool = True,
     native: bool = False,
+    source: bool = False,
     fmi: int = 2,
     platforms: Sequence[str] | None = None,
     progress: Progress | None = None,
+    constants: Constants | None = None,
     set: Mapping[str, Any] | None = None,  # noqa: A002
 ) -> Path:
     """Write the FMU of a model, or of a model file, and return its path.
@@ -192,7 +197,10 @@ def build(
       experiment's output.
     - `bundle`: put liegeo's own sources into the FMU, so that the target needs only what liegeo needs.
     - `native`: an FMU with no Python inside, from compiled libraries and the numbers of the model.  Parameters of the
-      file are constants of it (`constants_of` names them); gravity, initial values and the integrator can be set.
+      file that make the modes of flexible bodies, or change what the model consists of, are constants of it:
+      `constants(names)` hears of them, by name with the reason, and `constants_of` returns them.
+    - `source`: put a native FMU's C into it, for machines whose own compiler makes the library.  It then has libraries
+      only of platforms that are given.
     - `fmi`: the version of FMI, 2, or 3 for a native FMU: vectors are then arrays.
     - `platforms`: those of a native FMU, of linux64, win64, darwin64, aarch64-linux; all, if not given.  A library is
       compiled where it is first needed, some minutes, and kept; `progress(done, of)` hears of it.
@@ -202,6 +210,8 @@ def build(
     """
     if fmi not in (2, 3) or (fmi == 3 and not native):
         raise InputError(f"build: fmi is {fmi!r}, expected 2, or 3 with native=True.")
+    if source and not native:
+        raise InputError("build: source is True, expected native=True with it: only native FMUs can be written as C.")
     given = _mechanism(system, set)
     path = Path(f"{_identifier(given)}.fmu" if file is None else file)
     if path.suffix != ".fmu":
@@ -215,20 +225,23 @@ def build(
     with tempfile.TemporaryDirectory(prefix="liegeo_fmu_") as folder:
         found, identifier = _describe(given, Path(folder), longest, method), _identifier(given)
         if native:
-            content = _native_content(found, identifier, usual, fmi, platforms, progress or _silent)
+            chosen = platforms if platforms or not source else ()
+            content = _native_content(found, identifier, usual, fmi, source, chosen, progress or _silent, constants)
         else:
             content = _python_content(found, identifier, usual, bundle)
     _write(path, content)
     return path
 
 
-def constants_of(system: Mechanism | str | os.PathLike[str]) -> list[str]:
-    """Return the names of the parameters of a file that are constants of a native FMU."""
-    mechanism = _mechanism(system, None)
+def constants_of(system: Mechanism | str | os.PathLike[str], **options: Any) -> dict[str, str]:
+    """Return by name the parameters of a file that are constants of a native FMU, and why.
+
+    `options` are `set`, `step` and `method` of `build`.
+    """
+    mechanism = _mechanism(system, options.get("set"))
     with tempfile.TemporaryDirectory(prefix="liegeo_fmu_") as folder:
-        _, paths = _resources(mechanism, Path(folder))
-        listed = variables(with_starts(load(Path(folder) / "model.yaml")), settings_of(mechanism, 1.0, "rkmk-4"), paths)
-    return [variable.name for variable in listed if variable.role == FILE]
+        found = _describe(mechanism, Path(folder), seconds("step", options.get("step")), options.get("method"))
+        return _constants(found, _settable(found))
 
 
 def _silent(done: int, of: int) -> None:
@@ -292,6 +305,8 @@ class _Described(NamedTuple):
     motions: list[str]
     #: The model file and the files that it names, by path.
     files: dict[str, bytes]
+    #: The folder that they are in, while the FMU is built.
+    folder: Path
 
 
 def _describe(given: Mechanism, folder: Path, step: float | None, method: str | None) -> _Described:
@@ -299,8 +314,17 @@ def _describe(given: Mechanism, folder: Path, step: float | None, method: str | 
     mechanism = with_starts(load(folder / "model.yaml"))
     settings = settings_of(mechanism, step, method)
     listed = [_measured(variable, mechanism) for variable in variables(mechanism, settings, paths)]
+    machine = _machine(mechanism, settings, listed)
+    depends = dependencies(machine, listed)
+    prescribed = {k for part, _ in motion_inputs(machine.model).values() for k in range(part.start, part.stop)}
+    motions = [variable.name for variable in listed if variable.role == INPUT and variable.key[0] in prescribed]
+    return _Described(mechanism, settings, listed, machine, depends, motions, files, folder)
+
+
+def _machine(mechanism: Mechanism, settings: Settings, listed: Sequence[ExportedVariable]) -> Machine:
+    """Return the machine of an FMU with these variables as it begins."""
     experiment = mechanism.experiment
-    machine = Machine(
+    return Machine(
         mechanism,
         settings,
         [variable.key[0] for variable in listed if variable.role == INPUT],
@@ -311,10 +335,24 @@ def _describe(given: Mechanism, folder: Path, step: float | None, method: str | 
         start=experiment.start,
         stop=experiment.end,
     )
-    depends = dependencies(machine, listed)
-    prescribed = {k for part, _ in motion_inputs(machine.model).values() for k in range(part.start, part.stop)}
-    motions = [variable.name for variable in listed if variable.role == INPUT and variable.key[0] in prescribed]
-    return _Described(mechanism, settings, listed, machine, depends, motions, files)
+
+
+def _settable(found: _Described) -> Settable:
+    """Return what of the file's parameters can be set in a native FMU, and how."""
+    names = [variable.key[0] for variable in found.variables if variable.role == FILE]
+    values = {name: float(found.mechanism.declared[name].value) for name in names}
+
+    def make(given: Mapping[str, Any]) -> Machine:
+        mechanism = with_starts(load(found.folder / "model.yaml", set=given))
+        return _machine(mechanism, found.settings, found.variables)
+
+    return settable(found.machine, names, values, make)
+
+
+def _constants(found: _Described, parameters: Settable) -> dict[str, str]:
+    """Return by name in the FMU why parameters are constants."""
+    known = parameters.constants
+    return {v.name: known[v.key[0]] for v in found.variables if v.role == FILE and v.key[0] in known}
 
 
 def _python_content(found: _Described, identifier: str, interval: float | None, bundle: bool) -> dict[str, bytes]:
@@ -351,7 +389,7 @@ def _python_content(found: _Described, identifier: str, interval: float | None, 
     resources["slavemodule.txt"] = f"fmu_{short}".encode()
     out = {f"resources/{name}": content for name, content in resources.items()} | libraries
     out["modelDescription.xml"] = _description(found, identifier, guid, interval, native=False)
-    return out
+    return out | _terminals(found, 2)
 
 
 def _native_content(
@@ -359,34 +397,54 @@ def _native_content(
     identifier: str,
     interval: float | None,
     fmi: int,
+    source: bool,
     platforms: Sequence[str] | None,
     progress: Progress,
+    constants: Constants | None,
 ) -> dict[str, bytes]:
     """Return by path in the archive what an FMU without Python consists of."""
     from fmu_export.native.data import data_file
     from fmu_export.native.library import PLATFORMS, files, library
+    from fmu_export.native.source_files import compiled, data_in_c, source_files
 
     experiment = found.mechanism.experiment
-    # what is in the file is in the numbers of the model, and does not change any more
-    listed = [variable for variable in found.variables if variable.role != FILE]
+    parameters = _settable(found)
+    if constants is not None:
+        constants(_constants(found, parameters))
+    listed = [
+        variable for variable in found.variables if variable.role != FILE or variable.key[0] not in parameters.constants
+    ]
     identity = identity_of(found.machine, listed)
     # behind those that both kinds of FMUs have, whose saved states then fit each other
-    found = found._replace(variables=[*listed, *(exchanged(found.machine) if fmi == 2 else ())])
-    data = data_file(found.machine, found.variables, found.motions, identity, experiment.start, experiment.end)
+    found = found._replace(variables=[*listed, *exchanged(found.machine)])
+    data = data_file(
+        parameters.machine,
+        found.variables,
+        found.motions,
+        identity,
+        experiment.start,
+        experiment.end,
+        parameters.program,
+    )
     libraries = {}
-    for name in platforms or PLATFORMS:
+    for name in PLATFORMS if platforms is None else platforms:
         for folder, content in files(name, library(name, progress), fmi).items():
             libraries[f"binaries/{folder}/{identifier}{PLATFORMS[name].ending}"] = content
-    facts = json.dumps([found.dependencies, interval, identifier, fmi], sort_keys=True, default=list)
-    guid = _guid(_digest({"machine.bin": data(""), **libraries}, f"{facts} {__version__}"))
+    facts = json.dumps([found.dependencies, interval, identifier, fmi, source], sort_keys=True, default=list)
+    in_c = source_files(identifier, data(""), fmi) if source else {}
+    guid = _guid(_digest({"machine.bin": data(""), **libraries, **in_c}, f"{facts} {__version__}"))
+    if source:
+        in_c["data.c"] = data_in_c(data(guid))
     return {
         **libraries,
-        "resources/machine.bin": data(guid),
-        **(
-            {"modelDescription.xml": _description(found, identifier, guid, interval, native=True)}
+        **{f"sources/{name}": content for name, content in in_c.items()},
+        **({"resources/machine.bin": data(guid)} if libraries else {}),
+        "modelDescription.xml": (
+            _description(found, identifier, guid, interval, native=True, compiled=compiled(in_c))
             if fmi == 2
-            else _description3(found, identifier, guid, interval)
+            else description3(*_about(found, identifier, guid), **_experiment(found, interval))
         ),
+        **_terminals(found, fmi),
     }
 
 
@@ -402,20 +460,24 @@ def _guid(digest: bytes) -> str:
     return "{" + str(uuid.UUID(bytes=digest[:16], version=5)) + "}"
 
 
-def _description(found: _Described, identifier: str, guid: str, interval: float | None, native: bool) -> bytes:
+def _description(
+    found: _Described,
+    identifier: str,
+    guid: str,
+    interval: float | None,
+    native: bool,
+    compiled: Sequence[str] = (),
+) -> bytes:
     about = _about(found, identifier, guid)
-    return description(*about, **_experiment(found, interval), needs_tool=not native)
+    return description(*about, **_experiment(found, interval), needs_tool=not native, source_files=compiled)
 
 
-def _description3(found: _Described, identifier: str, token: str, interval: float | None) -> dict[str, bytes]:
-    """Return by path in the archive what describes an FMU of FMI 3.0."""
-    out = {"modelDescription.xml": description3(*_about(found, identifier, token), **_experiment(found, interval))}
+def _terminals(found: _Described, fmi: int) -> dict[str, bytes]:
+    """Return by path in the archive what its terminals are, if it has any."""
     drives = {joint: joint for joint in found.machine.model.joints}
     drives |= {force.name: force.joint for force in found.mechanism.tree.forces if isinstance(force, Actuator)}
-    found_terminals = terminals(found.variables, {structured(a): structured(b) for a, b in drives.items()})
-    if found_terminals is not None:
-        out["terminalsAndIcons/terminalsAndIcons.xml"] = found_terminals
-    return out
+    content = terminals(found.variables, {structured(a): structured(b) for a, b in drives.items()}, fmi)
+    return {} if content is None else {"terminalsAndIcons/terminalsAndIcons.xml": content}
 
 
 def _about(found: _Described, identifier: str, guid: str) -> tuple[Any, ...]:

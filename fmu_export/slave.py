@@ -408,7 +408,7 @@ class Slave(Fmi2Slave):
 
     def _machine_now(self) -> Machine:
         if self._machine is None:
-            raise InputError("the FMU is not initialised.")
+            raise InputError(text("NOT_INITIALISED"))
         return self._machine
 
     def _moving(self) -> Machine:
@@ -584,7 +584,7 @@ class Slave(Fmi2Slave):
             raise InputError(state)
         if state.identity != exported.identity or len(state.values) != len(exported.shared):
             raise InputError(text("OTHER_FMU"))
-        if state.mode & (Mode.EVENT | Mode.CONTINUOUS):
+        if state.mode & (Mode.EVENT | Mode.CONTINUOUS | Mode.HANDLING):
             raise InputError(text("OTHER_TYPE"))
         by_name = {exported.variables[k].name: k for k in exported.of_file}
         if not set(state.file) <= set(by_name) or len(state.strings) != len(exported.settings):

@@ -202,7 +202,10 @@ def _annotated(system: CosimSystem) -> dict[str, Any]:
     }
     crossings = [[c.variable, c.level, c.direction, c.stop] for c in experiment.crossings]
     every = {name: fmu.every for name, fmu in system.fmus.items() if fmu.every != 1}
-    return {"experiment": changed, "crossings": crossings, "every": every, "outputs": list(system.outputs)}
+    kinds = {name: fmu.kind for name, fmu in system.fmus.items() if fmu.kind}
+    solvers = {name: dict(fmu.solver) for name, fmu in system.fmus.items() if fmu.solver}
+    more = {key: value for key, value in (("kinds", kinds), ("solvers", solvers)) if value}
+    return {"experiment": changed, "crossings": crossings, "every": every, "outputs": list(system.outputs), **more}
 
 
 # ---- reading
@@ -316,9 +319,12 @@ class _Reader:
             for key, value in about.get("experiment", {}).items()
         }
         crossings = tuple(Crossing(*entry) for entry in about.get("crossings", []))
-        every = about.get("every", {})
+        every, kinds, solvers = (about.get(key, {}) for key in ("every", "kinds", "solvers"))
         return CosimSystem(
-            {name: FMU(fmu.file, fmu.start, every.get(name, 1)) for name, fmu in self.found.fmus.items()},
+            {
+                name: FMU(fmu.file, fmu.start, every.get(name, 1), kinds.get(name, ""), dict(solvers.get(name, {})))
+                for name, fmu in self.found.fmus.items()
+            },
             wires,
             about.get("outputs", ["*"]),
             CosimExperiment(start=start, end=end, crossings=crossings, **given),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import json
 import math
@@ -20,7 +21,10 @@ from typing import IO, Any
 import numpy as np
 
 from fmu_export.arguments import Seconds, seconds
-from fmu_export.host import DISCARD, OK, WARNING, Found, Instance, Unpacked
+from fmu_export.cosim.fmu_file import CO_SIMULATION, MODEL_EXCHANGE, Description, description_of
+from fmu_export.exchange_solver import ExchangedCalls, ExchangeSolver
+from fmu_export.fmi_calls import DISCARD, OK, WARNING, Reals
+from fmu_export.host import Found, Instance, Unpacked
 from liegeo.errors import InputError
 
 # Communication steps in a check, and before the middle of it.
@@ -55,12 +59,12 @@ class Report:
 def validate(
     file: str | os.PathLike[str], *, timeout: Seconds = 300.0, isolated: bool = True, illegal: Seconds = 10.0
 ) -> Report:
-    """Check an FMU; any FMI 2.0 FMU for co-simulation, ours or not.
+    """Check an FMU of FMI 2.0 or 3.0, for co-simulation, model exchange or both, ours or not.
 
-    Driven checks: the description's dependencies of outputs on inputs, by changing each input at a communication point,
-    and in the same way directional derivatives; derivatives of outputs, by short steps; rollback, within the instance
-    and through bytes; reset; that two instances do the same and do not disturb each other; that illegal steps and an
-    unknown reference are refused.
+    Driven checks, of each kind that the FMU has, model exchange with a solver around it: the description's dependencies
+    of outputs on inputs, by changing each input at a communication point, and in the same way directional derivatives;
+    derivatives of outputs, by short steps; rollback, within the instance and through bytes; reset; that two instances
+    do the same and do not disturb each other; that illegal steps and an unknown reference are refused.
 
     They run in a process of their own: an FMU that crashes, or does not return, is a problem in the report.  `timeout`
     is how long a check may take, `illegal` how long an FMU may take to refuse an illegal call.  Without `isolated` all
@@ -78,13 +82,13 @@ def validate(
         report = Report(unpacked.description.modelName)
         report.checks.append("description")
         report.problems += [str(problem) for problem in validate_fmu(str(unpacked.folder))]
-        flags = unpacked.description.coSimulation
-        able = {"dependencies": True, "rollback": flags.canGetAndSetFMUstate}
-        able["serialisation"] = able["rollback"] and flags.canSerializeFMUstate
-        able["directional derivatives"] = flags.providesDirectionalDerivative
-        able["derivatives of outputs"] = able["rollback"] and (flags.maxOutputDerivativeOrder or 0) > 0
-        names = [name for name in _checks() if able.get(name, True)]
-        report.checks += dict.fromkeys(name.partition(":")[0] for name in names)
+        parsed = unpacked.parsed
+        names = [
+            _marked(kind, name)
+            for kind in parsed.kinds
+            for name in _offered(description_of(unpacked.file, parsed, kind))
+        ]
+        report.checks += dict.fromkeys(_group(name) for name in names)
         if isolated:
             _drive_elsewhere(unpacked.folder, names, report, **limits)
         else:
@@ -93,30 +97,62 @@ def validate(
     return report
 
 
-def _checks() -> dict[str, Callable[[_Driver, Report], None]]:
+def _offered(about: Description) -> list[str]:
+    """Return the names of checks of what an FMU offers."""
+    able = {"rollback": about.saves_state, "serialisation": about.serialises}
+    able["directional derivatives"] = about.directional
+    able["derivatives of outputs"] = about.saves_state and about.rates_of_outputs
+    return [name for name in _checks(about.kind) if able.get(name, True)]
+
+
+def _marked(kind: str, name: str) -> str:
+    """Return the name of a check as reports have it: that of model exchange says so."""
+    return name if kind == CO_SIMULATION else f"{kind}: {name}"
+
+
+def _group(name: str) -> str:
+    """Return what several checks of a kind are listed as."""
+    prefix = f"{MODEL_EXCHANGE}: "
+    bare = name.removeprefix(prefix)
+    return (prefix if bare != name else "") + bare.partition(":")[0]
+
+
+def _checks(kind: str) -> dict[str, Callable[[_Driver, Report], None]]:
     """Return the driven checks by name; what stands behind a colon is one of several of a kind."""
+    exchange = kind == MODEL_EXCHANGE
+    illegal = _ILLEGAL_EXCHANGE if exchange else _ILLEGAL
     return {
         "dependencies": _check_dependencies,
-        "directional derivatives": _check_directional,
+        "directional derivatives": _check_directional_exchange if exchange else _check_directional,
         "derivatives of outputs": _check_rates,
         "rollback": _check_rollback,
         "serialisation": _check_serialisation,
         "reset": _check_reset,
         "determinism": _check_determinism,
-        **{f"illegal calls: {words}": functools.partial(_check_illegal, words) for words in _ILLEGAL},
+        **{f"illegal calls: {words}": functools.partial(_check_illegal, words) for words in illegal},
     }
 
 
 def _drive_here(name: str, unpacked: Unpacked, report: Report, beat: Callable[[bool], None]) -> None:
     """Do one check.  `beat` is called where an illegal call begins (True) and ends (False)."""
+    bare = name.removeprefix(f"{MODEL_EXCHANGE}: ")
+    kind, found = CO_SIMULATION if bare == name else MODEL_EXCHANGE, Report("")
     try:
-        with Instance(unpacked) as instance:
+        with _instance(unpacked, kind) as instance:
             driver = _Driver(instance, unpacked, beat)
-            _checks()[name](driver, report)
-            if driver.stopped and driver.stopped not in report.notes:
-                report.notes.append(driver.stopped)
+            _checks(kind)[bare](driver, found)
+            if driver.stopped:
+                found.notes.append(driver.stopped)
     except Exception as error:
-        report.problems.append(f"{name}: {error}")
+        found.problems.append(f"{bare}: {error}")
+    report.problems += [_marked(kind, problem) for problem in found.problems]
+    notes = [_marked(kind, note) for note in found.notes]
+    report.notes += [note for note in notes if note not in report.notes]
+
+
+def _instance(unpacked: Unpacked, kind: str, name: str = "fmu") -> Instance:
+    """Return an instance; how exact the motion is does not matter here."""
+    return Instance(unpacked, name, kind=kind, solver=ExchangeSolver(tolerance=1e-4))
 
 
 # ---- in a process of their own
@@ -155,7 +191,7 @@ def _drive_elsewhere(folder: Path, names: Sequence[str], report: Report, timeout
             return
         report.problems.append(f"{began or left[0]} {why}.")
         left = left[left.index(began or left[0]) + 1 :]
-        if left and (not began or (hangs and not began.startswith("illegal calls"))):
+        if left and (not began or (hangs and not _group(began).endswith("illegal calls"))):
             report.notes.append(f"not checked after that: {', '.join(left)}.")
             return
 
@@ -213,15 +249,19 @@ class _Driver:
         self.instance, self.unpacked, self.beat = instance, unpacked, beat
         # why no more steps are taken, if the FMU has discarded one
         self.stopped = ""
-        variables = instance.description.modelVariables
+        variables = instance.variables.values()
         self.inputs = [v for v in variables if v.causality == "input" and v.type == "Real"]
         self.outputs = [v for v in variables if v.causality == "output" and v.type == "Real"]
+        self.all_inputs, self.all_outputs = Reals(self.inputs), Reals(self.outputs)
         experiment = instance.description.defaultExperiment
         self.start = float(getattr(experiment, "startTime", None) or 0.0)
         stop = getattr(experiment, "stopTime", None)
         self.stop = None if stop is None else float(stop)
         step = getattr(experiment, "stepSize", None)
         self.size = float(step) if step is not None else ((self.stop or 1.0) - self.start) / 100.0
+        if instance.about.kind == MODEL_EXCHANGE:
+            # whatever the FMU's stiffness, the solver does not take long
+            self.size *= 0.01
         self.t = self.start
 
     def begin(self) -> None:
@@ -233,8 +273,8 @@ class _Driver:
         self.t, self.stopped = t, stopped
 
     def values(self) -> list[float]:
-        found: list[float] = self.instance.getReal([v.valueReference for v in self.outputs])
-        return found
+        """Return the outputs."""
+        return self.instance.read_reals(self.all_outputs)
 
     def drive(self, steps: int, first: int = 0) -> list[list[float]]:
         """Take steps under inputs that wander a little; return the outputs after each.
@@ -248,10 +288,10 @@ class _Driver:
             for j, variable in enumerate(self.inputs):
                 value = float(variable.start or 0.0)
                 change = 1e-3 * max(1.0, abs(value)) * math.sin(1.0 + 0.7 * k + j)
-                self.instance.setReal([variable.valueReference], [value + change])
+                self.instance.write(variable.name, value + change)
             status = self.instance.step(self.t, self.size)
             if status == DISCARD:
-                reached, ends = self.instance.discarded(self.t)
+                reached, ends = self.instance.discarded()
                 did = "ended the run" if ends else "discarded the step"
                 self.stopped = f"the FMU {did} from {self.t:g} s at {reached:g} s, and was driven up to there."
                 self.t = reached
@@ -270,12 +310,8 @@ def _same(a: Any, b: Any) -> bool:
 
 def _check_dependencies(driver: _Driver, report: Report) -> None:
     driver.begin()
-    declared = {
-        unknown.variable.name: None
-        if unknown.dependencies is None
-        else {v.name for v in unknown.dependencies if v.causality == "input"}
-        for unknown in driver.instance.description.outputs
-    }
+    # an output that is not listed, or without a list, may depend on all inputs
+    declared = driver.instance.about.direct
     seen: dict[str, set[str]] = {v.name: set() for v in driver.outputs}
     # of changes that are tiny beside others, by input: the factors of outputs that are proportional to it, or 0
     factors: dict[str, list[Any]] = {v.name: [] for v in driver.inputs}
@@ -283,13 +319,12 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
         driver.drive(2, first=2 * stretch)
         before = np.array(driver.values())
         for variable in driver.inputs:
-            reference = variable.valueReference
-            (kept,) = driver.instance.getReal([reference])
+            (kept,) = driver.instance.read_reals(Reals([variable]))
             changes = []
             for share in _SHARES:
-                driver.instance.setReal([reference], [kept + share * 1e-3 * max(1.0, abs(kept))])
+                driver.instance.write(variable.name, kept + share * 1e-3 * max(1.0, abs(kept)))
                 changes.append((np.array(driver.values()) - before) / share)
-            driver.instance.setReal([reference], [kept])
+            driver.instance.write(variable.name, kept)
             change = np.abs(changes[0])
             # less is round-off, unless it is always the same
             moves = change > 1e-11 * (np.abs(before) + change.max(initial=0.0))
@@ -306,30 +341,29 @@ def _check_dependencies(driver: _Driver, report: Report) -> None:
         for output in (v for v, same in zip(driver.outputs, alike, strict=True) if same):
             seen[output.name].add(variable.name)
     for name, inputs in seen.items():
-        allowed = declared.get(name)
-        if allowed is not None and inputs - allowed:
+        allowed = declared[name]
+        if inputs - allowed:
             report.problems.append(f"dependencies: {name} depends on {', '.join(sorted(inputs - allowed))}, unsaid.")
-        if allowed is not None and allowed - inputs:
+        if name in driver.instance.about.listed and allowed - inputs:
             report.notes.append(f"{name} did not depend on {', '.join(sorted(allowed - inputs))} where it was tried.")
 
 
 def _check_directional(driver: _Driver, report: Report) -> None:
     """Against differences: inputs that are changed to both sides at a communication point."""
     driver.begin()
-    depends = {u.variable.name: u.dependencies for u in driver.instance.description.outputs}
+    depends = driver.instance.about.direct
     for stretch in range(2):
         for variable in driver.inputs:
-            outputs = [v for v in driver.outputs if depends.get(v.name) is None or variable in depends[v.name]]
+            outputs = [v for v in driver.outputs if variable.name in depends[v.name]]
             if not outputs:
                 continue
-            references, reference = [v.valueReference for v in outputs], variable.valueReference
-            told = np.array(driver.instance.getDirectionalDerivative(references, [reference], [1.0]))
-            (kept,) = driver.instance.getReal([reference])
+            told, reals = driver.instance.directional(outputs, variable), Reals(outputs)
+            (kept,) = driver.instance.read_reals(Reals([variable]))
             size, rows = 1e-4 * max(1.0, abs(kept)), []
             for change in (size, -size):
-                driver.instance.setReal([reference], [kept + change])
-                rows.append(np.array(driver.instance.getReal(references)))
-            driver.instance.setReal([reference], [kept])
+                driver.instance.write(variable.name, kept + change)
+                rows.append(np.array(driver.instance.read_reals(reals)))
+            driver.instance.write(variable.name, kept)
             found = (rows[0] - rows[1]) / (2.0 * size)
             # what round-off leaves of the differences
             # (of an output, and of what is large in the model and cancels in it)
@@ -343,25 +377,75 @@ def _check_directional(driver: _Driver, report: Report) -> None:
         driver.drive(2, first=2 * stretch)
 
 
+def _check_directional_exchange(driver: _Driver, report: Report) -> None:
+    """Against differences: derivatives and outputs along states and inputs that are changed to both sides."""
+    driver.begin()
+    about, calls = driver.instance.about, driver.instance.calls
+    assert isinstance(calls, ExchangedCalls)
+    unknowns = [about.variables[name] for name in (*about.rates, *(v.name for v in driver.outputs))]
+    reals, n = Reals(unknowns), about.states
+    for stretch in range(2):
+        x = (ctypes.c_double * n)()
+        calls.inside.get_states(x, n)
+        knowns = [(about.variables[name], k) for k, name in enumerate(about.states_of_rates)]
+        for variable, place in [*knowns, *((v, None) for v in driver.inputs if v.variability == "continuous")]:
+            told = driver.instance.directional(unknowns, variable)
+            (kept,) = [x[place]] if place is not None else driver.instance.read_reals(Reals([variable]))
+            nominal = calls.nominals[place] if place is not None else variable.nominal
+            wrong = np.ones(len(unknowns), dtype=bool)
+            # stiff models bend soon, and in others what is large cancels: what is right agrees at one of two sizes
+            for scale in (1e-4, 1e-6):
+                size, rows = scale * max(nominal, abs(kept)), []
+                for share in (1.0, -1.0, 0.5, -0.5, 0.0):
+                    value = kept + share * size
+                    if place is None:
+                        driver.instance.write(variable.name, value)
+                    else:
+                        moved = (ctypes.c_double * n)(*x)
+                        moved[place] = value
+                        calls.inside.set_states(moved, n)
+                    rows.append(np.array(driver.instance.read_reals(reals)))
+                differs, found = _compare(told, rows, size)
+                wrong &= differs
+            report.problems += [
+                f"directional derivatives: {v.name} by {variable.name} is {told[k]:.6g}, by differences {found[k]:.6g}."
+                for k, v in enumerate(unknowns)
+                if wrong[k]
+            ]
+        driver.drive(2, first=2 * stretch)
+
+
+def _compare(told: Any, rows: Sequence[Any], size: float) -> tuple[Any, Any]:
+    """Return which derivatives differ from differences, and these; two sizes tell how good those are."""
+    wide, near = (rows[0] - rows[1]) / (2.0 * size), (rows[2] - rows[3]) / size
+    found = (4.0 * near - wide) / 3.0
+    # an FMU takes differences too, and what is large in the model cancels in both
+    slack = (1e-12 * np.maximum(np.abs(rows[4]), 0.1) + 1e-13 * np.abs(rows[4]).max(initial=0.0)) / size
+    apart = np.abs(near - wide)
+    # where the sizes disagree there is none: reactions of redundant loops, off the states that close them
+    smooth = apart <= 0.01 * np.abs(found) + slack
+    slack += apart + _SLOPES * np.abs(found).max(initial=0.0)
+    return smooth & (np.abs(told - found) > _SLOPES * np.abs(found) + slack), found
+
+
 def _check_rates(driver: _Driver, report: Report) -> None:
     """Against differences of two short steps."""
     driver.begin()
     driver.drive(2)
-    references = [v.valueReference for v in driver.outputs]
-    told = np.array(driver.instance.getRealOutputDerivatives(references, [1] * len(references)))
-    start, state = np.array(driver.values()), driver.instance.getFMUstate()
+    told = driver.instance.output_rates(driver.outputs)
+    start, state = np.array(driver.values()), driver.instance.save()
     wrong, found = np.zeros(len(told), dtype=bool), np.full(len(told), np.nan)
     for size in (1e-3 * driver.size, 1e-4 * driver.size, 1e-5 * driver.size):
         rows, before = [], found
         for steps in (1, 2):
-            driver.instance.doStep(driver.t, steps * size)
+            driver.instance.step(driver.t, steps * size)
             rows.append(np.array(driver.values()))
-            driver.instance.setFMUstate(state)
+            driver.instance.restore(state)
         found = (4.0 * rows[0] - rows[1] - 3.0 * start) / (2.0 * size)
         # what jumps with its inputs has none, and shorter steps show that; round-off is not a rate
         slack = _RATES * np.abs(found) + 1e-11 * np.abs(start).max(initial=1.0) / size
         wrong |= (np.abs(found - before) < slack) & (np.abs(told - found) > 10.0 * slack)
-    driver.instance.freeFMUstate(state)
+    driver.instance.forget(state)
     report.problems += [
         f"derivatives of outputs: that of {v.name} is {told[k]:.6g}, by short steps {found[k]:.6g}."
         for k, v in enumerate(driver.outputs)
@@ -372,28 +456,28 @@ def _check_rates(driver: _Driver, report: Report) -> None:
 def _check_rollback(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(_HALF)
-    here, state = (driver.t, driver.stopped), driver.instance.getFMUstate()
+    here, state = (driver.t, driver.stopped), driver.instance.save()
     first = driver.drive(_STEPS - _HALF, first=_HALF)
     for _ in range(2):
-        driver.instance.setFMUstate(state)
+        driver.instance.restore(state)
         driver.back(*here)
         if not _same(driver.drive(_STEPS - _HALF, first=_HALF), first):
             report.problems.append("rollback: the same steps from a restored state give other outputs.")
-    driver.instance.freeFMUstate(state)
+    driver.instance.forget(state)
 
 
 def _check_serialisation(driver: _Driver, report: Report) -> None:
     driver.begin()
     driver.drive(_HALF)
-    here, state = (driver.t, driver.stopped), driver.instance.getFMUstate()
-    data = driver.instance.serializeFMUstate(state)
+    here, state = (driver.t, driver.stopped), driver.instance.save()
+    data = driver.instance.to_bytes(state)
     first = driver.drive(_STEPS - _HALF, first=_HALF)
-    driver.instance.freeFMUstate(state)
-    with Instance(driver.unpacked, "other") as other:
+    driver.instance.forget(state)
+    with _instance(driver.unpacked, driver.instance.about.kind, "other") as other:
         fresh = _Driver(other, driver.unpacked)
-        restored = other.deSerializeFMUstate(data)
-        other.setFMUstate(restored)
-        other.freeFMUstate(restored)
+        restored = other.from_bytes(data)
+        other.restore(restored)
+        other.forget(restored)
         fresh.back(*here)
         if not _same(fresh.drive(_STEPS - _HALF, first=_HALF), first):
             report.problems.append("serialisation: a new instance with the bytes of a state gives other outputs.")
@@ -410,7 +494,7 @@ def _check_reset(driver: _Driver, report: Report) -> None:
 
 def _check_determinism(driver: _Driver, report: Report) -> None:
     driver.begin()
-    with Instance(driver.unpacked, "other") as other:
+    with _instance(driver.unpacked, driver.instance.about.kind, "other") as other:
         second = _Driver(other, driver.unpacked)
         second.begin()
         one, two = [], []
@@ -421,33 +505,47 @@ def _check_determinism(driver: _Driver, report: Report) -> None:
         report.problems.append("determinism: two instances give different outputs.")
 
 
-def _unknown(driver: _Driver) -> tuple[list[int]]:
-    return ([1 + max((v.valueReference for v in driver.instance.description.modelVariables), default=0)],)
+def _unknown(driver: _Driver) -> int:
+    instance = driver.instance
+    reference = 1 + max((v.valueReference for v in instance.description.modelVariables), default=0)
+    function = "Real" if instance.about.fmi == 2 else "Float64"
+    return instance.calls.get(function, (ctypes.c_uint * 1)(reference), 1, (ctypes.c_double * 1)(), 1)
 
 
-# What no host may do: the function, and its arguments.
-_ILLEGAL: dict[str, tuple[str, Callable[[_Driver], tuple[Any, ...]]]] = {
-    "a step of 0 s": ("doStep", lambda driver: (driver.t, 0.0)),
-    "a step backwards": ("doStep", lambda driver: (driver.t, -driver.size)),
-    "a step of NaN s": ("doStep", lambda driver: (driver.t, math.nan)),
-    "getReal of an unknown reference": ("getReal", _unknown),
-    "initialising once more": ("enterInitializationMode", lambda driver: ()),
+# What no host may do.
+_ILLEGAL: dict[str, Callable[[_Driver], int]] = {
+    "a step of 0 s": lambda driver: driver.instance.step(driver.t, 0.0),
+    "a step backwards": lambda driver: driver.instance.step(driver.t, -driver.size),
+    "a step of NaN s": lambda driver: driver.instance.step(driver.t, math.nan),
+    "reading an unknown reference": _unknown,
+    "initialising once more": lambda driver: driver.instance.calls.enter_initialisation(),
+}
+
+
+def _other_number(driver: _Driver) -> int:
+    """Read one state more than there are."""
+    n = driver.instance.about.states + 1
+    return driver.instance.calls.get_states((ctypes.c_double * n)(), n)
+
+
+# What no host of an FMU for model exchange may do.
+_ILLEGAL_EXCHANGE: dict[str, Callable[[_Driver], int]] = {
+    "reading a state more than there are": _other_number,
+    "reading an unknown reference": _unknown,
+    "initialising once more": lambda driver: driver.instance.calls.enter_initialisation(),
 }
 
 
 def _check_illegal(words: str, driver: _Driver, report: Report) -> None:
-    function, arguments = _ILLEGAL[words]
     driver.begin()
     rows = driver.drive(2)
     if driver.stopped:
         # after a discarded step other calls are illegal too
         return
-    given = arguments(driver)
     driver.beat(True)
-    status = driver.instance.status(function, *given)
+    status = (_ILLEGAL | _ILLEGAL_EXCHANGE)[words](driver)
     driver.beat(False)
     if status in (OK, WARNING):
         report.problems.append(f"illegal calls: {words} is answered as if nothing were wrong.")
-    readable = driver.instance.status("getReal", [v.valueReference for v in driver.outputs]) == OK
-    if readable and not _same(driver.values(), rows[-1]):
+    if driver.instance.is_readable(driver.all_outputs) and not _same(driver.values(), rows[-1]):
         report.problems.append(f"illegal calls: outputs changed by {words}.")

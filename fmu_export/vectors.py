@@ -11,8 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fmu_export.variables import REAL, ExportedVariable
+from fmu_export.variables import RATE, REAL, STATE, ExportedVariable
 
+#: The type of an annotation of FMI 3.0 that says how FMI 2.0 calls the elements of a vector: "x y z".
+ELEMENTS = "liegeo.elements"
 _PARTS = (("w", "x", "y", "z"), ("x", "y", "z"))
 _ELEMENT = re.compile(r"(.+)\[(\d+)\]")
 
@@ -30,6 +32,12 @@ class ScalarRun(NamedTuple):
         return self.name != self.scalars[0].name
 
     @property
+    def parts(self) -> Sequence[str]:
+        """Return the last parts of the names of a vector's elements; nothing where they are counted: `eta[0]`."""
+        last = [variable.name.removeprefix(f"{self.name}.") for variable in self.scalars]
+        return last if tuple(last) in _PARTS else ()
+
+    @property
     def description(self) -> str:
         """Return those of its scalars, each once."""
         return "; ".join(dict.fromkeys(variable.description for variable in self.scalars))
@@ -38,14 +46,21 @@ class ScalarRun(NamedTuple):
 def variables3(variables: Sequence[ExportedVariable]) -> list[ScalarRun]:
     """Return the variables of FMI 3.0, in the order of their scalars."""
     taken = {variable.name for variable in variables}
+    of_states: dict[object, ScalarRun] = {}
     out, place = [], 0
     while place < len(variables):
         name, size = _run(variables, place)
+        state = of_states.get(variables[place].key) if variables[place].role == RATE else None
+        if state is not None:
+            # the derivative of a vector is one
+            name, size = f"der({state.name})", len(state.scalars)
         # another variable may have the name of the vector
         if name in taken:
             name, size = variables[place].name, 1
         taken.add(name)
         out.append(ScalarRun(name, place, variables[place : place + size]))
+        if variables[place].role == STATE:
+            of_states[variables[place].key] = out[-1]
         place += size
     return out
 

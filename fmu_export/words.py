@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from liegeo.status import GROWS
-
 TEXTS = {
     "NO_METHOD": "integrator.method is '{}', which there is not.",
     "NOT_POSITIVE": "integrator.{} is {}, must be > 0.",
     "NO_EXTRAPOLATION": "integrator.extrapolation is '{}', expected hold or linear.",
-    "TOO_MANY": "step: {} internal steps of {} s in one of {} s are too many.",
     "AT": "at t = {} s: {}",
-    "GROWS": GROWS,
+    "NOT_INITIALISED": "the FMU is not initialised.",
     "INITIALISED": "initialised at t = {} s: method {}, step {} s, rtol {}, atol {}, extrapolation {}",
     "OTHER_FMU": "the state is of an FMU of another model.",
     "NO_STATE": "the bytes of a state cannot be read: {}",
@@ -18,11 +15,10 @@ TEXTS = {
     "OTHER_TYPE": "the state is of an instance of the other type: one is for co-simulation, one for model exchange.",
     "OTHER_SIZE": "their number is not that of a state",
     # native FMUs alone say these
-    "OPEN": "the loops of the mechanism cannot be closed near this state.",
-    "NOT_ASSEMBLED": "the mechanism cannot be assembled from these initial values.",
-    "NO_ROTATION": "a rotation among the initial values is far from length 1.\n"
-    "  Set all four components, w, x, y and z.",
     "FILE_PARAMETERS": "the state has other values of parameters of the model file, which are constants of this FMU.",
+    "OTHER_BRANCH": "the model is made in another way with this value, which a native FMU cannot.\n"
+    "  Give it where the FMU is built: liegeo fmu build --native --set NAME=VALUE.",
+    "NO_NUMBER": "what follows from the parameters is not finite.",
     "ALONG_PARAMETERS": "a native FMU has derivatives along inputs, and not along parameters.",
     "NO_MEMORY": "there is no memory.",
 }

@@ -11,6 +11,9 @@ A kernel follows Numba's calling convention, in C:
 an array of one dimension being seven arguments: 0, 0, number of items, size of an item, address, shape, stride; with
 more dimensions shape and strides have as many numbers each.  The status returned is 0 if no exception was raised, and
 our kernels raise none.
+
+For machines that only their own compiler knows, a kernel is written as C (`_jit_c.py`), with the same name and the same
+convention.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from llvmlite import binding
 from numba import config
 from numba.core.compiler_lock import global_compiler_lock
 
+from liegeo import _jit_c
 from liegeo._jit_entries import _Kernel, kernel_named
 
 #: What tells objects from those that another version of this file made.
@@ -42,6 +46,10 @@ class Target(NamedTuple):
     triple: str
     cpu: str
     like: Target | None = None
+
+
+# What kernels are optimised for that are written as C: a processor with neither vectors nor fused multiply-add.
+_C = Target("c", "x86_64-unknown-linux-gnu", "x86-64")
 
 
 class Wanted(NamedTuple):
@@ -72,6 +80,11 @@ def object_code(wanted: Wanted, target: Target, prefix: str = "") -> bytes:
     return _kept(wanted, f"{target.name}-{prefix}", lambda: _translate(wanted, target, prefix))
 
 
+def c_code(wanted: Wanted) -> str:
+    """Return a kernel as a file of C, which includes kernels.h (_jit_c.HEADER)."""
+    return _kept(wanted, f"c-{_jit_c.STAMP}-", lambda: _write_in_c(wanted)).decode()
+
+
 def _kept(wanted: Wanted, what: str, make: Callable[[], bytes]) -> bytes:
     """Return what the cache has of a kernel, or what is made now."""
     kernel, arguments, name = wanted
@@ -95,8 +108,16 @@ def _translate(wanted: Wanted, target: Target, prefix: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def _optimise(wanted: Wanted, model: Target, prefix: str) -> bytes:
-    """Return a kernel as LLVM's bitcode, optimised for a target, which others that are like it share."""
+def _write_in_c(wanted: Wanted) -> bytes:
+    module = binding.parse_bitcode(_optimise(wanted, _C, "", scalar=True))
+    return _jit_c.translate(str(module), wanted.name).encode()
+
+
+def _optimise(wanted: Wanted, model: Target, prefix: str, scalar: bool = False) -> bytes:
+    """Return a kernel as LLVM's bitcode, optimised for a target, which others that are like it share.
+
+    `scalar`: without vectors, and with loops as they are, for a compiler that sees the code afterwards.
+    """
     lowered = wanted.kernel._lower(wanted.arguments, keep=True)
     library = lowered.library
     library._ensure_finalized()
@@ -108,6 +129,9 @@ def _optimise(wanted: Wanted, model: Target, prefix: str) -> bytes:
     # last bits of results.
     options = binding.create_pipeline_tuning_options(speed_level=int(config.OPT))
     options.loop_vectorization, options.slp_vectorization = bool(config.LOOP_VECTORIZE), bool(config.SLP_VECTORIZE)
+    if scalar:
+        options.loop_vectorization = options.slp_vectorization = False
+        options.loop_unrolling = options.loop_interleaving = False
     builder = binding.create_pass_builder(_machine(model), options)
     builder.getModulePassManager().run(module, builder)
     for part in [*module.functions, *module.global_variables]:
@@ -141,4 +165,4 @@ def _symbol(kernel: _Kernel, arguments: tuple[Any, ...]) -> str:
     return re.sub(r"\W", "_", symbol, flags=re.ASCII)
 
 
-__all__ = ["Target", "Wanted", "object_code", "with_jumps"]
+__all__ = ["Target", "Wanted", "c_code", "object_code", "with_jumps"]

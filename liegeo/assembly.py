@@ -18,7 +18,9 @@ from liegeo.errors import AssemblyError, InputError
 from liegeo.kernels import assembly as kernels
 from liegeo.kernels import layout as at
 from liegeo.kernels import projection
+from liegeo.machine import blame
 from liegeo.model.body import FlexibleBody
+from liegeo.model.failure_words import loop_of_row, message
 from liegeo.model.model import Model, State, once_per_model
 from liegeo.model.standin import HasModel, as_model, as_state
 from liegeo.motion import Drive
@@ -74,19 +76,12 @@ def held(model: Model, drive: Drive, keep: Any) -> tuple[Model, NDArray[np.int64
 
 def assembly_error(model: Model, drive: Drive, status: int, lacking: Array, keep: Any) -> BaseException:
     """Return what a status of kernels.assemble means."""
-    name = model.tree.name
     if status == INPUT_FAILED:
         return drive.error or InputError(str(model.failure(status)))
-    if status == LOOPS_TOO_LARGE:
-        return AssemblyError(f"the loops of '{name}' cannot be measured near this state: its numbers are too large.")
-    if status == LOOPS_OPEN:
-        return AssemblyError(_cannot(model, lacking, keep))
-    if status == SPEEDS_DISOBEY:
-        return AssemblyError(
-            f"the speeds of '{name}' cannot obey its loops: {_worst(model, lacking, '/s')}.\n"
-            "  Keep fewer joints, or change what is prescribed."
-        )
-    return AssemblyError(model.failure(status))
+    if status not in (LOOPS_OPEN, SPEEDS_DISOBEY, LOOPS_TOO_LARGE):
+        return AssemblyError(model.failure(status))
+    arguments = model.ints, status, lacking, loop_of_row(model)
+    return AssemblyError(message(model, blame.add_unassembled, *arguments, keep=keep))
 
 
 @once_per_model
@@ -119,11 +114,11 @@ def check_closed(model: Model, state: State, inputs: Any) -> None:
     if status:
         raise drive.error or InputError(str(model.failure(status)))
     residuals, rates = work[model.row_slice(at.PHI)], work[model.row_slice(at.RATE)]
-    for values, unit, what in ((residuals, "", "positions"), (rates, "/s", "speeds")):
+    for values, unit, what in ((residuals, blame.UNIT, "positions"), (rates, blame.PER_SECOND, "speeds")):
         if not np.abs(values).max(initial=0.0) <= OPEN:
+            worst = message(model, blame.add_worst, model.ints, values, loop_of_row(model), unit)
             raise InputError(
-                f"the {what} of the state do not obey the loops of '{model.tree.name}': "
-                f"{_worst(model, values, unit)}.\n"
+                f"the {what} of the state do not obey the loops of '{model.tree.name}': {worst}.\n"
                 "  Take lg.assemble(model, state, keep=[…]), which gives the nearest state that does."
             )
 
@@ -141,10 +136,7 @@ def project(model: Model, state: State, inputs: Any = None) -> State:
 
 def cannot_be_closed(model: Model, residuals: Array) -> str:
     """Return that loops with these residuals cannot be closed, in words."""
-    return (
-        f"the loops of '{model.tree.name}' cannot be closed near this state: {_worst(model, residuals, '')}.\n"
-        "  Check lengths, frames and what is prescribed, or go there in smaller steps."
-    )
+    return message(model, blame.add_open, model.ints, residuals, loop_of_row(model))
 
 
 def project_samples(model: Model, t: Array, y: Array, drive: Drive) -> Array:
@@ -169,28 +161,3 @@ def _projected(model: Model, t: Array, y: Array, drive: Drive) -> tuple[Array, A
     if status:
         raise drive.error or AssemblyError(model.failure(status))
     return out, first, left
-
-
-def _worst(model: Model, values: Array, unit: str) -> str:
-    """By loop, the row that is furthest from zero, the worst loop first; at most three."""
-    found: dict[str, tuple[float, str]] = {}
-    for (loop, what), value in zip(model.rows, np.nan_to_num(np.abs(values), nan=np.inf), strict=True):
-        if value > found.get(loop, (0.0, ""))[0]:
-            found[loop] = float(value), what
-    order = sorted(found.items(), key=lambda item: -item[1][0])[:3]
-    return "; ".join(f"loop '{loop}' is off by {size:.3g}{_unit(what, unit)} ({what})" for loop, (size, what) in order)
-
-
-def _unit(what: str, per: str) -> str:
-    """Of a row's residual, by its name; of screws, couplings and functions nobody knows."""
-    if what.startswith("rotation"):
-        return f" rad{per}"
-    return f" m{per}" if what.startswith(("translation", "across", "distance", "normal", "slip")) else ""
-
-
-def _cannot(model: Model, residuals: Array, keep: Any) -> str:
-    kept = f" while {', '.join(keep)} stay{'s' if len(keep) == 1 else ''}" if len(keep) else ""
-    return (
-        f"'{model.tree.name}' cannot be assembled{kept}: {_worst(model, residuals, '')}.\n"
-        "  Check lengths and frames, start from a state nearer to the one wanted, or keep fewer joints."
-    )

@@ -605,10 +605,15 @@ def fmu_build(
     interval: Annotated[str | None, typer.Option(help="The usual communication step.")] = None,
     bundle: Annotated[bool, typer.Option(help="Put liegeo itself into the FMU.")] = True,
     native: Annotated[bool, typer.Option("--native", help="An FMU with no Python inside.")] = False,
+    source: Annotated[
+        bool, typer.Option("--source", help="With --native: the FMU as C, for machines that compile it themselves.")
+    ] = False,
     fmi: Annotated[int, typer.Option(help="The version of FMI: 2, or 3 with --native.", min=2, max=3)] = 2,
     platform: Annotated[
         list[str] | None,
-        typer.Option(help="Of a native FMU: linux64, win64, darwin64, aarch64-linux; may be repeated. [all]"),
+        typer.Option(
+            help="Of a native FMU: linux64, win64, darwin64, aarch64-linux; may be repeated. [all; with --source: none]"
+        ),
     ] = None,
     given: Set = None,
     quiet: Quiet = False,
@@ -616,6 +621,8 @@ def fmu_build(
     """Make an FMU of a model.
 
     With --native it has compiled code in place of Python; its first build compiles a library for each platform.
+    Parameters that make the modes of flexible bodies, or change what the model consists of, are constants of it, and
+    are listed.
 
     Example:  liegeo fmu build models/flexible_arm.yaml -o arm.fmu
     """
@@ -626,10 +633,15 @@ def fmu_build(
             f"{' '.join(platform)!r} chooses libraries of native FMUs, and this FMU has Python inside: add --native.",
             param_hint="--platform",
         )
+    if source and not native:
+        raise typer.BadParameter(
+            "only native FMUs can be written as C, and this FMU has Python inside: add --native.", param_hint="--source"
+        )
     if fmi == 3 and not native:
         raise typer.BadParameter(
             "FMI 3.0 is offered for native FMUs, and this FMU has Python inside: add --native.", param_hint="--fmi"
         )
+    constants: dict[str, str] = {}
     with _library_progress(quiet or not native) as progress:
         made = fmu_export.build(
             model,
@@ -639,16 +651,20 @@ def fmu_build(
             interval=_seconds("--interval", interval),
             bundle=bundle,
             native=native,
+            source=source,
             fmi=fmi,
             platforms=platform,
             progress=progress,
+            constants=constants.update,
             set=_assignments(given, "--set"),
         )
     output = _Output(quiet)
     output.wrote(made)
-    constants = fmu_export.constants_of(model) if native else []
-    if constants:
-        output.show(None, f"constants of this FMU, as the model file has them: {', '.join(constants)}")
+    by_reason: dict[str, list[str]] = {}
+    for name, why in constants.items():
+        by_reason.setdefault(why, []).append(name)
+    for why, names in by_reason.items():
+        output.show(None, f"constant in this FMU, because {why}: {', '.join(names)}")
 
 
 @contextlib.contextmanager
@@ -721,37 +737,60 @@ def fmu_run(
     drive: Annotated[
         list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="A constant input; repeatable.")
     ] = None,
+    kind: Annotated[
+        str, typer.Option(help="co-simulation or 'model exchange'. [co-simulation, if the FMU has that]")
+    ] = "",
+    solver: Annotated[
+        str | None, typer.Option(help="Of model exchange: rk-54, rk-853, or radau-5 for stiff systems. [rk-54]")
+    ] = None,
+    tolerance: Annotated[float | None, typer.Option(help="Of the solver, relative. [the FMU's, or 1e-6]")] = None,
+    realtime: Annotated[
+        bool, typer.Option("--realtime", help="At the speed of the clock; shows what steps cost, the worst too.")
+    ] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run an FMU on its own.
+
+    With --realtime each communication step waits for its time, and what it costs is measured.
 
     Example:  liegeo fmu run arm.fmu --end 2 --input shoulder_motor.input=0.2
     """
     import fmu_export
     from fmu_export.cosim.fmu_file import read_description
+    from fmu_export.exchange_solver import ExchangeSolver
     from liegeo.errors import SimulationError
     from liegeo.results.tables import write_table
 
     target = _table_file(to, file)
-    described = read_description(file) if file.is_file() else None
+    described = read_description(file, kind) if file.is_file() else None
+    asked = {"method": solver, "tolerance": tolerance}
+    chosen: dict[str, Any] = {key: value for key, value in asked.items() if value is not None}
     variables = described.variables if described is not None else {}
-    why = ""
+    report = why = ""
+    arguments: dict[str, Any] = {
+        "interval": _seconds("--interval", interval),
+        "values": _typed("--set", given, variables),
+        "inputs": _typed("--input", drive, variables),
+        "outputs": names or ("*",),
+        "kind": kind,
+        "solver": ExchangeSolver(**chosen) if chosen else None,
+    }
     try:
         with _heard("liegeo.fmu"):
-            table = fmu_export.run(
-                file,
-                _seconds("--end", end),
-                interval=_seconds("--interval", interval),
-                values=_typed("--set", given, variables),
-                inputs=_typed("--input", drive, variables),
-                outputs=names or ("*",),
-            )
+            if realtime:
+                paced = fmu_export.realtime(file, _seconds("--end", end), **arguments)
+                table, report = paced.table, str(paced)
+            else:
+                table = fmu_export.run(file, _seconds("--end", end), **arguments)
     except SimulationError as error:
         if error.result is None:
             raise
         table, why = error.result, str(error)
     units = {"time": "s"} | {name: variables[name].unit for name in table.dtype.names or () if name in variables}
-    _Output(quiet).wrote(write_table(target, table, units, described.model_name if described is not None else ""))
+    output = _Output(quiet)
+    output.wrote(write_table(target, table, units, described.model_name if described is not None else ""))
+    if report:
+        output.show(None, report)
     if why:
         typer.secho(f"Error: {why}", fg="red", err=True)
         raise typer.Exit(ENDED_EARLY)

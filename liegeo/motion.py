@@ -44,6 +44,7 @@ from liegeo.model.diagnosis import diagnose
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
 from liegeo.model.model import Model, State, once_per_model
 from liegeo.model.programs import Program, no_value
+from liegeo.recorded import floats, is_recording, joined, largest, length_of, recorded_in, room, root, share
 
 Array = NDArray[np.float64]
 
@@ -107,7 +108,8 @@ class Drive:
         # calls of functions, while they are recorded: t, q, v and what they wrote into u; where they write
         self._record: list[tuple[float, Array, Array, Array]] | None = None
         self._answered: list[slice] = []
-        constants = model.drive("tau", None, np.zeros(model.nu), 0.0)
+        constants = recorded_in(model.drive("tau", None, np.zeros(model.nu), 0.0))
+        constants = constants.astype(object) if is_recording() else constants
         tables: list[tuple[int, Array]] = []
         self._declared: list[float] = _declared("inputs", inputs)
         given = {} if callable(inputs) else dict(_as_mapping(inputs))
@@ -118,13 +120,13 @@ class Drive:
                 self._prescribe(loop, given.pop(loop.name, loop.law), constants, tables)
         for name, value in given.items():
             self._add(name, value, constants, tables)
-        self.constants = constants
+        self.constants = floats(constants)
         self._callback = None
         if self._functions or self._whole is not None:
             self._callback = DRIVE_FUNCTION(self._call)
         self._tell = DRIVE_FUNCTION(self._note_failure) if self._programs else None
         self._views: dict[tuple[int, int], Array] = {}
-        ints, floats = self._pack(tables)
+        ints, packed = self._pack(tables)
         n_work, n_u = (int(model.ints[place]) for place in (at.N_WORK, at.N_U))
         work = motion.work_size(n_work, n_u, model.nv, model.nx, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
@@ -138,7 +140,7 @@ class Drive:
             with_states(model.group, model.nx),
             dynamics,
             ints,
-            floats,
+            packed,
             work,
             lambda status: str(model.failure(status)),
             constrained,
@@ -238,17 +240,17 @@ class Drive:
     def _pack(self, tables: list[tuple[int, Array]]) -> tuple[NDArray[np.int64], Array]:
         """Return the arrays S and D of layout.py."""
         I, F = self.model.ints, self.model.floats
-        floats, rows = [np.array([-np.inf, np.inf]), self.constants], []
+        parts, rows = [np.array([-np.inf, np.inf]), self.constants], []
         size = at.D_U + len(self.constants)
         places = []
         for _, _, program in self._programs:
             places.append(size)
-            floats.append(np.array(program.constants))
+            parts.append(np.array(program.constants))
             size += len(program.constants)
         # tables stand last: FMUs write theirs anew
         for place, table in tables:
             rows += [place, size, *_shape(table)]
-            floats.append(table[2:])
+            parts.append(table[2:])
             size += len(table) - 2
         steps: list[int] = []
         begin = at.S_ROWS + len(rows) + at.PROGRAM_SIZE * len(self._programs)
@@ -260,7 +262,7 @@ class Drive:
         ]
         header = [address_of(I), len(I), address_of(F), len(F), *functions, len(tables), len(self._programs)]
         ints = np.array([*header, *rows, *steps], dtype=np.int64)
-        packed = np.concatenate(floats)
+        packed = joined(parts)
         ints.setflags(write=False)
         packed.setflags(write=False)
         return ints, packed
@@ -423,45 +425,47 @@ def _sizes(model: Model) -> Array:
     The length is the largest distance within a body: of its joint, its centre of mass, its nodes and its frames, or its
     radius of gyration, or the free length of a spring.  All numbers change with the units in the same way as motions.
     """
-    I, F = model.ints, model.floats
+    I, F = model.ints, recorded_in(model.floats)
     lengths, masses = [0.0], [0.0]
     for i in range(len(model.bodies)):
         b, f, _ = at.rows(i)
-        mass = float(F[f + at.MASS])
-        lengths += [float(np.linalg.norm(F[f + p : f + p + 3])) for p in (at.X_NJ_P, at.X_DB_P)]
-        if mass > 0.0:
-            masses.append(mass)
-            lengths.append(float(np.linalg.norm(F[f + at.MOMENT : f + at.MOMENT + 3])) / mass)
-            lengths.append(float(np.sqrt(max(0.0, F[f + at.INERTIA : f + at.INERTIA + 3].sum()) / mass)))
+        mass = F[f + at.MASS]
+        lengths += [length_of(F[f + p : f + p + 3]) for p in (at.X_NJ_P, at.X_DB_P)]
+        masses.append(mass)
+        lengths.append(share(length_of(F[f + at.MOMENT : f + at.MOMENT + 3]), mass))
+        trace = F[f + at.INERTIA : f + at.INERTIA + 3].sum()
+        lengths.append(root(share(largest([0.0, trace]), mass)))
         for node in (I[b + at.PARENT_NODE], I[b + at.OWN_NODE]):
             if node >= 0:
                 place = I[node + at.NODE_F] + at.NODE_P
-                lengths.append(float(np.linalg.norm(F[place : place + 3])))
+                lengths.append(length_of(F[place : place + 3]))
     for k in range(I[at.N_FRAMES]):
         place = I[I[at.FRAMES] + k * at.FRAME_SIZE + at.FRAME_F] + 9
-        lengths.append(float(np.linalg.norm(F[place : place + 3])))
-    length = max(lengths) or 1.0
-    out = np.ones(model.nv + model.nx)
+        lengths.append(length_of(F[place : place + 3]))
+    length = largest(lengths) or 1.0
+    out = room(model.nv + model.nx)
+    out[:] = 1.0
     for i in range(len(model.bodies)):
         b, _, _ = at.rows(i)
         jv, nv, n, ev = (int(I[b + k]) for k in (at.JV, at.NV, at.NM, at.EV))
         screws = F[I[b + at.SCREWS] : I[b + at.SCREWS] + 6 * nv].reshape(nv, 6)
-        out[jv : jv + nv][~screws[:, :3].any(axis=1)] = length
+        out[jv : jv + nv][~screws[:, :3].astype(bool).any(axis=1)] = length
         if n:
             place = at.modal_matrices(I, b)[2]
-            modal = np.array([F[place + at.triangle(k) + k] for k in range(n)])
-            out[ev : ev + n] = length * np.sqrt(np.where(modal > 0.0, sum(masses) / np.maximum(modal, 1e-300), 1.0))
+            modal = np.array([float(F[place + at.triangle(k) + k]) for k in range(n)])
+            shares = [sum(masses) / max(m, 1e-300) if m > 0.0 else 1.0 for m in modal]
+            out[ev : ev + n] = [length * root(share) for share in shares]
     for force in model.tree.forces:
         if force.name in model.states:
             out[model.nv + model.states[force.name].start] = force.state_size
-    return out
+    return floats(out)
 
 
 @once_per_model
 def _has_friction(model: Model) -> bool:
     """Return whether a joint has friction."""
-    F, rows = model.floats, [at.rows(i)[1] for i in range(len(model.bodies))]
-    return any(F[f + at.FRICTION : f + at.FRICTION_SPEED].any() for f in rows)
+    F, rows = recorded_in(model.floats), [at.rows(i)[1] for i in range(len(model.bodies))]
+    return any(bool(F[f + at.FRICTION : f + at.FRICTION_SPEED].any()) for f in rows)
 
 
 @once_per_model

@@ -31,6 +31,7 @@ from liegeo.model.constraints import FrameConstraint
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
 from liegeo.model.names import Source
+from liegeo.recorded import floats
 
 Array = NDArray[Any]
 
@@ -74,7 +75,7 @@ class Observer:
         else:
             picked = [self._column(source, k) for source, k in columns]
         self.width, self.size = len(picked), self._end
-        self.plan, self.data = self._lay_out(picked), np.array(self._data)
+        self.plan, self.data = self._lay_out(picked), floats(self._data)
         # z as it is, with what is known anyway: no task, no pass
         self.known = self.plan.copy()
         self.known[[observe.PASSES, observe.N_TASKS]] = 0

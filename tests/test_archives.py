@@ -42,7 +42,7 @@ def test_nobody_else_opens_archives():
             if isinstance(node, ast.Attribute) and node.attr in ("extractall", "unpack_archive", "simulate_fmu"):
                 raise AssertionError(f"{name}:{node.lineno}")
             if isinstance(node, ast.Call) and "read_model_description" in ast.unparse(node.func):
-                assert name == "fmu_export/host.py", f"{name}:{node.lineno}"
+                assert name == "fmu_export/cosim/fmu_file.py", f"{name}:{node.lineno}"
 
 
 def zipped(path: Path, *members: tuple[str, bytes], **attributes: int) -> Path:

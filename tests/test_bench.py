@@ -77,6 +77,16 @@ def test_calls(tmp_path):
         assert 0.0 < row["ratio"] == pytest.approx(row["seconds"] / row["peer"])
 
 
+def test_runs(tmp_path):
+    file = tmp_path / "runs.json"
+    done = bench("runs", ROOT, "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    assert list(numbers) == ["short: 2 links, 50 steps of rkmk-4", "short: 2 links, chosen steps, 0.3 s"]
+    for row in numbers.values():
+        assert 0.0 < row["ratio"] == pytest.approx(row["seconds"] / row["other"])
+
+
 def test_sizes_are_checked():
     done = bench("lie", "--size", 0)
     assert done.returncode == 2

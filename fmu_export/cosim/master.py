@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from fmu_export.cosim.algebraic_loops import LoopError, close_loop
 from fmu_export.cosim.cosim_result import CosimEvent, CosimInfo, CosimResult
 from fmu_export.cosim.error_control import ErrorControl
+from fmu_export.cosim.fmu_file import MODEL_EXCHANGE
 from fmu_export.cosim.graph import OutputGroup, fmu_order
 from fmu_export.cosim.instances import LOGGER, CosimSlave, Ear, FMUError, Folders
 from fmu_export.cosim.system import CosimExperiment, CosimSystem, Crossing, value_of
@@ -123,7 +124,8 @@ class Master:
             stack.callback(folders.close)
             ear = stack.enter_context(Ear())
             for k, name in enumerate(self.wiring.names):
-                slave = CosimSlave(name, self.system.descriptions[name], folders, ear, self.debug)
+                found, solver = self.system.descriptions[name], self.system.fmus[name].exchange_solver
+                slave = CosimSlave(name, found, folders, ear, self.debug, solver)
                 stack.callback(slave.close)
                 self.ports.append(Ports(slave, self.wiring, k))
             self._initialise()
@@ -429,7 +431,9 @@ class Master:
             # it takes the shorter step, so that inputs over it are what they are in any step; or it stays where it is
             k = discarded.fmu
             self._guesses += 1
-            able = self.can_return[k] and self.ports[k].slave.description.variable_steps
+            found = self.ports[k].slave.description
+            # a solver would find the event that ends the run a little earlier or later, and perhaps not at all
+            able = self.can_return[k] and found.variable_steps and found.kind != MODEL_EXCHANGE
             stays = saved is None or not able or self._guesses > _MOST_GUESSES
             self._return(saved, k if stays else None)
             if stays:

@@ -15,8 +15,18 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fmu_export.cosim.fmu_file import CosimVariable, Description, Value, check_whole, read_description
+from fmu_export.cosim.fmu_file import (
+    MODEL_EXCHANGE,
+    TYPES,
+    CosimVariable,
+    Description,
+    Value,
+    check_real,
+    check_whole,
+    read_description,
+)
 from fmu_export.cosim.measures import Linear, conversion, in_measure
+from fmu_export.exchange_solver import SOLVER_KEYS, ExchangeSolver
 from liegeo.errors import InputError, ModelError
 from liegeo.io import units
 from liegeo.io.problems import ended
@@ -29,6 +39,9 @@ ALGORITHMS = ("jacobi", "gauss-seidel")
 EXTRAPOLATIONS = ("hold", "linear")
 DIRECTIONS = ("both", "up", "down")
 
+# What goes from one FMU to another, for messages.
+_PASSED_ON = "a number, a truth value or text, which are what a master passes on"
+
 # A place in a system for messages: ("connections", 2), ("fmus", "arm", "start", "mass").
 Place = tuple[str | int, ...]
 Issue = tuple[Place, str]
@@ -38,12 +51,20 @@ Issue = tuple[Place, str]
 class FMU:
     """An FMU in a system: its file, values at the start, and each how many macro steps it communicates.
 
-    Plain numbers in `start` are in the unit of the variable; text such as "20 mm" is converted.
+    Plain numbers in `start` are in the unit of the variable; text such as "20 mm" is converted.  `kind` is what it is
+    run by, co-simulation where it has that, if not given; `solver` integrates one that is run by model exchange.
     """
 
     file: str | os.PathLike[str]
     start: Mapping[str, Any] = field(default_factory=dict)
     every: int = 1
+    kind: str = ""
+    solver: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def exchange_solver(self) -> ExchangeSolver:
+        """Return the solver, with what is not given as it usually is."""
+        return ExchangeSolver(**self.solver)
 
 
 @dataclass(frozen=True)
@@ -196,7 +217,7 @@ class CosimSystem:
         if isinstance(fmu.every, bool) or not isinstance(fmu.every, int) or fmu.every < 1:
             yield (*here, "every"), f"is {fmu.every!r}, expected a number of macro steps: 1, 2, 3, …"
         try:
-            found = read_description(self.folder / fmu.file)
+            found = read_description(self.folder / fmu.file, fmu.kind)
         except OSError as error:
             yield (*here, "fmu"), f"'{fmu.file}' cannot be read: {error.strerror}"
             return
@@ -204,6 +225,7 @@ class CosimSystem:
             yield (*here, "fmu"), str(error)
             return
         self.descriptions[name] = found
+        yield from self._check_solver((*here, "solver"), fmu, found)
         self.starts[name] = {}
         for key, value in fmu.start.items():
             try:
@@ -212,11 +234,30 @@ class CosimSystem:
                 yield (*here, "start", key), str(error)
 
     @staticmethod
+    def _check_solver(here: Place, fmu: FMU, found: Description) -> Iterator[Issue]:
+        if fmu.solver and found.kind != MODEL_EXCHANGE:
+            more = "" if fmu.kind else f"; choose kind: {MODEL_EXCHANGE}, if the FMU has that"
+            yield here, f"is given, but the FMU is run by {found.kind} and has its own{more}"
+        unknown = [key for key in fmu.solver if key not in SOLVER_KEYS]
+        for key in unknown:
+            yield (*here, key), f"is no key here.{closest(key, SOLVER_KEYS)}"
+        if not unknown:
+            for key, said in fmu.exchange_solver.issues():
+                yield (*here, key), said
+
+    @staticmethod
     def _start(description: Description, key: str, value: Any) -> Value:
         variable = description.variables.get(key)
         if variable is None:
+            elements = [n for n in description.variables if n.startswith((f"{key}[", f"{key}."))]
+            if elements:
+                raise InputError(
+                    f"is an array of '{description.file.name}', expected an element, such as '{elements[0]}'"
+                )
             settable = [n for n, v in description.variables.items() if v.settable]
             raise InputError(f"is no variable of '{description.file.name}'.{closest(key, settable)}")
+        if variable.causality == "structuralParameter":
+            raise InputError("is a structural parameter, on which sizes of arrays depend; it keeps its start value")
         if not variable.settable:
             what = "a constant" if variable.variability == "constant" else f"computed by the FMU ({variable.causality})"
             raise InputError(f"is {what}, expected a parameter, an input, or a variable with a start value")
@@ -265,7 +306,11 @@ class CosimSystem:
             variables = self.descriptions[fmu].variables
             alike = [n for n, v in variables.items() if v.causality == what]
             if name not in variables:
-                raise InputError(f"names '{end}', which is no variable of FMU '{fmu}'.{closest(name, alike)}")
+                elements = [n for n in alike if n.startswith((f"{name}[", f"{name}."))]
+                what_it_is = "an array, whose elements are connected one by one" if elements else "no variable"
+                raise InputError(
+                    f"names '{end}', which is {what_it_is} of FMU '{fmu}'.{closest(name, elements or alike)}"
+                )
             variable = variables[name]
             allowed = ("output", "local", "calculatedParameter") if what == "output" else ("input",)
             if variable.causality not in allowed:
@@ -273,6 +318,8 @@ class CosimSystem:
                     f"names '{end}', which is of causality {variable.causality}, expected an {what}."
                     f"{closest(name, alike)}"
                 )
+            if variable.type not in TYPES:
+                raise InputError(f"names '{end}', which is of type {variable.type}, expected {_PASSED_ON}")
             ends.append((fmu, variable))
         (source, output), (target, input_) = ends
         if output.type != input_.type and (output.type, input_.type) != ("Integer", "Real"):
@@ -314,7 +361,10 @@ class CosimSystem:
     def _check_outputs(self) -> Iterator[Issue]:
         known = list(self.variables)
         for k, pattern in enumerate(self.outputs):
-            if len(self.descriptions) == len(self.fmus) and not self.recorded([pattern]):
+            variable = self.variables.get(pattern)
+            if variable is not None and variable.type not in TYPES:
+                yield ("outputs", k), f"'{pattern}' is of type {variable.type}, expected {_PASSED_ON}"
+            elif len(self.descriptions) == len(self.fmus) and not self.recorded([pattern]):
                 yield ("outputs", k), f"'{pattern}' matches no variable.{closest(pattern, known)}"
 
     def recorded(self, patterns: Sequence[str] | None = None) -> dict[str, tuple[str, CosimVariable]]:
@@ -327,7 +377,10 @@ class CosimSystem:
 
         asked = self.outputs if patterns is None else patterns
         every = {
-            f"{fmu}.{name}": (fmu, v) for fmu, found in self.descriptions.items() for name, v in found.variables.items()
+            f"{fmu}.{name}": (fmu, v)
+            for fmu, found in self.descriptions.items()
+            for name, v in found.variables.items()
+            if v.type in TYPES
         }
         numbers = [name for name, (_, v) in every.items() if v.type != "String"]
         outputs = [name for name in numbers if every[name][1].causality == "output"]
@@ -495,6 +548,8 @@ def parse_connection(text: str) -> Connection:
 
 def value_of(variable: CosimVariable, value: Any) -> Value:
     """A value of a file or a person as the variable takes it."""
+    if variable.type not in TYPES:
+        raise InputError(f"is {value!r}, but the variable is of type {variable.type}, which takes no value here")
     if variable.type == "String":
         if not isinstance(value, str):
             raise InputError(f"is {value!r}, expected text")
@@ -510,9 +565,11 @@ def value_of(variable: CosimVariable, value: Any) -> Value:
         if isinstance(value, bool) or not isinstance(value, int):
             said = f" or one of {', '.join(items)}" if items else ""
             raise InputError(f"is {value!r}, expected a whole number{said}")
-        check_whole(value)
+        check_whole(value, variable.function)
         return value
-    return _real(variable, value)
+    number = _real(variable, value)
+    check_real(number, variable.function)
+    return number
 
 
 def from_text(variable: CosimVariable, text: str) -> Value:

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from fmu_export.cosim.fmu_file import Description, read_description
+from fmu_export.cosim.fmu_file import KINDS, Description, read_description
 from fmu_export.cosim.measures import Linear
 from fmu_export.cosim.system import (
     ALGORITHMS,
@@ -30,6 +30,7 @@ from fmu_export.cosim.system import (
     closest,
     parse_connection,
 )
+from fmu_export.exchange_solver import SOLVER_KEYS
 from liegeo.errors import FileProblem, InputError, ModelFileError
 
 if TYPE_CHECKING:
@@ -109,6 +110,10 @@ def _fmu_entry(name: str, fmu: FMU, system: CosimSystem, folder: Path) -> dict[s
         out["start"] = dict(fmu.start)
     if fmu.every != 1:
         out["every"] = fmu.every
+    if fmu.kind:
+        out["kind"] = fmu.kind
+    if fmu.solver:
+        out["solver"] = dict(fmu.solver)
     return out
 
 
@@ -143,7 +148,7 @@ def _experiment(experiment: CosimExperiment) -> dict[str, Any]:
 # ---- reading
 
 _TOP = ("cosim", "name", "description", "fmus", "connections", "outputs", "experiment")
-_FMU = ("fmu", "start", "every")
+_FMU = ("fmu", "start", "every", "kind", "solver")
 _CONNECTION = ("from", "to", "factor", "offset")
 _EVENT = ("when", "crosses", "direction", "stop")
 _TIMES = ("start", "end", "step", "min_step", "max_step")
@@ -266,13 +271,38 @@ class _Reader:
             else:
                 self.say((*place, "fmu"), "is missing, expected the name of a file")
             start = self.mapping(keys.get("start"), (*place, "start"))
+            more = {
+                "every": keys.get("every", 1),
+                "kind": self.kind(keys.get("kind", ""), (*place, "kind")),
+                "solver": self.solver(keys.get("solver"), (*place, "solver")),
+            }
             if found is None:
                 # it stays an FMU, so that what names it is no problem too
                 self.unreadable.add(name)
-                out[name] = FMU("", start, keys.get("every", 1))
+                out[name] = FMU("", start, **more)
             else:
-                out[name] = FMU(found.relative_to(self.path.parent.resolve()), start, keys.get("every", 1))
+                out[name] = FMU(found.relative_to(self.path.parent.resolve()), start, **more)
         return out
+
+    def kind(self, value: Any, place: Place) -> str:
+        from liegeo.io.fields import show
+
+        if value in ("", *KINDS):
+            return str(value)
+        self.say(place, f"is {show(value)}, expected {' or '.join(KINDS)}")
+        return ""
+
+    def solver(self, value: Any, place: Place) -> dict[str, Any]:
+        """Keys of an ExchangeSolver, with times in seconds; the system checks what they are."""
+        from liegeo.io.fields import read_number
+        from liegeo.io.units import NUMBER, TIME
+
+        given = self.mapping(value, place, SOLVER_KEYS)
+        for key, dimension in (("tolerance", NUMBER), ("max_step", TIME)):
+            if key in given:
+                found = self.take((*place, key), partial(read_number, given.pop(key), [dimension]))
+                given |= {} if found is None else {key: found}
+        return given
 
     def connections(self, value: Any) -> tuple[list[int], list[Connection]]:
         """And where each is in the list."""
@@ -354,7 +384,7 @@ class _Reader:
         for name, fmu in fmus.items():
             # what cannot be read is told by the system
             with contextlib.suppress(InputError, OSError):
-                found[name] = read_description(self.path.parent / fmu.file)
+                found[name] = read_description(self.path.parent / fmu.file, fmu.kind)
         starts = {name: fmu.start for name, fmu in found.items() if fmu.start is not None}
         if "start" not in said and len(set(starts.values())) > 1:
             told = ", ".join(f"{name} at {start:g} s" for name, start in starts.items())

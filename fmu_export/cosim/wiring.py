@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from fmu_export.cosim.fmu_file import CosimVariable, Value
 from fmu_export.cosim.graph import OutputGroup, evaluation
-from fmu_export.cosim.instances import CosimSlave, Reals
+from fmu_export.cosim.instances import CosimSlave
 from fmu_export.cosim.system import CosimSystem, Link
+from fmu_export.fmi_calls import Reals
 
 Array = NDArray[np.float64]
 
@@ -158,7 +159,7 @@ class Ports:
 class CosimRecorder:
     """Rows of a result: outputs from y, other reals of an FMU in one call, and one by one what is not real."""
 
-    _texts: list[tuple[int, CosimVariable, str, list[str]]]
+    _others: list[tuple[int, CosimVariable, str, list[Value]]]
 
     def __init__(self, system: CosimSystem, wiring: Wiring) -> None:
         columns = system.recorded()
@@ -169,9 +170,7 @@ class CosimRecorder:
         known = [(i, wiring.place[fmu, v.name]) for i, fmu, v in numbered if (fmu, v.name) in wiring.place]
         self._from_y = tuple(np.array([pair[k] for pair in known], dtype=np.int64) for k in (0, 1))
         self._reals: list[tuple[int, Reals, NDArray[np.int64]]] = []
-        others = [(wiring.number[fmu], v, i) for i, fmu, v in numbered if v.type != "Real"]
-        self._others = [entry for entry in others if entry[1].type != "String"]
-        self._texts = [(k, v, self.names[i], []) for k, v, i in others if v.type == "String"]
+        self._others = [(wiring.number[fmu], v, self.names[i], []) for i, fmu, v in numbered if v.type != "Real"]
         for k, name in enumerate(wiring.names):
             mine = [(i, v) for i, fmu, v in numbered if fmu == name and v.type == "Real"]
             more = [(i, v) for i, v in mine if (name, v.name) not in wiring.place]
@@ -186,10 +185,8 @@ class CosimRecorder:
         for k, reals, where in self._reals:
             ports[k].slave.get_reals(reals)
             row[where] = reals.values
-        for k, variable, i in self._others:
-            row[i] = float(ports[k].slave.get(variable))
-        for k, variable, _, texts in self._texts:
-            texts.append(str(ports[k].slave.get(variable)))
+        for k, variable, _, values in self._others:
+            values.append(ports[k].slave.get(variable))
         self._rows.append(row)
 
     def table(self) -> NDArray[np.void]:
@@ -197,9 +194,20 @@ class CosimRecorder:
 
         rows = np.array(self._rows).reshape(-1, len(self.names))
         columns: dict[str, Any] = dict(zip(self.names, rows.T, strict=True))
-        for _, variable, i in self._others:
-            # whole numbers of FMI have 32 bits, so that float64 holds them
-            columns[self.names[i]] = columns[self.names[i]].astype(np.int32 if variable.type == "Integer" else np.bool_)
-        for _, _, name, texts in self._texts:
-            columns[name] = np.array(texts, dtype=np.str_)
+        for _, variable, name, values in self._others:
+            columns[name] = column_of(variable, values)
         return make_table(columns)
+
+
+def column_of(variable: CosimVariable, values: Sequence[Value]) -> NDArray[Any]:
+    """Return values that are no real numbers as a column of a table.
+
+    Whole numbers are of 32 bits if all of them fit; those of FMI 3.0 may have 64, and are then float64, which rounds
+    beyond 2⁵³.
+    """
+    if variable.type == "String":
+        return np.array(values, dtype=np.str_)
+    if variable.type == "Boolean":
+        return np.array(values, dtype=np.bool_)
+    fit = all(-(2**31) <= value < 2**31 for value in values if not isinstance(value, str))
+    return np.array(values, dtype=np.int32 if fit else np.float64)

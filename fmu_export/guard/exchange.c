@@ -1,7 +1,7 @@
-/* FMI 2.0 for model exchange: the functions that only hosts with an integrator call.
+/* Model exchange: what both versions of FMI share, and the functions of FMI 2.0 that only hosts with an integrator call.
  *
- * Modes are those of FMI 2.0.4, 3.2.3: initialisation ends in EVENT mode, and fmi2EnterContinuousTimeMode and
- * fmi2EnterEventMode lead to and fro.  There are no event indicators: forces of all elements are continuous functions of
+ * Modes are those of FMI 2.0.4, 3.2.3, and FMI 3.0.2, 3.2: initialisation ends in EVENT mode, and EnterContinuousTimeMode
+ * and EnterEventMode lead to and fro.  There are no event indicators: forces of all elements are continuous functions of
  * the states (limits of motors and friction have kinks, and no jumps), so that nothing switches by state.
  */
 #include "faces.h"
@@ -11,22 +11,47 @@ typedef struct {
     Real next;
 } EventInfo;
 
-enum { WATCHING = INITIALISING | EVENT | CONTINUOUS | TERMINATED };
+/* ---- for all versions; `name` is that of the function that was called */
 
-/* What does not belong to an instance for co-simulation is refused in other words than what comes at a wrong time. */
-#define EXCHANGES(function, modes)                                                                                     \
-    BEGIN(function, ALWAYS);                                                                                           \
-    if (instance->type != MODEL_EXCHANGE)                                                                              \
-        return refuse(instance, ERROR, name, NOT_OFFERED, NULL, 0, 0.0, 0.0);                                          \
-    if (!(block->mode & (modes)))                                                                                      \
-    return refuse(instance, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0)
+Status update_discrete_states(Instance *instance, String name, Boolean *changed, int *next_defined, Real *next)
+{
+    instance->block.fresh = 0;
+    Status status = answered(instance, name, inside.new_discrete_states(instance, changed, next));
+    /* no event is to come */
+    *next_defined = status < ERROR && finite(*next);
+    if (!*next_defined)
+        *next = 0.0;
+    return status;
+}
 
-/* Arrays of states have a number for each. */
-#define STATES(x, n, of)                                                                                               \
-    if ((n) != (of))                                                                                                   \
-        return refuse(instance, ERROR, name, OTHER_NUMBER, #n, 0, (Real)(n), (Real)(of));                              \
-    if (n)                                                                                                             \
-    NOT_NULL(x)
+Status event_to_come(Instance *instance, String name, int *defined, Real *next)
+{
+    Status status = answered(instance, name, inside.next_event(instance, instance->block.time, next));
+    *defined = status < ERROR && finite(*next);
+    if (!*defined)
+        *next = 0.0;
+    return status;
+}
+
+Status go_to_time(Instance *instance, String name, Real time)
+{
+    Block *block = &instance->block;
+    if (!finite(time))
+        return refuse(instance, ERROR, name, TIMES, NULL, 0, time, block->stop);
+    block->time = time, block->fresh = 0;
+    return answered(instance, name, inside.set_time(instance, time));
+}
+
+Status put_states(Instance *instance, String name, const char *what, const Real *x, size_t n)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!finite(x[k]))
+            return refuse(instance, DISCARD, name, NO_NUMBER, what, 0, (Real)k, x[k]);
+    instance->block.fresh = 0;
+    return answered(instance, name, inside.set_states(instance, x));
+}
+
+/* ---- FMI 2.0 */
 
 EXPORT Status fmi2EnterEventMode(Component c)
 {
@@ -40,14 +65,8 @@ EXPORT Status fmi2NewDiscreteStates(Component c, EventInfo *eventInfo)
     EXCHANGES("fmi2NewDiscreteStates", EVENT);
     NOT_NULL(eventInfo);
     *eventInfo = (EventInfo) {0};
-    block->fresh = 0;
-    Status status =
-        answered(instance, name, inside.new_discrete_states(instance, &eventInfo->states_changed, &eventInfo->next));
-    /* no event is to come */
-    eventInfo->next_defined = status < ERROR && finite(eventInfo->next);
-    if (!eventInfo->next_defined)
-        eventInfo->next = 0.0;
-    return status;
+    return update_discrete_states(instance, name, &eventInfo->states_changed, &eventInfo->next_defined,
+                                  &eventInfo->next);
 }
 
 EXPORT Status fmi2EnterContinuousTimeMode(Component c)
@@ -71,21 +90,14 @@ EXPORT Status fmi2CompletedIntegratorStep(Component c, Boolean noSetFMUStatePrio
 EXPORT Status fmi2SetTime(Component c, Real time)
 {
     EXCHANGES("fmi2SetTime", EVENT | CONTINUOUS);
-    if (!finite(time))
-        return refuse(instance, ERROR, name, TIMES, NULL, 0, time, block->stop);
-    block->time = time, block->fresh = 0;
-    return answered(instance, name, inside.set_time(instance, time));
+    return go_to_time(instance, name, time);
 }
 
 EXPORT Status fmi2SetContinuousStates(Component c, const Real x[], size_t nx)
 {
     EXCHANGES("fmi2SetContinuousStates", CONTINUOUS);
     STATES(x, nx, instance->n_states);
-    for (size_t k = 0; k < nx; k++)
-        if (!finite(x[k]))
-            return refuse(instance, DISCARD, name, NO_NUMBER, "x", 0, (Real)k, x[k]);
-    block->fresh = 0;
-    return answered(instance, name, inside.set_states(instance, x));
+    return put_states(instance, name, "x", x, nx);
 }
 
 EXPORT Status fmi2GetDerivatives(Component c, Real derivatives[], size_t nx)

@@ -1,4 +1,5 @@
-/* What the functions that hosts call have in common (fmi2.c, exchange.c, variables.c, fmi3.c, variables3.c). */
+/* What the functions that hosts call have in common (fmi2.c, exchange.c, variables.c, fmi3.c, exchange3.c,
+ * variables3.c). */
 #ifndef FACES_H
 #define FACES_H
 
@@ -6,16 +7,19 @@
 
 #ifdef _WIN32
 #define EXPORT __declspec(dllexport)
-#else
+#elif defined(__GNUC__)
 #define EXPORT __attribute__((visibility("default")))
+#else
+#define EXPORT
 #endif
 
 /* Which modes the functions are allowed in: FMI 2.0.4, 3.2.3 and 4.2.4. */
 enum {
-    ALWAYS = NEW | INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN | EVENT | CONTINUOUS,
-    READING = INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN | EVENT | CONTINUOUS,
-    WRITING = NEW | INITIALISING | STEPPING | EVENT | CONTINUOUS,
-    RATES = STEPPING | FAILED | TERMINATED | BROKEN,
+    ALWAYS = NEW | INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN | EVENT | CONTINUOUS | HANDLING,
+    READING = INITIALISING | STEPPING | FAILED | TERMINATED | BROKEN | EVENT | CONTINUOUS | HANDLING,
+    WRITING = NEW | INITIALISING | STEPPING | EVENT | CONTINUOUS | HANDLING,
+    WATCHING = INITIALISING | EVENT | CONTINUOUS | TERMINATED,
+    RATES = STEPPING | FAILED | TERMINATED | BROKEN | HANDLING,
     STATUSES = STEPPING | FAILED | TERMINATED
 };
 
@@ -30,6 +34,21 @@ enum {
     block->why = block->details = NULL;                                                                                \
     if (!(block->mode & (modes)))                                                                                      \
         return refuse(instance, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0)
+
+/* Functions of model exchange: for an instance for co-simulation they are refused in other words than at a wrong time. */
+#define EXCHANGES(function, modes)                                                                                     \
+    BEGIN(function, ALWAYS);                                                                                           \
+    if (instance->type != MODEL_EXCHANGE)                                                                              \
+        return refuse(instance, ERROR, name, NOT_OFFERED, NULL, 0, 0.0, 0.0);                                          \
+    if (!(block->mode & (modes)))                                                                                      \
+    return refuse(instance, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0)
+
+/* Arrays of states have a number for each. */
+#define STATES(x, n, of)                                                                                               \
+    if ((n) != (of))                                                                                                   \
+        return refuse(instance, ERROR, name, OTHER_NUMBER, #n, 0, (Real)(n), (Real)(of));                              \
+    if (n)                                                                                                             \
+    NOT_NULL(x)
 
 #define NOT_NULL(argument)                                                                                             \
     if (!(argument))                                                                                                   \
@@ -87,6 +106,16 @@ Status along(Instance *instance, String name, const Reference *unknown, size_t n
              size_t n_known, const Real *direction, Real *out);
 /* Derivatives of outputs with respect to time. */
 Status output_rates(Instance *instance, String name, const Reference *references, size_t n, Real *out);
+
+/* ---- exchange.c, alike */
+
+/* What follows an event: whether states changed, and the next event, if one is to come. */
+Status update_discrete_states(Instance *instance, String name, Boolean *changed, int *next_defined, Real *next);
+/* The next event of an instance for co-simulation, if one is to come. */
+Status event_to_come(Instance *instance, String name, int *defined, Real *next);
+Status go_to_time(Instance *instance, String name, Real time);
+/* States of an integrator, which its host calls `what`. */
+Status put_states(Instance *instance, String name, const char *what, const Real *x, size_t n);
 
 /* ---- variables3.c, for fmi3.c */
 

@@ -1,9 +1,9 @@
-/* FMI 3.0 for co-simulation: the functions that hosts call.  Those that read and write variables are in variables3.c;
- * what they do in every version of FMI is in life.c, with the same rules and the same words.
+/* FMI 3.0: the functions that hosts call.  Those that read and write variables are in variables3.c, those that belong to
+ * model exchange alone in exchange3.c; what they do in every version of FMI is in life.c, with the same rules and the same
+ * words.
  *
- * What is not offered, and is not said to be in the description: event mode, because a model has no events that a host
- * must handle; intermediate update, because the loop of a step is compiled and calls no host; clocks, structural
- * parameters, scheduled execution; and model exchange.
+ * What is not offered, and is not said to be in the description: setting inputs in intermediate updates; clocks,
+ * structural parameters, scheduled execution.
  */
 #include "faces.h"
 #include "system.h"
@@ -17,14 +17,15 @@ EXPORT String fmi3GetVersion(void)
     return "3.0";
 }
 
-static Component instantiate(String function, String name, String token, String path, bool logging, void *environment,
-                             LogMessage *log, String wrong)
+static Component instantiate(String function, Type type, String name, String token, String path, bool logging,
+                             void *environment, LogMessage *log, String wrong)
 {
     Instance *instance = new_instance(name, logging);
     if (!instance)
         return NULL;
     instance->host.environment = environment;
     instance->log_message = log;
+    instance->type = type;
     char *folder = path ? path_of(path) : NULL;
     /* the standard wants a separator at the end */
     for (size_t n = folder ? length(folder) : 0; n > 1 && (folder[n - 1] == '/' || folder[n - 1] == '\\'); n--)
@@ -51,17 +52,30 @@ EXPORT Component fmi3InstantiateCoSimulation(String instanceName, String instant
                                              bool visible, bool loggingOn, bool eventModeUsed, bool earlyReturnAllowed,
                                              const Reference requiredIntermediateVariables[],
                                              size_t nRequiredIntermediateVariables, void *instanceEnvironment,
-                                             LogMessage *logMessage, void *intermediateUpdate)
+                                             LogMessage *logMessage, IntermediateUpdate *intermediateUpdate)
 {
-    (void)visible, (void)earlyReturnAllowed, (void)requiredIntermediateVariables, (void)intermediateUpdate;
+    (void)visible;
     String wrong = NULL;
-    if (eventModeUsed)
+    if (eventModeUsed && !inside.next_event)
         wrong = "fmi3InstantiateCoSimulation: eventModeUsed is true, but the FMU has no event mode.";
-    else if (nRequiredIntermediateVariables)
-        wrong = "fmi3InstantiateCoSimulation: there are requiredIntermediateVariables, but the FMU has no intermediate "
-                "update.";
-    return instantiate("fmi3InstantiateCoSimulation", instanceName, instantiationToken, resourcePath, loggingOn,
-                       instanceEnvironment, logMessage, wrong);
+    else if (nRequiredIntermediateVariables && !(requiredIntermediateVariables && intermediateUpdate))
+        wrong = "fmi3InstantiateCoSimulation: there are requiredIntermediateVariables, but requiredIntermediateVariables "
+                "or intermediateUpdate is NULL.";
+    Instance *instance = instantiate("fmi3InstantiateCoSimulation", CO_SIMULATION, instanceName, instantiationToken,
+                                     resourcePath, loggingOn, instanceEnvironment, logMessage, wrong);
+    if (!instance)
+        return NULL;
+    for (size_t k = 0; k < nRequiredIntermediateVariables; k++) {
+        Reference r = requiredIntermediateVariables[k];
+        if (r != instance->block.n && !stranger(&instance->block, &r, 1, IS_OUTPUT)) {
+            refuse(instance, ERROR, "fmi3InstantiateCoSimulation", NO_SUCH, "intermediate variable", r, 0.0, 0.0);
+            free_instance(instance);
+            return NULL;
+        }
+    }
+    instance->intermediate = intermediateUpdate, instance->early_allowed = earlyReturnAllowed;
+    instance->event_mode = eventModeUsed;
+    return instance;
 }
 
 EXPORT Component fmi3InstantiateModelExchange(String instanceName, String instantiationToken, String resourcePath,
@@ -69,9 +83,11 @@ EXPORT Component fmi3InstantiateModelExchange(String instanceName, String instan
                                               LogMessage *logMessage)
 {
     (void)visible;
-    return instantiate("fmi3InstantiateModelExchange", instanceName, instantiationToken, resourcePath, loggingOn,
-                       instanceEnvironment, logMessage,
-                       "fmi3InstantiateModelExchange: the FMU is for co-simulation, not for model exchange.");
+    String wrong = inside.get_rates
+                       ? NULL
+                       : "fmi3InstantiateModelExchange: the FMU is for co-simulation, not for model exchange.";
+    return instantiate("fmi3InstantiateModelExchange", MODEL_EXCHANGE, instanceName, instantiationToken, resourcePath,
+                       loggingOn, instanceEnvironment, logMessage, wrong);
 }
 
 EXPORT Component fmi3InstantiateScheduledExecution(String instanceName, String instantiationToken, String resourcePath,
@@ -80,9 +96,9 @@ EXPORT Component fmi3InstantiateScheduledExecution(String instanceName, String i
                                                    void *unlockPreemption)
 {
     (void)visible, (void)clockUpdate, (void)lockPreemption, (void)unlockPreemption;
-    return instantiate("fmi3InstantiateScheduledExecution", instanceName, instantiationToken, resourcePath, loggingOn,
-                       instanceEnvironment, logMessage,
-                       "fmi3InstantiateScheduledExecution: the FMU is for co-simulation, not for scheduled execution.");
+    return instantiate("fmi3InstantiateScheduledExecution", CO_SIMULATION, instanceName, instantiationToken,
+                       resourcePath, loggingOn, instanceEnvironment, logMessage,
+                       "fmi3InstantiateScheduledExecution: the FMU is not for scheduled execution.");
 }
 
 EXPORT void fmi3FreeInstance(Component c)
@@ -109,13 +125,37 @@ EXPORT Status fmi3EnterInitializationMode(Component c, bool toleranceDefined, Re
 EXPORT Status fmi3ExitInitializationMode(Component c)
 {
     BEGIN("fmi3ExitInitializationMode", INITIALISING);
-    return changed_to(instance, STEPPING, answered(instance, name, inside.leave(instance)));
+    return changed_to(instance, instance->type == MODEL_EXCHANGE ? EVENT : instance->event_mode ? HANDLING : STEPPING,
+                      answered(instance, name, inside.leave(instance)));
 }
 
 EXPORT Status fmi3Terminate(Component c)
 {
-    BEGIN("fmi3Terminate", STEPPING | FAILED);
+    BEGIN("fmi3Terminate", STEPPING | FAILED | EVENT | CONTINUOUS | HANDLING);
     return changed_to(instance, TERMINATED, answered(instance, name, inside.terminate(instance)));
+}
+
+EXPORT Status fmi3EnterEventMode(Component c)
+{
+    BEGIN("fmi3EnterEventMode", ALWAYS);
+    if (instance->type == CO_SIMULATION && !instance->event_mode)
+        return refuse(instance, ERROR, name, NOT_OFFERED, NULL, 0, 0.0, 0.0);
+    if (!(block->mode & (instance->type == MODEL_EXCHANGE ? CONTINUOUS | EVENT : STEPPING | HANDLING)))
+        return refuse(instance, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0);
+    block->mode = instance->type == MODEL_EXCHANGE ? EVENT : HANDLING;
+    return OK;
+}
+
+EXPORT Status fmi3EnterStepMode(Component c)
+{
+    BEGIN("fmi3EnterStepMode", ALWAYS);
+    if (instance->type == MODEL_EXCHANGE || !instance->event_mode)
+        return refuse(instance, ERROR, name, NOT_PROVIDED, "the instance has no event mode of co-simulation", 0, 0.0,
+                      0.0);
+    if (block->mode != HANDLING)
+        return refuse(instance, ERROR, name, NOT_NOW, NULL, 0, 0.0, 0.0);
+    block->mode = STEPPING;
+    return OK;
 }
 
 EXPORT Status fmi3Reset(Component c)
@@ -126,8 +166,9 @@ EXPORT Status fmi3Reset(Component c)
 
 /* ---- steps */
 
-/* A step that ends early has failed: there is no event at its end from which the FMU could go on.  So it is discarded,
- * with the time that it got to, whether or not the host allows early returns. */
+/* A step that cannot get to its end is discarded, with the time that it got to.  It returns early where the host wished
+ * so in an intermediate update, and at the first event of a host that handles events: a time at which inputs inside the
+ * model jump.  Internal steps end there in any case, so that the motion has the same bits. */
 EXPORT Status fmi3DoStep(Component c, Real currentCommunicationPoint, Real communicationStepSize,
                          bool noSetFMUStatePriorToCurrentPoint, bool *eventHandlingNeeded, bool *terminateSimulation,
                          bool *earlyReturn, Real *lastSuccessfulTime)
@@ -138,8 +179,23 @@ EXPORT Status fmi3DoStep(Component c, Real currentCommunicationPoint, Real commu
     NOT_NULL(terminateSimulation);
     NOT_NULL(earlyReturn);
     NOT_NULL(lastSuccessfulTime);
-    Status status = do_step(instance, name, currentCommunicationPoint, communicationStepSize);
-    *eventHandlingNeeded = *terminateSimulation = *earlyReturn = false;
+    Real t = currentCommunicationPoint, size = communicationStepSize, next = 0.0;
+    int event = 0, before = 0;
+    if (instance->event_mode && finite(t) && size > 0.0) {
+        Status found = answered(instance, name, inside.next_event(instance, t, &next));
+        /* without leave to return early a step goes across events, but may end at one */
+        while (!found && !instance->early_allowed && next < t + size)
+            found = answered(instance, name, inside.next_event(instance, next, &next));
+        if (found)
+            return found;
+        before = next < t + size;
+        event = before || next == t + size;
+    }
+    Status status = do_step(instance, name, t, before ? next - t : size);
+    int done = status < DISCARD, wished = done && instance->early;
+    *eventHandlingNeeded = done && event && !wished;
+    *terminateSimulation = false;
+    *earlyReturn = wished || (done && before);
     *lastSuccessfulTime = block->time;
     return status;
 }
@@ -198,13 +254,7 @@ EXPORT Status fmi3DeserializeFMUState(Component c, const uint8_t serializedState
         return refuse(instance, ERROR, name, NOT_PROVIDED, reason, 0, 0.0, 0.0);                                       \
     }
 
-#define EVENTS "it has no event mode"
-OTHER(EVENTS, fmi3EnterEventMode)
-OTHER(EVENTS, fmi3EnterStepMode)
-OTHER(EVENTS, fmi3EvaluateDiscreteStates)
-OTHER(EVENTS, fmi3UpdateDiscreteStates, bool *discreteStatesNeedUpdate, bool *terminateSimulation,
-      bool *nominalsOfContinuousStatesChanged, bool *valuesOfContinuousStatesChanged, bool *nextEventTimeDefined,
-      Real *nextEventTime)
+OTHER("discrete states are not to be evaluated without an update", fmi3EvaluateDiscreteStates)
 
 #define STRUCTURE "it has no structural parameters"
 OTHER(STRUCTURE, fmi3EnterConfigurationMode)
@@ -233,16 +283,3 @@ OTHER(CLOCKS, fmi3SetShiftDecimal, const Reference valueReferences[], size_t nVa
 OTHER(CLOCKS, fmi3SetShiftFraction, const Reference valueReferences[], size_t nValueReferences,
       const uint64_t counters[], const uint64_t resolutions[])
 OTHER("it belongs to scheduled execution", fmi3ActivateModelPartition, Reference clockReference, Real activationTime)
-
-#define EXCHANGE "it belongs to model exchange"
-OTHER(EXCHANGE, fmi3EnterContinuousTimeMode)
-OTHER(EXCHANGE, fmi3CompletedIntegratorStep, bool noSetFMUStatePriorToCurrentPoint, bool *enterEventMode,
-      bool *terminateSimulation)
-OTHER(EXCHANGE, fmi3SetTime, Real time)
-OTHER(EXCHANGE, fmi3SetContinuousStates, const Real continuousStates[], size_t nContinuousStates)
-OTHER(EXCHANGE, fmi3GetContinuousStateDerivatives, Real derivatives[], size_t nContinuousStates)
-OTHER(EXCHANGE, fmi3GetEventIndicators, Real eventIndicators[], size_t nEventIndicators)
-OTHER(EXCHANGE, fmi3GetContinuousStates, Real continuousStates[], size_t nContinuousStates)
-OTHER(EXCHANGE, fmi3GetNominalsOfContinuousStates, Real nominals[], size_t nContinuousStates)
-OTHER(EXCHANGE, fmi3GetNumberOfEventIndicators, size_t *nEventIndicators)
-OTHER(EXCHANGE, fmi3GetNumberOfContinuousStates, size_t *nContinuousStates)

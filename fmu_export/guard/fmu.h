@@ -1,5 +1,5 @@
 /* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, exchange.c, variables.c), what FMI 3.0 wants (fmi3.c,
- * variables3.c; of native FMUs), what both share (life.c), the words of messages (words.c), and what stands behind, which
+ * exchange3.c, variables3.c; of native FMUs), what both share (life.c), the words of messages (words.c), and what stands behind, which
  * moves the model: Python (python.c) or a native machine (native.c).  A library is linked with one of those, which
  * defines `inside`.  In what follows, fmi2.c means all of the former.
  */
@@ -34,11 +34,15 @@ typedef struct {
 } Callbacks;
 /* FMI 3.0 */
 typedef void LogMessage(void *environment, Status status, String category, String message);
+typedef void IntermediateUpdate(void *environment, Real time, _Bool set_requested, _Bool get_allowed, _Bool step_finished,
+                                _Bool can_return_early, _Bool *early_return, Real *early_return_time);
 
 /* ---- what fmi2.c shares with what is inside; fmu_export/block.py has the same, for Python */
 
 enum { NEW = 1, INITIALISING = 2, STEPPING = 4, FAILED = 8, TERMINATED = 16, BROKEN = 32, DEAD = 64,
-       EVENT = 128, CONTINUOUS = 256 /* of instances for model exchange, in place of STEPPING */ };
+       EVENT = 128, CONTINUOUS = 256, /* of instances for model exchange, in place of STEPPING */
+       BETWEEN = 512, /* while a host hears of an internal step */
+       HANDLING = 1024 /* an event in co-simulation, by FMI 3.0 */ };
 /* Of variables.  What is DIRECT or COMPUTED is up to date only as far as `fresh` says; an input that is a MOTION has its
  * rate and acceleration as inputs of their own. */
 enum { IS_REAL = 1, IS_STRING = 2, IS_INPUT = 4, IS_PARAMETER = 8, IS_TUNABLE = 16, IS_DIRECT = 32, IS_COMPUTED = 64,
@@ -103,6 +107,10 @@ typedef struct {
     String times_by;     /* the function that said when the run ends */
     void *scratch;       /* of variables3.c */
     size_t room;         /* scalars that it is for */
+    /* FMI 3.0: the host's function that hears of internal steps, whether it may end a step early, whether it did */
+    IntermediateUpdate *intermediate;
+    Boolean early_allowed, early;
+    Boolean event_mode; /* FMI 3.0: the host handles events in co-simulation */
     char *told; /* for each variable, whether it was said that derivatives of it are not used; NULL: of none */
 } Instance;
 
@@ -118,7 +126,8 @@ typedef struct {
  * is 1 and `fresh` 0.
  */
 typedef struct {
-    /* What the folder `resources` has to have, for people; and whether it has. */
+    /* What the folder `resources` has to have, for people; and whether it has.  NULL: nothing, and hosts may leave the
+     * folder out. */
     String needs;
     int (*has_needs)(String folder);
     /* Make instance.machine; write guid, n, values, kinds, names and, where there is FMI 3.0, runs.  NULL, or what is
@@ -141,7 +150,8 @@ typedef struct {
      * DIRECTIONAL: `out` of `references`, along `given` of `known`.  OUTPUT_RATES: `out` of `references`.
      * INPUT_RATES: take derivatives `given` of `orders` of `references`, but orders above 2 and IS_MOTION. */
     Status (*ask)(Instance *, int what);
-    /* Writes `time`, `fresh`, `asked` and `changed`.  DISCARD where it ends early, at `time`. */
+    /* Writes `time`, `fresh`, `asked` and `changed`.  DISCARD where it cannot get to the end, and stands at `time`.
+     * Where internal steps end it calls `told_of_step`, if there is instance.intermediate. */
     Status (*do_step)(Instance *, Real t, Real size);
     /* States belong to whoever made them, until they are freed; where an answer is ERROR, there is none. */
     Status (*get_state)(Instance *, State *);
@@ -158,6 +168,8 @@ typedef struct {
     Status (*get_states)(Instance *, Real *), (*get_rates)(Instance *, Real *), (*get_nominals)(Instance *, Real *);
     Status (*completed_step)(Instance *, Boolean *event);
     Status (*new_discrete_states)(Instance *, Boolean *changed, Real *next);
+    /* When the first event is behind t, infinity if there is none; NULL: there are no events in co-simulation. */
+    Status (*next_event)(Instance *, Real t, Real *next);
 } Inside;
 
 extern const Inside inside;
@@ -166,6 +178,10 @@ extern const Inside inside;
 
 /* End an instance that the host has not freed, where what is inside ends before the host: it is DEAD afterwards. */
 void forget(Instance *instance);
+
+/* An internal step ended at a time of the step that goes to `end`: tell the host, and return where the step is to end,
+ * from this time to `end`.  ERROR ends the run meanwhile: then the mode is not STEPPING. */
+Real told_of_step(Instance *instance, Real time, Real end);
 
 /* ---- words.c */
 

@@ -70,14 +70,14 @@ static String opened(Instance *instance, const Opening *how, String folder)
 {
     Block *block = &instance->block;
     Text *text = &instance->text;
-    if (!folder || !is_text(folder)) {
+    if (inside.needs && (!folder || !is_text(folder))) {
         put(begin(instance, how->function), folder ? "the path of the resources is not UTF-8." : how->argument);
         put(text, folder ? "" : " is NULL, expected the ");
         put(text, folder ? "" : how->form);
         put(text, folder ? "" : " of the resources.");
         return text->data ? text->data : "";
     }
-    if (is_elsewhere(how->location) || !inside.has_needs(folder)) {
+    if (inside.needs && (is_elsewhere(how->location) || !inside.has_needs(folder))) {
         put(begin(instance, how->function), how->argument);
         put(text, " is '");
         put(text, how->location);
@@ -213,8 +213,25 @@ Status do_step(Instance *instance, String name, Real t, Real size)
         String by = instance->times_by ? instance->times_by : "the saved state";
         return refuse(instance, ERROR, name, STEP_STOP, by, 0, t + size, block->stop);
     }
+    instance->early = 0;
     Status status = inside.do_step(instance, t, size);
     return status == DISCARD ? discarded(instance, name, t, size) : answered(instance, name, status);
+}
+
+Real told_of_step(Instance *instance, Real time, Real end)
+{
+    Block *block = &instance->block;
+    Real kept = block->time, until = end;
+    _Bool early = 0;
+    block->time = time, block->fresh = 0, block->mode = BETWEEN;
+    instance->intermediate(instance->host.environment, time, 0, 1, 1, instance->early_allowed != 0, &early, &until);
+    block->time = kept, block->fresh = 0;
+    if (block->mode == BETWEEN)
+        block->mode = STEPPING;
+    if (!early || !instance->early_allowed || !(until < end))
+        return end;
+    instance->early = 1;
+    return until > time ? until : time;
 }
 
 /* ---- state: what hosts hold is ours, so that what is none is noticed */

@@ -5,7 +5,7 @@
  */
 #include "native.h"
 
-#ifdef _WIN32
+#if defined(_WIN32) && !defined(SOURCE_FMU)
 /* the run-time library of Windows has no such function, and LLVM makes calls of it */
 __declspec(dllimport) double sin(double x);
 __declspec(dllimport) double cos(double x);
@@ -33,10 +33,12 @@ static Status refresh(Instance *instance, int fresh)
     Machine *machine = instance->machine;
     String why = moving(instance);
     if (!why) {
-        int exchanges = instance->type == MODEL_EXCHANGE;
-        int64_t answer = with_number(machine, exchanges ? ENTRY_SHOW_EXCHANGED : ENTRY_SHOW, fresh >= 2);
+        int entry = instance->type == MODEL_EXCHANGE ? ENTRY_SHOW_EXCHANGED : ENTRY_SHOW;
+        if (instance->block.mode == BETWEEN)
+            entry = ENTRY_SHOW_BETWEEN;
+        int64_t answer = with_number(machine, entry, fresh >= 2);
         if (answer)
-            why = why_of(machine, answer, state_of(machine)[X_TIME], 0.0);
+            why = why_of(machine, answer, 0.0);
     }
     if (why)
         return wrong(instance, ERROR, why);
@@ -53,7 +55,7 @@ static Status give(Instance *instance, int64_t answer)
     Machine *machine = instance->machine;
     Block *block = &instance->block;
     if (answer)
-        return wrong(instance, ERROR, why_of(machine, answer, state_of(machine)[X_TIME], 0.0));
+        return wrong(instance, ERROR, why_of(machine, answer, 0.0));
     size_t first = of_role(machine->data, ROLE_AN_OUTPUT);
     const Real *factors = REALS(machine->data, FACTORS), *shown = reals(machine, R_SHOWN);
     for (size_t k = 0; k < block->n_references; k++)
@@ -151,9 +153,9 @@ static void close_machine(Instance *instance)
     drop(machine->is_set);
     drop(machine->texts);
     drop(machine->slopes);
-    drop(machine->start);
     drop(machine->exchanged);
     drop(machine->arena);
+    drop(machine->own);
     drop(machine->words.data);
     unload_data(machine->data);
     drop(machine);
@@ -188,11 +190,9 @@ static String open_machine(Instance *instance, String folder)
     machine->is_set = grab(n + 1);
     machine->texts = grab(((size_t)NUMBER(data, N_STRINGS) + 1) * sizeof *machine->texts);
     machine->slopes = grab((3 * inputs + 1) * sizeof *machine->slopes);
-    machine->start = grab(((size_t)NUMBER(data, N_ELEMENT) + 1) * sizeof *machine->start);
     instance->n_states = (size_t)NUMBER(data, N_STATES);
-    machine->exchanged = grab((6 * instance->n_states + 2 * inputs + 1) * sizeof *machine->exchanged);
-    if (!machine->values || !machine->is_set || !machine->texts || !machine->slopes || !machine->start ||
-        !machine->exchanged)
+    machine->exchanged = grab((2 * instance->n_states + inputs + 1) * sizeof *machine->exchanged);
+    if (!machine->values || !machine->is_set || !machine->texts || !machine->slopes || !machine->exchanged)
         return "there is no memory.";
     as_built(machine);
     show_variables(instance);
@@ -248,13 +248,20 @@ static Status set_real(Instance *instance, const Reference *references, size_t n
     Machine *machine = instance->machine;
     const Data *data = machine->data;
     const int64_t *roles = INTS(data, ROLES), *keys = INTS(data, KEYS);
-    int tuned = 0;
+    int tuned = 0, of_file = 0;
+    for (size_t k = 0; k < n; k++)
+        of_file |= roles[references[k]] == ROLE_OF_FILE;
+    if (of_file && instance->block.mode > INITIALISING) {
+        String why = tune(machine, references, n, values);
+        if (why)
+            return wrong(instance, DISCARD, why);
+    }
     for (size_t k = 0; k < n; k++) {
         Reference r = references[k];
         if (!(instance->block.kinds[r] & IS_PARAMETER))
             continue;
         machine->is_set[r] = 1;
-        if (instance->block.mode > INITIALISING && roles[r] == ROLE_WEIGHT) {
+        if (instance->block.mode > INITIALISING && roles[r] == ROLE_WEIGHT && !of_file) {
             Real *weight = state_of(machine) + (size_t)NUMBER(data, AT_GRAVITY);
             weight[keys[r]] = values[k] * REALS(data, FACTORS)[r];
             tuned = 1;
@@ -298,12 +305,41 @@ static Status get_string(Instance *instance, const Reference *references, size_t
 
 /* ---- steps */
 
-static int64_t communicate(Machine *machine, Real t, Real size)
+/* Derivatives of inputs, for the step that follows. */
+static void take_derivatives(Machine *machine)
 {
     Real *slopes = reals(machine, R_SLOPES);
     for (size_t k = 0; k < 2 * (size_t)NUMBER(machine->data, N_INPUTS); k++)
         slopes[k] = machine->slopes[k];
+}
+
+static int64_t communicate(Machine *machine, Real t, Real size)
+{
+    take_derivatives(machine);
     return over(machine, ENTRY_COMMUNICATE, t, size);
+}
+
+/* The same by single internal steps, of which the host hears; it may wish an earlier end.  −2: it ended the run. */
+static int64_t communicate_openly(Instance *instance, Real t, Real size, Real *end)
+{
+    Machine *machine = instance->machine;
+    Real whole = t + size;
+    *end = whole;
+    take_derivatives(machine);
+    int64_t answer = over(machine, ENTRY_BEGIN, t, size);
+    while (!answer) {
+        answer = at_time(machine, ENTRY_STRIDE, *end);
+        if (answer && answer != WHY_GOES_ON)
+            return answer;
+        Real now = control_of(machine)[CONTROL_TIME];
+        *end = told_of_step(instance, now, *end);
+        if (instance->block.mode != STEPPING)
+            return -2;
+        if (!answer || *end == now)
+            return at_time(machine, *end == whole ? ENTRY_FINISH : ENTRY_STOP, *end);
+        answer = 0;
+    }
+    return answer;
 }
 
 /* A step failed: go as far as internal steps succeed.  Next to a singular position other internal steps, which have to
@@ -329,11 +365,16 @@ static Status do_step(Instance *instance, Real t, Real size)
     /* outputs that the host read after the step before it will read again */
     int asked = block->asked;
     block->asked = block->fresh = 0;
-    int64_t answer = communicate(machine, t, size);
+    Real end = t + size;
+    int64_t answer = instance->intermediate ? communicate_openly(instance, t, size, &end) : communicate(machine, t, size);
+    if (block->mode != STEPPING) {
+        /* a call of the host within the step was wrong, and it has been told so */
+        plain(machine, ENTRY_TAKE_BACK);
+        return ERROR;
+    }
     if (answer) {
         const Real *X = state_of(machine);
-        Real reached = control_of(machine)[CONTROL_TIME];
-        why = why_of(machine, answer, reached > X[X_REACHED] ? reached : X[X_REACHED], size);
+        why = why_of(machine, answer, size);
         plain(machine, ENTRY_TAKE_BACK);
         stop_early(machine, t, size);
         forget_slopes(machine);
@@ -341,14 +382,16 @@ static Status do_step(Instance *instance, Real t, Real size)
         return wrong(instance, DISCARD, why);
     }
     forget_slopes(machine);
-    block->time = t + size;
+    block->time = end;
     if (asked && refresh(instance, asked))
         block->fresh = 0, block->why = NULL;
     return OK;
 }
 
 const Inside inside = {
+#ifndef SOURCE_FMU
     .needs = "machine.bin",
+#endif
     .has_needs = has_data,
     .open = open_machine,
     .close = close_machine,
@@ -375,4 +418,5 @@ const Inside inside = {
     .get_nominals = get_nominals,
     .completed_step = completed_step,
     .new_discrete_states = new_discrete_states,
+    .next_event = next_event,
 };

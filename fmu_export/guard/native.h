@@ -1,5 +1,5 @@
 /* The parts of a native FMU's machine: its data file (native_data.c), its record and kernels (native_record.c), its
- * parameters (native_parameters.c), its words (native_words.c), saved states (native_state.c) and what model exchange asks (native_exchange.c); native.c puts them
+ * parameters (native_parameters.c, and those of the model file, native_program.c), its words (native_words.c), saved states (native_state.c) and what model exchange asks (native_exchange.c); native.c puts them
  * behind an instance.
  *
  * machine.h, which is made with the library, has the names of all numbers that the data file and the kernels share.
@@ -23,6 +23,12 @@ typedef struct {
 extern const Kernel *const kernels[];
 extern const int kinds_of_code;
 
+#ifdef SOURCE_FMU
+/* The data file of an FMU of sources: data.c, which is made with it. */
+extern const uint64_t machine_data[];
+extern const size_t size_of_machine_data;
+#endif
+
 /* ---- what an instance is made of */
 
 /* The data file, once for all instances of an FMU. */
@@ -42,9 +48,9 @@ typedef struct {
     char *is_set;   /* by variable: whether the host has set the parameter */
     String *texts;  /* by variable of type String, in order: its value; memory of ours where is_set */
     Real *slopes;   /* first and second derivatives of inputs in the next step; NaN where none is given */
-    Real *start;    /* y where the motion began */
     Real *exchanged; /* for what model exchange asks: states, rates, directions */
     void *arena;    /* all arrays of the record, for one method */
+    Real *own;      /* what parameters of the model file change, once one is set */
     int64_t R[R_SIZE];
     int64_t method; /* for which the arena is laid out; −1: none */
     int made;       /* whether the record is that of the parameters as they are */
@@ -77,6 +83,8 @@ int64_t plain(Machine *machine, int entry);
 int64_t at_time(Machine *machine, int entry, Real t);
 int64_t over(Machine *machine, int entry, Real t, Real size);
 int64_t with_number(Machine *machine, int entry, int64_t number);
+/* Lay out the pieces of the message that an answer means. */
+void explain(Machine *machine, int64_t why, Real size);
 int64_t with_array(Machine *machine, int entry, const Real *array, size_t n);
 /* An array of the record; the state X, and `control` in it. */
 Real *reals(const Machine *machine, int place);
@@ -84,6 +92,8 @@ Real *state_of(const Machine *machine);
 Real *control_of(const Machine *machine);
 /* Lay out all arrays for a method; whether there was memory. */
 int lay_out(Machine *machine, int64_t method);
+/* Let the record lead to these numbers of the model. */
+void use_model(Machine *machine, const Real *numbers);
 
 /* ---- native_words.c */
 
@@ -94,8 +104,10 @@ typedef struct {
 } Value;
 
 String worded(Machine *machine, int text, const Value *values, int n);
-/* What an answer of a kernel means, before the state is taken back; `t` is when, `size` that of a step. */
-String why_of(Machine *machine, int64_t why, Real t, Real size);
+/* The same of a text that is no text of WORDS. */
+String filled(Machine *machine, String template, const Value *values, int n);
+/* What an answer of a kernel means, before the state is taken back; `size` is that of a step. */
+String why_of(Machine *machine, int64_t why, Real size);
 
 /* ---- native_parameters.c */
 
@@ -115,6 +127,18 @@ String moving(Instance *instance);
 /* Answer with a status, and say why. */
 Status wrong(Instance *instance, Status status, String why);
 
+/* ---- native_program.c */
+
+/* Let a record that was just laid out follow the parameters of the file that are set; NULL, or what is wrong. */
+String take_parameters(Machine *machine);
+/* Go on with other values of tunable parameters, all or none; NULL, or what is wrong. */
+String tune(Machine *machine, const Reference *references, size_t n, const Real *values);
+/* Parameters of the file in saved states: write them, if `into` is not NULL, and return their size; NULL, or what is
+ * wrong with them; set them, and whether any are other ones than before. */
+size_t keep_parameters(const Machine *machine, char *into);
+String wrong_parameters(const Data *data, const char *from, const char *end);
+int put_back_parameters(Machine *machine, const char *from);
+
 /* ---- native_exchange.c: as Inside (fmu.h) says */
 
 Status set_time(Instance *instance, Real t);
@@ -124,6 +148,7 @@ Status get_rates(Instance *instance, Real *rates);
 Status get_nominals(Instance *instance, Real *x);
 Status completed_step(Instance *instance, Boolean *event);
 Status new_discrete_states(Instance *instance, Boolean *changed, Real *next);
+Status next_event(Instance *instance, Real t, Real *next);
 /* Values of the variables that are states and rates. */
 void take_states(Instance *instance);
 /* DIRECTIONAL of ask, along states and inputs. */

@@ -1,4 +1,5 @@
-/* The data file of a native FMU (fmu_export/native/data.py): read once for all instances of an FMU. */
+/* The data file of a native FMU (fmu_export/native/data.py): read once for all instances of an FMU.  An FMU of sources
+ * (SOURCE_FMU) has it as an array, and reads no file. */
 #include "native.h"
 
 static Data *loaded;
@@ -44,7 +45,7 @@ static const void *kernel_of(const Kernel *table, String name)
     return table->address;
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(SOURCE_FMU)
 static void cpuid(uint32_t leaf, uint32_t part, uint32_t r[4])
 {
     __asm__ volatile("cpuid" : "=a"(r[0]), "=b"(r[1]), "=c"(r[2]), "=d"(r[3]) : "a"(leaf), "c"(part));
@@ -106,16 +107,25 @@ static String resolve(Data *data)
     return NULL;
 }
 
-static void release(Data *data)
+#ifdef SOURCE_FMU
+int has_data(String folder)
 {
-    if (!data)
-        return;
-    drop((void *)(uintptr_t)data->bytes);
-    drop(data->codes);
-    drop(data->names);
-    drop(data);
+    (void)folder;
+    return 1;
 }
 
+static const char *bytes_of(String folder, size_t *size)
+{
+    (void)folder;
+    *size = size_of_machine_data;
+    return (const char *)machine_data;
+}
+
+static void drop_bytes(const char *bytes)
+{
+    (void)bytes;
+}
+#else
 static char *file_in(String folder)
 {
     return *folder ? joined(folder, "/machine.bin", "") : NULL;
@@ -143,18 +153,44 @@ int has_data(String folder)
     return size > 0;
 }
 
+static void drop_bytes(const char *bytes)
+{
+    drop((void *)(uintptr_t)bytes);
+}
+
+/* The whole file, or NULL. */
+static const char *bytes_of(String folder, size_t *size)
+{
+    char *file = file_in(folder);
+    *size = file ? size_of(file) : 0;
+    char *bytes = *size ? grab(*size + 1) : NULL;
+    int whole = bytes && beginning(file, bytes, *size + 1) == *size;
+    drop(file);
+    if (whole)
+        return bytes;
+    drop(bytes);
+    return NULL;
+}
+#endif
+
+static void release(Data *data)
+{
+    if (!data)
+        return;
+    drop_bytes(data->bytes);
+    drop(data->codes);
+    drop(data->names);
+    drop(data);
+}
+
 /* The data of a folder, which other instances may have loaded from another one: the GUID stands for the content. */
 String load_data(String folder, Data **out)
 {
-    char *file = file_in(folder);
-    size_t size = file ? size_of(file) : 0;
-    Data *data = size ? grab(sizeof *data) : NULL;
-    char *bytes = data ? grab(size + 1) : NULL;
-    int whole = bytes && beginning(file, bytes, size + 1) == size;
-    drop(file);
-    if (!whole) {
-        drop(bytes);
-        drop(data);
+    size_t size;
+    const char *bytes = bytes_of(folder, &size);
+    Data *data = bytes ? grab(sizeof *data) : NULL;
+    if (!data) {
+        drop_bytes(bytes);
         return "machine.bin in the resources of the FMU is not whole, or there is no memory.";
     }
     data->bytes = bytes, data->size = size;

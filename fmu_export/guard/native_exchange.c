@@ -5,7 +5,7 @@
 static Status answer_of(Instance *instance, int64_t answer, Status status)
 {
     Machine *machine = instance->machine;
-    return answer ? wrong(instance, status, why_of(machine, answer, state_of(machine)[X_TIME], 0.0)) : OK;
+    return answer ? wrong(instance, status, why_of(machine, answer, 0.0)) : OK;
 }
 
 static Status entered(Instance *instance, int entry, Real *array, size_t n, Status status)
@@ -62,6 +62,17 @@ Status new_discrete_states(Instance *instance, Boolean *changed, Real *next)
     return status;
 }
 
+Status next_event(Instance *instance, Real t, Real *next)
+{
+    String why = moving(instance);
+    if (why)
+        return wrong(instance, ERROR, why);
+    Real found[1] = {t};
+    with_array(instance->machine, ENTRY_NEXT_EVENT, found, 1);
+    *next = found[0];
+    return OK;
+}
+
 void take_states(Instance *instance)
 {
     Machine *machine = instance->machine;
@@ -100,7 +111,7 @@ Status along_states(Instance *instance)
         else
             return wrong(instance, ERROR, text_of(data, SECTION_WORDS, TEXT_ALONG_PARAMETERS));
     }
-    Status status = answer_of(instance, with_array(machine, ENTRY_ALONG, directions, 6 * n + 2 * m), ERROR);
+    Status status = answer_of(instance, with_array(machine, ENTRY_ALONG, directions, 2 * n + m), ERROR);
     for (size_t k = 0; !status && k < block->n_references; k++) {
         Reference r = block->references[k];
         if (roles[r] == ROLE_A_STATE)

@@ -86,11 +86,11 @@ void fill(Machine *machine)
 {
     const Data *data = machine->data;
     const int64_t *roles = INTS(data, ROLES), *keys = INTS(data, KEYS);
-    const Real *factors = REALS(data, FACTORS), *wished = REALS(data, WISHED);
+    const Real *factors = REALS(data, FACTORS), *wished = reals(machine, R_WISHED);
     Real *X = state_of(machine), *weight = X + (size_t)NUMBER(data, AT_GRAVITY), *y = X + (size_t)NUMBER(data, AT_Y);
     size_t input = 0;
     for (int k = 0; k < 3; k++)
-        weight[k] = REALS(data, GRAVITY)[k];
+        weight[k] = reals(machine, R_WEIGHT)[k];
     for (size_t k = 0; k < (size_t)NUMBER(data, N_ELEMENT); k++)
         y[k] = wished[k];
     for (size_t k = 0; k < variables_of(data); k++) {
@@ -134,6 +134,8 @@ static String make(Machine *machine, const Block *block)
     if (!lay_out(machine, method))
         return text_of(data, SECTION_WORDS, TEXT_NO_MEMORY);
     why = set_up(machine, block);
+    if (!why)
+        why = take_parameters(machine);
     if (why)
         return why;
     Real start = block->start == block->start ? block->start : NUMBER(data, START);
@@ -142,10 +144,7 @@ static String make(Machine *machine, const Block *block)
     int64_t wrong = at_time(machine, ENTRY_PLACE, start);
     if (!wrong)
         wrong = over(machine, ENTRY_START, start, stop > start ? stop : start + 1.0);
-    const Real *y = state_of(machine) + (size_t)NUMBER(data, AT_Y);
-    for (size_t k = 0; k < (size_t)NUMBER(data, N_ELEMENT); k++)
-        machine->start[k] = y[k];
-    return wrong ? why_of(machine, wrong, start, 0.0) : NULL;
+    return wrong ? why_of(machine, wrong, 0.0) : NULL;
 }
 
 /* The machine with the inputs as they are; made anew while parameters and inputs may still change it. */
@@ -161,6 +160,8 @@ String moving(Instance *instance)
                 return why;
             show_parameters(machine);
         }
+    } else if (!machine->made) {
+        return text_of(machine->data, SECTION_WORDS, TEXT_NOT_INITIALISED);
     } else if (block->changed) {
         const int64_t *roles = INTS(machine->data, ROLES);
         const Real *factors = REALS(machine->data, FACTORS);

@@ -40,6 +40,12 @@ int64_t with_number(Machine *machine, int entry, int64_t number)
     return RUN(machine, entry, COMMA int64_t, COMMA number);
 }
 
+void explain(Machine *machine, int64_t why, Real size)
+{
+    CALLS;
+    (void)RUN(machine, ENTRY_EXPLAIN, COMMA int64_t COMMA double, COMMA why COMMA size);
+}
+
 int64_t with_array(Machine *machine, int entry, const Real *array, size_t n)
 {
     CALLS;
@@ -111,6 +117,14 @@ static void lead_to_model(Machine *machine, int place, int which)
     S[DRIVE_S_F] = address(blob + model[6]), S[DRIVE_S_NF] = model[7];
 }
 
+void use_model(Machine *machine, const Real *numbers)
+{
+    static const int places[] = {R_S, R_S_KEPT, R_S_FREE};
+    for (int k = 0; k < 3; k++)
+        if (machine->R[places[k] + 1])
+            ((int64_t *)(intptr_t)machine->R[places[k]])[DRIVE_S_F] = address(numbers);
+}
+
 /* All arrays for a method; whether there was memory. */
 int lay_out(Machine *machine, int64_t method)
 {
@@ -127,6 +141,8 @@ int lay_out(Machine *machine, int64_t method)
     if (!arena)
         return 0;
     drop(machine->arena);
+    drop(machine->own);
+    machine->own = NULL;
     char *next = machine->arena = arena;
     for (size_t k = 0; k < R_SIZE; k++)
         machine->R[k] = 0;

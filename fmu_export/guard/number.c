@@ -145,10 +145,10 @@ static int shortest(Fraction *x, char *digits)
     }
 }
 
-/* Six digits, without zeros at their end; how many.  A carry may make the exponent larger. */
-static int six(Fraction *x, char *digits, int *exponent)
+/* At most n digits, without zeros at their end; how many.  A carry may make the exponent larger. */
+static int rounded(Fraction *x, char *digits, int n, int *exponent)
 {
-    int n = 6, digit = 0;
+    int digit = 0;
     for (int k = 0; k < n; k++)
         digits[k] = (char)('0' + (digit = next_digit(x)));
     if (rounds_up(x, digit)) {
@@ -173,13 +173,13 @@ static int digits_of(uint64_t bits, NumberStyle style, char *digits, int *expone
     int power = (int)(bits >> 52 & 0x7ff);
     Fraction x;
     begin(&x, power ? fraction | 1ull << 52 : fraction, (power ? power : 1) - 1075, !fraction && power > 1);
-    if (style == SIX) {
+    if (style > 0) {
         set(&x.above, 0);
         set(&x.below, 0);
         x.even = 1;
     }
     *exponent = scale(&x);
-    return style == SIX ? six(&x, digits, exponent) : shortest(&x, digits);
+    return style > 0 ? rounded(&x, digits, (int)style, exponent) : shortest(&x, digits);
 }
 
 static char *put(char *into, const char *text)
@@ -230,7 +230,7 @@ size_t write_number(char *into, double x, NumberStyle style)
     }
     if (number.bits)
         n = digits_of(number.bits, style, digits, &point);
-    if (point < -3 || point > (style == SIX ? 6 : 16)) {
+    if (point < -3 || point > (style > 0 ? (int)style : 16)) {
         *into++ = digits[0];
         if (n > 1)
             *into++ = '.';

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 typedef enum {
-    AS_PYTHON, /* the fewest digits that read back to the same number, as Python's repr: 0.1, 1e-05, 2.0, inf, nan */
-    SHORT,     /* the same without ".0" */
-    SIX        /* six digits, as %g */
+    AS_PYTHON = -1, /* the fewest digits that read back to the same number, as Python's repr: 0.1, 1e-05, 2.0, inf, nan */
+    SHORT = 0,      /* the same without ".0" */
+    SIX = 6         /* six digits, as %g; other numbers up to 15 are as many digits, as %.3g */
 } NumberStyle;
 
 enum { NUMBER_ROOM = 32 };

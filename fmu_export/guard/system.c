@@ -2,14 +2,16 @@
 #include "system.h"
 
 #include <stdatomic.h>
-#ifndef _WIN32
-#include <stdio.h>
+#ifndef WITHOUT_C_LIBRARY
 #include <stdlib.h>
+#ifndef SOURCE_FMU
+#include <stdio.h>
+#endif
 #endif
 
 /* ---- memory and files */
 
-#ifdef _WIN32
+#ifdef WITHOUT_C_LIBRARY
 /* the compiler calls them */
 void *memcpy(void *to, const void *from, size_t n)
 {
@@ -71,6 +73,7 @@ void drop(void *memory)
     free(memory);
 }
 
+#ifndef SOURCE_FMU
 size_t beginning(const char *file, char *into, size_t n)
 {
     FILE *opened = fopen(file, "rb");
@@ -81,6 +84,7 @@ size_t beginning(const char *file, char *into, size_t n)
     into[got] = 0;
     return got;
 }
+#endif
 #endif
 
 /* ---- texts */
@@ -205,3 +209,24 @@ void unlock(void)
 {
     atomic_flag_clear(&busy);
 }
+
+#if defined(_WIN32) && defined(__x86_64__)
+/* Compilers call it where a function takes more than a page of the stack, %rax bytes: Windows gives a page only to who
+ * has touched the one above it.  It keeps all registers. */
+__asm__(".globl ___chkstk_ms\n"
+        "___chkstk_ms:\n"
+        "    pushq %rax\n"
+        "    pushq %rcx\n"
+        "    leaq 24(%rsp), %rcx\n" /* where the stack of the caller ends */
+        "1:  cmpq $4096, %rax\n"
+        "    jbe 2f\n"
+        "    subq $4096, %rcx\n"
+        "    orq $0, (%rcx)\n"
+        "    subq $4096, %rax\n"
+        "    jmp 1b\n"
+        "2:  subq %rax, %rcx\n"
+        "    orq $0, (%rcx)\n"
+        "    popq %rcx\n"
+        "    popq %rax\n"
+        "    ret\n");
+#endif

@@ -1,7 +1,7 @@
 /* What an FMU's library needs of the system: memory, files, texts, paths.
  *
  * On Windows it takes all of this from kernel32, without a C library: FMUs then need no run-time library, and building
- * one is quick.
+ * one is quick.  Sources that somebody else compiles (SOURCE_FMU) have the C library there too.
  */
 #ifndef SYSTEM_H
 #define SYSTEM_H
@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef _WIN32
+#if defined(_WIN32) && !defined(SOURCE_FMU)
+#define WITHOUT_C_LIBRARY
 /* what is used of kernel32; windows.h comes only with a C library */
 #define SYSTEM __declspec(dllimport)
 SYSTEM void *GetProcessHeap(void);
@@ -35,7 +36,7 @@ enum { ZEROED = 8, WITH_ITS_FOLDER = 8, OF_ADDRESS = 4, NOT_COUNTED = 2, LONGEST
 void *grab(size_t n);
 void drop(void *memory);
 
-/* The first bytes of a file, fewer than n, and a 0; how many, 0 if there is no such file. */
+/* The first bytes of a file, fewer than n, and a 0; how many, 0 if there is no such file.  Sources read none. */
 size_t beginning(const char *file, char *into, size_t n);
 
 size_t length(const char *text);

@@ -106,7 +106,7 @@ static Status writable(Instance *instance, String name, String type, unsigned ki
             return refuse(instance, ERROR, name, NO_SUCH, type, r, 0.0, 0.0);
         if (!(kinds & (IS_INPUT | IS_PARAMETER)))
             return refuse(instance, ERROR, name, CANNOT_BE_SET, NULL, r, 0.0, 0.0);
-        if ((block->mode & (STEPPING | EVENT | CONTINUOUS)) && !(kinds & (IS_INPUT | IS_TUNABLE)))
+        if ((block->mode & (STEPPING | EVENT | CONTINUOUS | HANDLING)) && !(kinds & (IS_INPUT | IS_TUNABLE)))
             return refuse(instance, ERROR, name, IS_FIXED, NULL, r, 0.0, 0.0);
         if (block->mode == CONTINUOUS && !(kinds & IS_INPUT))
             return refuse(instance, ERROR, name, IN_EVENT_MODE, NULL, r, 0.0, 0.0);

@@ -73,7 +73,7 @@ static Real now(const Block *block)
 EXPORT Status fmi3GetFloat64(Component c, const Reference valueReferences[], size_t nValueReferences, Real values[],
                              size_t nValues)
 {
-    BEGIN("fmi3GetFloat64", READING);
+    BEGIN("fmi3GetFloat64", READING | BETWEEN);
     if (nValueReferences) {
         NOT_NULL(valueReferences);
         NOT_NULL(values);
@@ -86,6 +86,8 @@ EXPORT Status fmi3GetFloat64(Component c, const Reference valueReferences[], siz
         unsigned its = r < block->n ? block->kinds[r] : IS_REAL;
         if (!size || !(its & IS_REAL))
             return refuse(instance, ERROR, name, NO_SUCH, "Float64", r, 0.0, 0.0);
+        if (block->mode == BETWEEN && r < block->n && !(its & IS_OUTPUT))
+            return refuse(instance, ERROR, name, NO_SUCH, "intermediate variable", r, 0.0, 0.0);
         total += size;
         for (size_t i = 0; i < size && r < block->n; i++)
             kinds |= block->kinds[r + i];

@@ -163,7 +163,10 @@ static String mode_in_words(int mode)
         return "initialised";
     case FAILED:
         return "where a step was discarded";
+    case BETWEEN:
+        return "within a step";
     case EVENT:
+    case HANDLING:
         return "in event mode";
     case CONTINUOUS:
         return "in continuous-time mode";

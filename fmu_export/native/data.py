@@ -21,8 +21,10 @@ from numpy.typing import NDArray
 
 from fmu_export.machine import Machine, method_numbers
 from fmu_export.native import kernels
+from fmu_export.native.tracing import program_numbers, sized_numbers, written
 from fmu_export.slave import variable_kind
 from fmu_export.variables import (
+    FILE,
     GRAVITY,
     INITIAL,
     INPUT,
@@ -44,15 +46,15 @@ from liegeo.integrate.newton import with_sizes
 from liegeo.integrate.stepper import compile_loop
 from liegeo.kernels import layout as at
 from liegeo.kernels import observe
-from liegeo.machine import record
-from liegeo.status import TOO_SHORT, WORDS
+from liegeo.machine import blame, record
+from liegeo.recorded import Straight
 
 MAGIC = b"liegeo-machine-1"
 
 SECTIONS = (
     *("GUID", "IDENTITY", "NUMBERS", "NAMES", "KINDS", "RUNS", "VALUES", "FACTORS", "ROLES", "KEYS", "STRINGS"),
-    *("WISHED", "GRAVITY", "MODEL", "CODES", "DYNAMICS", "ROWS", "METHODS", "METHOD_ROWS", "STATUSES", "STATUS_WORDS"),
-    *("WORDS", "BLOB", "NOMINALS"),
+    *("MODEL", "CODES", "DYNAMICS", "ROWS", "METHODS", "METHOD_ROWS", "MESSAGES"),
+    *("WORDS", "BLOB", "NOMINALS", "OWN", "REFUSED", "REFUSALS"),
 )
 HOW = ("NUMBER", "CODE", "SHARED", "COPIED", "FRESH")
 ROLES = (
@@ -68,6 +70,7 @@ ROLES = (
     "EXTRAPOLATION",
     "A_STATE",
     "A_RATE",
+    "OF_FILE",
 )
 NUMBERS = (
     "START",
@@ -115,17 +118,30 @@ def data_file(
     identity: str,
     start: float,
     stop: float,
+    program: Straight,
 ) -> Callable[[str], bytes]:
-    """Return a function of the GUID that gives the file; `motions` are the inputs of prescribed motions."""
+    """Return a function of the GUID that gives the file.
+
+    `motions` are the inputs of prescribed motions, `program` makes numbers of the machine from parameters.
+    """
     blob, codes = _Blob(), _Codes()
-    model, arrays = machine.model, machine._arrays
+    model = machine.model
+    arrays = {
+        **machine._arrays,
+        "PROGRAM": program_numbers(program),
+        "REGISTERS": program.registers,
+        "WISHED": machine.wished,
+        "WEIGHT": np.array(machine.drive.constants[-3:]),
+    }
     rows = [_row(name, "NUMBER", machine._numbers[name]) for name in ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM")]
     for name, kernel in _shown(machine).items():
-        rows.append(_row(name, "CODE", codes.number(f"show_{kernels.shown_by(kernel)}")))
+        kind = "_complex" if name.endswith("COMPLEX") else ""
+        rows.append(_row(name, "CODE", codes.number(f"show_{kernels.shown_by(kernel)}{kind}")))
     rows.append(_row("FIELD", "CODE", codes.number("field")))
+    rows.append(_row("BLAME", "CODE", codes.number("blame")))
     if model.rows:
         rows += [_row("PROJECT", "CODE", codes.number("project")), _row("ASSEMBLE", "CODE", codes.number("assemble"))]
-    of_methods = {"X", "SAVED", "W", "COEFFICIENTS", "SETTINGS"}
+    of_methods = {"X", "SAVED", "W", "COEFFICIENTS", "SETTINGS", "SIZED"}
     for name in (*record.INTS, *record.FLOATS, *record.SHAPED):
         if name in of_methods:
             continue
@@ -138,15 +154,20 @@ def data_file(
     for method in METHODS.values():
         words = _refused(machine, method)
         names.append(method.name if not words else f"{method.name}\n{words}")
-        its = [] if words else _rows_of_method(machine, method, blob, codes)
+        its = [] if words else _rows_of_method(machine, method, blob, codes, program)
         methods += [len(method_rows), len(its), int(not words)]
         method_rows += its
     locked = [each.ints for each in machine._locked]
     fixed = [model.ints, *locked, *[None] * (2 - len(locked)), model.floats]
     places = [(-1, 0) if each is None else (blob.add(each), len(each)) for each in fixed]
     part, drive = machine._part, machine.drive
-    statuses = {0: TOO_SHORT, **WORDS}
-    statuses |= {k: str(model.failure(k)) for k in range(1, 2 * len(model.bodies) + 1)}
+    # what the program writes, and instances share until it does
+    own = [(-1, blob.add(model.floats), len(model.floats))]
+    own += [
+        (record.PLACES_OF_RECORD[name], blob.add(arrays[name]), arrays[name].size)
+        for name in written(program)
+        if _how(name) == "SHARED"
+    ]
     numbers = {
         "START": start,
         "STOP": stop,
@@ -169,10 +190,8 @@ def data_file(
         "VALUES": np.array([_value(variable) for variable in variables]),
         "FACTORS": np.array([variable.factor for variable in variables]),
         "ROLES": np.array([ROLES.index(_role(variable)) for variable in variables], dtype=np.int64),
-        "KEYS": np.array([_key(variable, machine) for variable in variables], dtype=np.int64),
+        "KEYS": np.array([_key(variable, machine, program) for variable in variables], dtype=np.int64),
         "STRINGS": _texts(str(variable.start or "") for variable in variables if variable.type != REAL),
-        "WISHED": machine.wished,
-        "GRAVITY": np.array(drive.constants[-3:]),
         "MODEL": np.array(places, dtype=np.int64),
         "CODES": codes.content,
         "DYNAMICS": np.array(
@@ -181,11 +200,13 @@ def data_file(
         "ROWS": np.array(rows, dtype=np.int64),
         "METHODS": np.array(methods, dtype=np.int64),
         "METHOD_ROWS": np.array(method_rows, dtype=np.int64),
-        "STATUSES": np.array(list(statuses), dtype=np.int64),
-        "STATUS_WORDS": _texts(statuses.values()),
+        "MESSAGES": _texts(machine.texts),
         "WORDS": _texts([*TEXTS.values(), *names]),
         "BLOB": blob.content,
         "NOMINALS": np.array([variable.nominal for variable in variables if variable.role == STATE], dtype=np.float64),
+        "OWN": np.array(own, dtype=np.int64),
+        "REFUSED": np.array([shown for *_, shown in program.guards], dtype=np.int64),
+        "REFUSALS": _texts(program.words),
     }
     return lambda guid: _packed({**sections, "GUID": guid.encode() + b"\0"})
 
@@ -221,6 +242,12 @@ def _packed(sections: Mapping[str, Any]) -> bytes:
     return MAGIC + struct.pack(f"<q{len(places)}q", end, *places) + b"".join(parts)
 
 
+def kernels_of(content: bytes) -> list[str]:
+    """Return the names of the kernels that a data file names."""
+    start, size = struct.unpack_from("<2q", content, len(MAGIC) + 8 + 16 * SECTIONS.index("CODES"))
+    return content[start : start + size].decode().split("\0")[:-1]
+
+
 def _shown(machine: Machine) -> dict[str, Any]:
     """Return the kernels that show what a record names."""
     return {
@@ -228,10 +255,12 @@ def _shown(machine: Machine) -> dict[str, Any]:
         "SHOW_KNOWN": observe.show,
         "SHOW_RATES": machine._rates.kernel,
         "SHOW_TURNS": machine._turns.kernel,
+        "SHOW_COMPLEX": machine._outputs.kernel,
+        "SHOW_RATES_COMPLEX": machine._rates.kernel,
     }
 
 
-_OWN = ("S", "S_KEPT", "S_FREE", "D")
+_OWN = ("S", "S_KEPT", "S_FREE", "D", "REGISTERS", "WISHED", "WEIGHT")
 _CONSTANT = ("DATA", "DATA_TURNS", "DATA_RATES", "BREAKS", "WEIGHTS", "WEIGHTS_FREE")
 
 
@@ -267,13 +296,14 @@ def _refused(machine: Machine, method: Method) -> str:
     return ""
 
 
-def _rows_of_method(machine: Machine, method: Method, blob: _Blob, codes: _Codes) -> list[list[int]]:
+def _rows_of_method(machine: Machine, method: Method, blob: _Blob, codes: _Codes, program: Straight) -> list[list[int]]:
     system, group = machine.drive.system, machine.stepper.problem.group
     coefficients = with_sizes(method, method.coefficients(), system)
-    rows, kept = method.scratch(group.dim)
+    rows, kept = method.scratch(group.dim, len(machine.stepper.y))
     part = record.parts(len(machine.places), len(machine._arrays["TURNED"]), len(machine.stepper.y), group.dim, rows)
     loop, _ = compile_loop(machine.stepper.problem, method)
     numbers = method_numbers(method)
+    sized = sized_numbers(program, method, machine)
     n_state = part["K"].start + kept * group.dim
     settings = np.array([0.0, 0.0, 0.0, method.exponent, numbers["POWER"], numbers["SHARE"], np.inf])
     return [
@@ -287,6 +317,7 @@ def _rows_of_method(machine: Machine, method: Method, blob: _Blob, codes: _Codes
         _row("W", "FRESH", 0, method.workspaces * system.work),
         _row("SETTINGS", "COPIED", blob.add(settings), len(settings)),
         _row("COEFFICIENTS", "COPIED", blob.add(coefficients), *coefficients.shape),
+        _row("SIZED", "SHARED", blob.add(sized), len(sized)),
     ]
 
 
@@ -302,6 +333,7 @@ def _role(variable: ExportedVariable) -> str:
         RATE: "A_RATE",
         GRAVITY: "WEIGHT",
         INITIAL: "WISH",
+        FILE: "OF_FILE",
         MESSAGE: "OTHER",
     }
     if variable.role == INTEGRATOR:
@@ -309,8 +341,10 @@ def _role(variable: ExportedVariable) -> str:
     return simple[variable.role]
 
 
-def _key(variable: ExportedVariable, machine: Machine) -> int:
-    """Return where what a variable stands for is: of an initial value its place in y, of others a number."""
+def _key(variable: ExportedVariable, machine: Machine, program: Straight) -> int:
+    """Return where what a variable stands for is: in y, among the registers of the program, or a number of it."""
+    if variable.role == FILE:
+        return 2 * program.names.index(variable.key[0])
     if variable.role == INITIAL:
         model, (letter, place) = machine.model, variable.key
         first = {"q": 0, "v": model.nq + model.nx, "x": model.nq + model.nx + model.nv}
@@ -332,14 +366,9 @@ def header() -> str:
         ("X_", {"TIME": record.TIME, "REACHED": record.REACHED, "INPUTS": record.INPUTS}),
         ("SETTING_", {"STEP": record.STEP, "RTOL": record.RTOL, "ATOL": record.ATOL}),
         ("DRIVE_", {name: getattr(at, name) for name in ("S_I", "S_NI", "S_F", "S_NF")}),
-        ("CONTROL_", {"TIME": stepping.TIME, "STATUS": stepping.STATUS}),
-        (
-            "WHY_",
-            {
-                name: getattr(record, name)
-                for name in ("STEP_FAILED", "TOO_MANY", "OPEN_LOOPS", "NOT_SHOWN", "NOT_ASSEMBLED", "NO_ROTATION")
-            },
-        ),
+        ("CONTROL_", {"TIME": stepping.TIME}),
+        ("WHY_", {name: getattr(record, name) for name in ("STEP_FAILED", "GOES_ON")}),
+        ("PIECE_", {"TEXT": blame.TEXT, "ALL": blame.ALL}),
         ("", {"N_SECTIONS": len(SECTIONS), "N_ADDRESSES": N_ADDRESSES, "METHOD_NUMBERS": _METHOD}),
     ]
     lines = ["/* Made by fmu_export/native/data.py: what Python and C share. */"]

@@ -18,7 +18,7 @@ from liegeo.integrate import METHODS, Method, calls, explicit, stepper
 from liegeo.integrate.problems import Dynamics, no_tangents
 from liegeo.kernels import assembly, observe, projection
 from liegeo.lie import Product, R
-from liegeo.machine import exchange, record, showing, slopes, steps
+from liegeo.machine import answers, blame, exchange, record, showing, slopes, steps, tuning
 
 _RECORD = types.Array(types.int64, 1, "C", readonly=True)
 _TIME, _NUMBER, _NUMBERS = types.float64, types.int64, types.Array(types.float64, 1, "C")
@@ -28,11 +28,17 @@ ENTRIES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "place": (steps.place, (_TIME,)),
     "start": (steps.start, (_TIME, _TIME)),
     "communicate": (steps.communicate, (_TIME, _TIME)),
+    "begin": (steps.begin, (_TIME, _TIME)),
+    "stride": (steps.stride, (_TIME,)),
+    "finish": (steps.finish, (_TIME,)),
+    "stop": (steps.stop, (_TIME,)),
     "take_back": (steps.take_back, ()),
     "restored": (steps.restored, ()),
     "restart": (steps.restart, (_TIME,)),
     "put_coefficients": (steps.put_coefficients, ()),
+    "explain": (answers.explain, (_NUMBER, _TIME)),
     "show": (showing.show, (_NUMBER,)),
+    "show_between": (showing.show_between, (_NUMBER,)),
     "along_inputs": (slopes.along_inputs, (_NUMBERS,)),
     "along_motion": (slopes.along_motion, ()),
     "read_states": (exchange.read_states, (_NUMBERS,)),
@@ -41,7 +47,10 @@ ENTRIES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "show_exchanged": (exchange.show_exchanged, (_NUMBER,)),
     "completed": (exchange.completed, (_NUMBERS,)),
     "event": (exchange.event, (_NUMBERS,)),
+    "next_event": (exchange.next_event, (_NUMBERS,)),
     "along": (exchange.along, (_NUMBERS,)),
+    "compute": (tuning.compute, ()),
+    "go_on": (tuning.go_on, ()),
 }
 
 #: What kinds of systems there are, for methods: trees, trees with forces that may be stiff and of which D and K know
@@ -57,10 +66,12 @@ def wanted() -> dict[str, Wanted]:
         Wanted(explicit.motion(calls.STUBS.acceleration), record.FIELD_ARGUMENTS, "field"),
         Wanted(projection.project_samples, record.PROJECT_ARGUMENTS, "project"),
         Wanted(assembly.assemble, record.ASSEMBLE_ARGUMENTS, "assemble"),
+        Wanted(blame.add_culprit, record.BLAME_ARGUMENTS, "blame"),
         Wanted(no_tangents, calls.ARGUMENTS["local_tangents"], "no_tangents"),
     ]
-    shown = (observe.show, observe.solved, observe.solved_loops)
-    found += [Wanted(kernel, record.SHOW_ARGUMENTS, f"show_{shown_by(kernel)}") for kernel in shown]
+    shown = (showing.known, observe.solved, observe.solved_loops)
+    for kind, arguments in (("", record.SHOW_ARGUMENTS), ("_complex", record.COMPLEX_SHOW_ARGUMENTS)):
+        found += [Wanted(kernel, arguments, f"show_{shown_by(kernel)}{kind}") for kernel in shown]
     for kind, dynamics in (("tree", motion.DYNAMICS), ("loops", motion.CONSTRAINED)):
         for name, kernel in zip(Dynamics._fields, dynamics, strict=True):
             if kernel is not None and not (kind == "loops" and kernel is getattr(motion.DYNAMICS, name)):
@@ -74,7 +85,7 @@ def wanted() -> dict[str, Wanted]:
 
 def shown_by(kernel: Any) -> str:
     """Return which of the kernels that show a plan this is."""
-    return "known" if kernel is observe.show else "loops" if kernel is observe.solved_loops else "tree"
+    return "known" if kernel in (observe.show, showing.known) else "loops" if kernel is observe.solved_loops else "tree"
 
 
 def dynamics_names(dynamics: Dynamics) -> list[str]:
@@ -110,7 +121,8 @@ def _all_loops() -> dict[tuple[str, str], Any]:
             closed_by = calls.STUBS if kind == "loops" and not method.mechanical else None
             given = calls.STUBS if method.mechanical else field
             displacement = calls.STUBS.displacement if method.adaptive else None
-            made = stepper._compile(group, make, given, True, closed_by, method.adaptive, displacement)
+            kind_of_steps = method.adaptive, method.crosses
+            made = stepper._compile(group, make, given, True, closed_by, *kind_of_steps, displacement)
             found[method.name, kind] = made.loop
     return found
 

@@ -1,12 +1,14 @@
 """The library of native FMUs: kernels and the C of the FMI layer, linked by zig, one file per platform.
 
-It is made when it is first needed and kept in the cache of kernels: a library per version of the sources.  Processors
+It comes with liegeo, if a release has it (tools/build/native.py), or is made when it is first needed and kept in the
+cache of kernels: a library per version of the sources.  Processors
 of the x86 family have it twice inside, with fused multiply-add and without, and the one that fits is chosen when an
 instance is made: both results are right, and those of the first are this process's, to the bit.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib.metadata
@@ -22,17 +24,19 @@ from typing import NamedTuple
 
 from fmu_export.native import kernels
 from fmu_export.native.data import header
-from liegeo._cache import cache_folder, private_file
+from liegeo._cache import cache_folder, private_file, source_stamp
 from liegeo._jit_export import STAMP, Target, Wanted, object_code, with_jumps
 from liegeo.errors import InputError
 
-_SOURCES = Path(__file__).parents[1] / "guard"
-_PARTS = (
-    *("native.c", "native_data.c", "native_record.c", "native_words.c", "native_parameters.c", "native_state.c"),
-    *("native_exchange.c", "fmi2.c", "exchange.c", "variables.c", "fmi3.c", "variables3.c", "life.c"),
-    *("words.c", "number.c", "system.c"),
+SOURCES = Path(__file__).parents[1] / "guard"
+#: Libraries that a release brings along.
+SHIPPED = Path(__file__).parent / "libraries"
+PARTS = (
+    *("native.c", "native_data.c", "native_record.c", "native_words.c", "native_parameters.c", "native_program.c"),
+    *("native_state.c", "native_exchange.c", "fmi2.c", "exchange.c", "variables.c", "fmi3.c", "exchange3.c"),
+    *("variables3.c", "life.c", "words.c", "number.c", "system.c"),
 )
-_HEADERS = ("fmu.h", "faces.h", "native.h", "number.h", "system.h")
+HEADERS = ("fmu.h", "faces.h", "native.h", "number.h", "system.h")
 
 
 class KindOfCode(NamedTuple):
@@ -130,6 +134,8 @@ def library(platform: str, progress: Callable[[int, int], None] | None = None) -
     if platform not in PLATFORMS:
         raise InputError(f"native FMU: there is no platform '{platform}'; there are {', '.join(PLATFORMS)}.")
     target = PLATFORMS[platform]
+    with contextlib.suppress(OSError):
+        return (SHIPPED / shipped_name(platform)).read_bytes()
     kept = cache_folder("fmu_export.native") / f"{platform}-{_digest(target)}{target.ending}"
     found = private_file(kept)
     if found is None:
@@ -138,14 +144,27 @@ def library(platform: str, progress: Callable[[int, int], None] | None = None) -
     return found
 
 
+def shipped_name(platform: str) -> str:
+    """Return the name of a library that comes with these sources.
+
+    Numba's version is left out: who installs a release may have another one than made it, whose last bits may differ.
+    """
+    target = PLATFORMS[platform]
+    digest = hashlib.sha256(f"{source_stamp('fmu_export.native')} {_digest_of_sources(target)}".encode())
+    return f"{platform}-{digest.hexdigest()[:16]}{target.ending}"
+
+
 def _digest(platform: Platform) -> str:
     """Return what tells a library from others of the same kernels."""
+    versions = [importlib.metadata.version(package) for package in ("numba", "llvmlite")]
+    return hashlib.sha256(f"{_digest_of_sources(platform)} {versions}".encode()).hexdigest()[:16]
+
+
+def _digest_of_sources(platform: Platform) -> str:
     digest = hashlib.sha256(f"{platform} {header()} {STAMP}".encode())
-    for name in (*_PARTS, *_HEADERS):
-        digest.update((_SOURCES / name).read_bytes())
-    for package in ("numba", "llvmlite"):
-        digest.update(importlib.metadata.version(package).encode())
-    return digest.hexdigest()[:16]
+    for name in (*PARTS, *HEADERS):
+        digest.update((SOURCES / name).read_bytes())
+    return digest.hexdigest()
 
 
 def _link(platform: Platform, progress: Callable[[int, int], None]) -> bytes:
@@ -167,8 +186,8 @@ def _link_slice(platform: Platform, slice_: Slice, files: Mapping[tuple[str, str
     table.write_text(_table(slice_, list(kernels.wanted().values())), encoding="utf-8")
     objects = [file for (target, _), file in files.items() if target in {part.target.name for part in slice_.parts}]
     command = [
-        *(sys.executable, "-m", "ziglang", "cc", *_COMMON, "-target", slice_.zig, f"-I{_SOURCES}", f"-I{here}"),
-        *(str(_SOURCES / name) for name in _PARTS),
+        *(sys.executable, "-m", "ziglang", "cc", *_COMMON, "-target", slice_.zig, f"-I{SOURCES}", f"-I{here}"),
+        *(str(SOURCES / name) for name in PARTS),
         *(str(table), *map(str, objects), "-o", str(made), *slice_.options),
     ]
     environment = {**os.environ, "ZIG_GLOBAL_CACHE_DIR": str(here), "ZIG_LOCAL_CACHE_DIR": str(here)}

@@ -58,6 +58,8 @@ from liegeo.errors import Fault, ModelError, Owner
 from liegeo.flex.fe import Arms, FEModel, Pieces, rigid_motions
 from liegeo.flex.modes import Component, Reduction, _Options, _relief, check_nodes
 from liegeo.model.body import FlexibleBody, Node, _symmetrised
+from liegeo.model.checks import noted
+from liegeo.recorded import finite, plain_or_recorded
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -142,15 +144,19 @@ class Damping:
         omega = 2 * np.pi * reduction.frequencies
         n = reduction.n_modes
         for name in ("alpha", "beta"):
-            if not np.isfinite(getattr(self, name)) or getattr(self, name) < 0.0:
-                raise ModelError(_DAMPING.field(name).fault(getattr(self, name), "must be ≥ 0"))
+            value = getattr(self, name)
+            negative = value < 0.0
+            noted(_DAMPING.field(name), value, "must be ≥ 0")
+            if not finite(value) or negative:
+                raise ModelError(_DAMPING.field(name).fault(value, "must be ≥ 0"))
         D = self.alpha * np.eye(n) + self.beta * np.diag(omega**2)
         if self.ratio is not None:
-            ratio = np.asarray(self.ratio, dtype=np.float64)
-            if ratio.shape not in ((), (n,)) or (ratio < 0.0).any():
-                expected = f"expected one number or {n}, each ≥ 0"
+            ratio, expected = plain_or_recorded(self.ratio), f"expected one number or {n}, each ≥ 0"
+            negative = np.any(ratio < 0.0)
+            noted(_DAMPING.field("ratio"), ratio, expected)
+            if ratio.shape not in ((), (n,)) or negative:
                 raise ModelError(_DAMPING.field("ratio").fault(self.ratio, expected))
-            D = D + np.diag(2.0 * ratio * omega)
+            D = D + np.diag(2.0 * ratio[()] * omega)
         if self.matrix is not None:
             shape = np.shape(self.matrix)
             if shape == (n, n):

@@ -171,6 +171,12 @@ def with_derivatives(ints: NDArray[np.int64], system: System) -> NDArray[np.int6
     return out
 
 
+def all_kernels(system: System) -> NDArray[np.int64]:
+    """I of `data_of` with the addresses of all kernels that the system has."""
+    used = frozenset(name for name in Dynamics._fields if getattr(system.dynamics, name) is not None)
+    return with_derivatives(np.concatenate([system.ints, addresses(system.dynamics, used)]), system)
+
+
 @functools.lru_cache(maxsize=512)
 def _address(name: str, function: Any) -> int:
     arguments = ARGUMENTS[name]
@@ -243,7 +249,7 @@ class Scratch:
         # the fences, what they look like while nothing touches them, and what is to be raised otherwise
         self._fences = (
             (behind_W, behind_W.tobytes(), f"workspaces is {method.workspaces}"),
-            (behind_K, behind_K.tobytes(), f"rows is {rows}"),
+            (behind_K, behind_K.tobytes(), f"rows is {method.own_rows(dim)}"),
         )
 
     def _fenced(self, content: Array, margin: int) -> tuple[Array, Array]:

@@ -13,6 +13,7 @@ from liegeo.errors import InputError
 from liegeo.integrate import conserving, constrained, explicit, magnus, stiff, symmetric, variational
 from liegeo.integrate import tableau as tb
 from liegeo.integrate.checks import check_conservative, check_linear
+from liegeo.integrate.crossing import crossing_rows
 from liegeo.integrate.explicit import Operations
 from liegeo.integrate.newton import memory
 from liegeo.integrate.problems import Problem
@@ -100,11 +101,23 @@ class Method:
         """Whether trajectory.py (2) is at hand."""
         return isinstance(self.table, tb.Pair) and self.table.between is not None
 
-    def scratch(self, dim: int) -> tuple[int, int]:
-        """Rows of K on a group of this dimension, and how many of them are kept."""
+    @property
+    def crosses(self) -> bool:
+        """Whether it steps across singular positions (crossing.py): it remembers nothing but the field."""
+        return self.adaptive and self.memory == 1
+
+    def scratch(self, dim: int, numbers: int) -> tuple[int, int]:
+        """Rows of K on a group of this dimension, whose elements have so many numbers, and how many of them are kept.
+
+        Of a method that crosses singular positions its own rows are the last.
+        """
+        noted = crossing_rows(dim, numbers) if self.crosses else 0
+        return self.own_rows(dim) + (1 + 2 * noted if self.crosses else 0), count(self.memory, dim) + noted
+
+    def own_rows(self, dim: int) -> int:
+        """Return how many rows of K a step may use."""
         stages = int(self.coefficients().shape[2])
-        rows = count(self.rows, dim) or (stages + 2 if self.adaptive else max(1, stages))
-        return rows, count(self.memory, dim)
+        return count(self.rows, dim) or (stages + 2 if self.adaptive else max(1, stages))
 
     def __repr__(self) -> str:
         words = [f"order {self.order}", *sorted(self.properties)]
@@ -147,7 +160,7 @@ def composition(method: Method, weights: tuple[float, ...], name: str, order: in
             f"composition '{name}': {method.name} is not a symmetric method without memory; others gain no order so."
         )
     symmetric.check_weights(name, weights, order)
-    rows, _ = method.scratch(0)
+    rows = method.own_rows(0)
     make = symmetric.composed(method.make, rows, weights)
     rows += symmetric.ROWS_OF_AN_ELEMENT
     return replace(method, name=name, order=order, make=make, rows=rows, properties=method.properties - {"stiff"})

@@ -190,11 +190,20 @@ def with_sizes(method: Any, coefficients: Array, system: Any) -> Array:
         return coefficients
     inverse = np.ones(system.group.dim) if system.sizes is None else 1.0 / np.asarray(system.sizes, dtype=np.float64)
     if coefficients.shape[0] == 1:
-        return np.concatenate([coefficients[0, 0], inverse]).reshape(1, 1, -1)
-    width = coefficients.shape[2]
-    rows = np.zeros((-(-len(inverse) // width), *coefficients.shape[1:]))
-    rows[:, 0].reshape(-1)[: len(inverse)] = inverse
-    return np.concatenate([coefficients, rows])
+        out = np.zeros((1, 1, coefficients.size + len(inverse)))
+    else:
+        out = np.zeros((len(coefficients) - (-len(inverse) // coefficients.shape[2]), *coefficients.shape[1:]))
+    out.reshape(-1)[: coefficients.size] = coefficients.ravel()
+    out.reshape(-1)[places_of_sizes(coefficients, len(inverse))] = inverse
+    return out
+
+
+def places_of_sizes(coefficients: Array, n: int) -> list[int]:
+    """Return where n numbers 1/σ_k stand behind the coefficients of a method, counted without rows."""
+    _, columns, width = coefficients.shape
+    if len(coefficients) == 1:
+        return list(range(coefficients.size, coefficients.size + n))
+    return [coefficients.size + k // width * columns * width + k % width for k in range(n)]
 
 
 _SCALARS = tuple(k for k, (name, _) in enumerate(FACTORS) if name in ("SO3Q", "SE3Q"))
@@ -243,7 +252,8 @@ def judge(size, before, since, bound, known, floor, stall, slow, patience):
     """
     if since == 0:
         enough = known <= slow and size * known <= bound * (1.0 - known)
-        return DONE if size <= 1e-3 * bound or enough else GO_ON, 0.0
+        # below the last digits of q no second one can confirm the rate: a mechanism at rest
+        return DONE if size <= max(1e-3 * bound, 10.0 * EPSILON) or enough else GO_ON, 0.0
     rate = size / before if before > 0.0 else 0.0
     # what is left after a step that shrinks the error by `rate`
     if rate < 1.0 and size * rate <= bound * (1.0 - rate):

@@ -18,7 +18,7 @@ from liegeo.errors import InputError, IntegrationError
 from liegeo.integrate import breaks, calls, explicit, stepping
 from liegeo.integrate.breaks import Breaks
 from liegeo.integrate.calls import Scratch, data_of, loop_arguments, with_derivatives
-from liegeo.integrate.crossing import HELD, SingularCrossing
+from liegeo.integrate.crossing import HELD, crawls, crossing_steps, in_force, remember
 from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.methods import DormandPrince54, Method, check_method, count
 from liegeo.integrate.newton import NewtonRecord, with_sizes
@@ -27,7 +27,7 @@ from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP, Bound
 from liegeo.integrate.trajectory import Event, Trajectory, as_arrays, cut, find_events, join
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
-from liegeo.status import INPUT_FAILED, TOO_SHORT, WANTED, explain
+from liegeo.status import TOO_SHORT, WANTED, explain
 
 Array = NDArray[np.float64]
 
@@ -42,8 +42,7 @@ AT_ONCE = 512
 class Stepper:
     """A method on a problem: its compiled loop, where it is, and what it remembers.
 
-    y, `memory` and `control` (stepping.py) are all there is: put back, they give the same bits again.  (Only next to a
-    singular position a run that goes on also knows the steps before it: crossing.py.)
+    y, `memory` and `control` (stepping.py) are all there is: put back, they give the same bits again.
     """
 
     def __init__(
@@ -77,11 +76,8 @@ class Stepper:
         self._power = 1.0 + (method.order if method.lower is None else method.lower)
         self._coefficients = with_sizes(method, self._limited(rtol, atol), system)
         self._I, self._F, W = data_of(system, method.workspaces, used, *self._missing())
-        rows, self._kept = method.scratch(group.dim)
+        rows, self._kept = method.scratch(group.dim, int(np.prod(group.element_shape)))
         self._scratch = Scratch(method, W, rows, group.dim, fenced)
-        self._crossing: SingularCrossing | None = None
-        if method.adaptive and self._kept == 1:
-            self._crossing = SingularCrossing(self, self._coefficients, closed_by(problem, method) is not None)
         self._rows = np.empty((2, group.dim))
         self._Y, self._end = np.empty(group.element_shape), np.empty(group.element_shape)
         self._nothing = np.empty(0), np.empty((0, *group.element_shape)), np.empty((0, group.dim))
@@ -185,8 +181,6 @@ class Stepper:
     def restart(self, t: float) -> None:
         """Remember nothing of the motion so far; where a method needs the field and there is none, `advance` fails."""
         self._breaks.limit(self._F, t)
-        if self._crossing is not None:
-            self._crossing.forget()
         memory = self.memory
         if not len(memory):
             return
@@ -240,18 +234,36 @@ class Stepper:
             G[0] = self.memory[0]
         n, rows = 0, [T, E, G, Q]
         if status == FULL:
-            n, status, rows = self._run_across(most, rows)
+            n, status = self._run(most, *(row[1:] for row in rows))
+            while status == FULL and n < HELD and self._crawls():
+                rows = [np.concatenate([row, np.empty_like(row)]) for row in rows]
+                more, status = self._run(len(rows[0]) - 1 - n, *(row[n + 1 :] for row in rows))
+                n += more
             if status == FINISHED and self.control[stepping.STOP] != end:
                 status = FULL
-        T, E, G, Q = (each[: n + 1] for each in rows)
-        f, more = (each if len(each) else None for each in (G, Q))
-        return Trajectory(group, T, E, f, int(self.control[stepping.REJECTED]), (), more), status
+        T, E, G, Q = self._in_force([each[: n + 1] for each in rows])
+        f, terms = (each if len(each) else None for each in (G, Q))
+        return Trajectory(group, T, E, f, int(self.control[stepping.REJECTED]), (), terms), status
+
+    def _crawls(self) -> bool:
+        """Return whether the last steps may lead to a singular position, and be replaced."""
+        return self.method.crosses and bool(crawls(self.memory[1:]))
+
+    def _in_force(self, rows: list[Array]) -> list[Array]:
+        """Return rows of a trajectory without those that steps across a singular position replaced."""
+        if not self.method.crosses:
+            return rows
+        kept = in_force(rows[0])
+        if kept.all():
+            return rows
+        self.control[stepping.STEPS] -= np.count_nonzero(~kept)
+        if len(rows[3]):
+            # behind a gap the step is not the one of which the term is
+            rows[3][1:][~kept[:-1]] = 0.0
+        return [row[kept] if len(row) else row for row in rows]
 
     def reach(self, end: float, most: int) -> int:
         """Do the same without keeping what lies between."""
-        if self.method.adaptive:
-            # what was kept helps where steps crawl
-            return self.advance(end, most)[1]
         end, status = self._begin(end)
         if status == FULL:
             _, status = self._run(most, *self._nothing, self._nothing[2])
@@ -306,32 +318,6 @@ class Stepper:
         n, status = self.call(most, *ends)
         self._scratch.check()
         return n, status
-
-    def _run_across(self, most: int, rows: list[Array]) -> tuple[int, int, list[Array]]:
-        """Run the compiled loop into the rows behind the first, and across singular positions.
-
-        Return how many steps there are, the status, and the rows, of which there may be more.
-        """
-        crossing = self._crossing
-        if crossing is None:
-            return *self._run(most, *(row[1:] for row in rows)), rows
-        crossing.begin()
-        n, status = self._run(most, *(row[1:] for row in rows))
-        while status in (FULL, FAILED) and self.control[stepping.STATUS] != INPUT_FAILED:
-            if status == FULL:
-                if n >= HELD or not crossing.crawls(rows[0][1 : n + 1]):
-                    break
-                rows = [np.concatenate([row, np.empty_like(row)]) for row in rows]
-            else:
-                crossed = crossing.cross(n, [row[1:] for row in rows])
-                if crossed is None:
-                    break
-                n, status = crossed
-            if status == FULL:
-                more, status = self._run(len(rows[0]) - 1 - n, *(row[n + 1 :] for row in rows))
-                n += more
-        crossing.end(*(row[1 : n + 1] for row in rows[:3]))
-        return n, status, rows
 
     def call(self, most: int, *ends: Array) -> tuple[int, int]:
         """Run the compiled loop, and compile what it asks for."""
@@ -442,7 +428,9 @@ def compile_loop(problem: Problem, method: Method) -> Made:
     if method.adaptive and problem.system is not None:
         displacement = given_to(problem, mechanical=True).displacement
     given, make, closed = given_to(problem, method.mechanical), maker(problem, method), closed_by(problem, method)
-    return _compile(operations(problem.group), make, given, problem.compiled, closed, method.adaptive, displacement)
+    return _compile(
+        operations(problem.group), make, given, problem.compiled, closed, method.adaptive, method.crosses, displacement
+    )
 
 
 class Made(NamedTuple):
@@ -460,6 +448,7 @@ def _compile(
     compiled: bool,
     closed: Dynamics | None,
     adaptive: bool,
+    crosses: bool,
     displacement: Any,
 ) -> Made:
     """The loop around what `make` makes; what leaves constraints is brought back with the kernels `closed`."""
@@ -473,7 +462,12 @@ def _compile(
         step = explicit.projected(step, group, closed, compiled)
         if adaptive:
             step = explicit.renewed(step, given, compiled)
-    loop = stepping.chosen_steps(step, compiled, displacement) if adaptive else stepping.equal_steps(step, compiled)
+    if crosses:
+        loop = crossing_steps(stepping.chosen_steps(step, compiled, displacement, remember), compiled)
+    elif adaptive:
+        loop = stepping.chosen_steps(step, compiled, displacement)
+    else:
+        loop = stepping.equal_steps(step, compiled)
     return Made(loop, frozenset({*used, "acceleration"}))
 
 

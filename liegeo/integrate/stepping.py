@@ -263,17 +263,28 @@ def _error_of(displacement: Kernel | None, compiled: bool) -> Kernel:
     return kernel(measure, name="integrate.error_of") if compiled else measure
 
 
-def chosen_steps(trial: Kernel, compiled: bool, displacement: Kernel | None = None) -> Kernel:
+@kernel
+def _forget(control, size, y, field, past):
+    """Remember nothing of a step."""
+
+
+def chosen_steps(
+    trial: Kernel, compiled: bool, displacement: Kernel | None = None, remember: Kernel | None = None
+) -> Kernel:
     """The same with steps that the method chooses by (1), (2), or by (4).
 
     `trial` is a step that finds the field at its start in the first row of K, and leaves the estimated error in u[1].
     It remembers `memory` rows, the field among them: the first of K at its start, which it leaves alone, are the last
     at its end.  `power` is q of (2).  G and, unless it is empty, Q get the field and the term (2) of trajectory.py at
     the end of each step.  `displacement` is that of problems.Dynamics.
+
+    With `remember`, (control, size, y, field, past), which is called after each step, the loop has one argument more,
+    `past` (crossing.py).
     """
     error_of = _error_of(displacement, compiled)
+    note = _forget if remember is None else remember
 
-    def loop(layout, I, F, coefficients, power, memory, control, y, W, K, u, Y, end, scale, most, T, E, G, Q):
+    def steps(layout, I, F, coefficients, power, memory, control, y, W, K, u, Y, end, scale, most, T, E, G, Q, past):
         stop, longest = control[STOP], control[LONGEST]
         n, just_rejected, last_row = 0, False, K.shape[0] - memory
         control[MADE] = 0.0
@@ -309,6 +320,7 @@ def chosen_steps(trial: Kernel, compiled: bool, displacement: Kernel | None = No
                 if not last:
                     control[STEP] = within(step * growth(error, control[BEFORE], power, just_rejected), longest)
                 control[BEFORE] = max(error, 1e-10)
+                note(control, step, y, K[0], past)
                 if last:
                     return FINISHED
                 failures, just_rejected = 0, False
@@ -335,4 +347,14 @@ def chosen_steps(trial: Kernel, compiled: bool, displacement: Kernel | None = No
                 return FAILED
         return FULL
 
-    return kernel(loop, name="integrate.chosen_steps", nogil=True) if compiled else loop
+    if compiled:
+        steps = kernel(steps, name="integrate.chosen_steps")
+    if remember is not None:
+        return steps
+
+    def loop(layout, I, F, coefficients, power, memory, control, y, W, K, u, Y, end, scale, most, T, E, G, Q):
+        return steps(
+            layout, I, F, coefficients, power, memory, control, y, W, K, u, Y, end, scale, most, T, E, G, Q, K[:0]
+        )
+
+    return kernel(loop, name="integrate.all_chosen_steps", nogil=True) if compiled else loop

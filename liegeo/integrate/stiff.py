@@ -367,16 +367,24 @@ def spectral(rho: float, tolerance: float = 1e-5, between: bool = False) -> tupl
     return (*shares, tolerance, 0.0, 0.0)
 
 
+# By what share equal steps may differ, for the times that they end at are rounded.
+_SAME_STEP = 1e-6
+
+
 def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
-    """(2); coefficients: tolerance.  Memory: w and v₋₁."""
+    """(2); coefficients: tolerance.  Memory: w, v₋₁, h, and v̇ where the step before began, for the next guess.
+
+    (2) holds for two equal steps; where h changes, the memory is of no use, and a step is one of the trapezoidal rule.
+    """
     newton, acceleration = NEWTON.make(group, dynamics, compiled), dynamics.acceleration
 
     def step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
         nq, nv = split(K, y)
         s = scratch(nv)
         x, base, c = s + X, s + BASE, coefficients[0, 0]
-        two_step, euler = K[FLAGS, STARTED] == 1.0, K[FLAGS, STARTED] < 0.0
-        # v̇ at the start: the trapezoidal step needs it, and it is a good first guess
+        euler = K[FLAGS, STARTED] < 0.0
+        two_step = K[FLAGS, STARTED] == 1.0 and abs(K[GUESS, nv] - h) <= _SAME_STEP * h
+        # v̇ at the start: the trapezoidal step needs it, and with that of the step before it is a good first guess
         status = acceleration(I, F, t, y[:nq], y[nq:], W[: W.shape[0] // 2], K[x, :nv])
         if status != 0:
             return status
@@ -391,6 +399,8 @@ def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
                 K[x, nv + k] = v + 0.5 * h * K[x, k]
                 K[base, k] = h * v + 0.25 * h * h * K[x, k]
             K[s + START, k] = K[x, k]
+            if two_step:
+                K[x, k] += K[x, k] - K[GUESS, k]
         cv = 2.0 * h / 3.0 if two_step else h if euler else 0.5 * h
         cq = cv * cv
         status = newton(layout, I, F, t + h, h, cv, cq, two_step, c[0], 0.0, c[1:], y, W, K, u, out)
@@ -399,6 +409,8 @@ def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         for k in range(nv):
             # u[0] is (Δ | …): q₀ seen from q₁ is at −Δ
             K[PAST, k], K[PAST, nv + k] = -u[0, k], y[nq + k]
+            K[GUESS, k] = K[s + START, k]
+        K[GUESS, nv] = h
         K[FLAGS, STARTED] = 1.0
         return 0
 

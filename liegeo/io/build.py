@@ -34,6 +34,7 @@ from liegeo.model.forces import ALL_FORCES, Force, JointForce, Place, Wheel, pla
 from liegeo.model.joints import ALL_JOINTS, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
+from liegeo.recorded import MODES, settled
 
 T = TypeVar("T")
 
@@ -231,7 +232,9 @@ class _Builder:
         form = self.form
         # names of what failed: what refers to it is not checked any further
         self.failed: set[str] = set().union(*self.damage.lost.values())
-        materials = self._each("materials", lambda name, given: flex.Material(**given.given(), name=name))
+        materials = self._each(
+            "materials", lambda name, given: flex.Material(**settled(given.given(), MODES), name=name)
+        )
         sections = self._each("sections", make_section)
         file = folder_file(self.path.parent)
         # what failed is reported already: a name that is known needs no second report
@@ -467,7 +470,7 @@ class _Builder:
         given = self.form.experiment
         if given is None:
             return Experiment()
-        options = given.given("inputs")
+        options = settled(given.given("inputs"), "it is a setting of the experiment")
         if given.end <= given.start:
             self.report(("experiment", "end"), f"is {given.end:g} s, must be after the start, {given.start:g} s")
         inputs = {}

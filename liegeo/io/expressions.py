@@ -28,6 +28,8 @@ from liegeo.kernels import layout as at
 from liegeo.model import programs
 from liegeo.model.checks import suggest
 from liegeo.model.programs import Program
+from liegeo.recorded import finite, is_recorded_number, largest, smallest
+from liegeo.recorded import function as recorded_function
 
 _LONGEST, _DEEPEST, _HIGHEST, _SMALL = 400, 30, 12, 10_000
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -174,10 +176,10 @@ def evaluate(expression: Expression, lookup: Callable[[str], Quantity | None]) -
     """Its value; `lookup` gives parameters by name, None where there is none."""
     try:
         found = _value(expression.tree, lookup)
-        finite = math.isfinite(found.value)
+        known = finite(found.value)
     except OverflowError:
-        finite = False
-    if not finite:
+        known = False
+    if not known:
         raise InputError("is larger than any number")
     return found
 
@@ -243,7 +245,7 @@ def _said(a: Quantity) -> str:
 
 
 def _exponent(b: Quantity) -> int:
-    n = b.value
+    n = float(b.value)
     if math.isnan(n):
         raise InputError("has a power that changes with t, expected a whole number; write exp(…)")
     if b.powers not in (None, NONE) or n != int(n) or abs(n) > _HIGHEST:
@@ -257,7 +259,7 @@ def _power(a: Quantity, b: Quantity) -> Quantity:
         raise InputError("divides by zero")
     powers = None if a.powers is None else tuple(p * n for p in a.powers)
     # whole numbers stay whole while they are small: without a bound they would grow without one
-    base = a.value if abs(a.value) <= _SMALL else float(a.value)
+    base = a.value if is_recorded_number(a.value) or abs(a.value) <= _SMALL else float(a.value)
     return Quantity(base**n, powers, a.open, loose=a.loose, radians=n * a.radians)
 
 
@@ -269,7 +271,8 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
         if not x.fits(NONE):
             raise InputError(f"takes {name} of {_said(x)}, expected a number or an angle")
         # of the time it is as plain as the number before it: 6 * sin(t) is any SI value, 6 m * sin(t) a length
-        return Quantity(function(float(x.value)), None if x.loose else NONE, x.open)
+        value = recorded_function(name, lambda number: function(float(number)), x.value)
+        return Quantity(value, None if x.loose else NONE, x.open)
 
     return call
 
@@ -277,7 +280,8 @@ def _plain(name: str, function: Callable[[float], float]) -> Callable[[list[Quan
 def _sqrt(arguments: list[Quantity]) -> Quantity:
     (x,) = arguments
     powers = None if x.powers is None else tuple(p / 2 for p in x.powers)
-    return Quantity(math.sqrt(x.value), powers, x.open, loose=x.loose, radians=x.radians / 2)
+    value = recorded_function("sqrt", math.sqrt, x.value)
+    return Quantity(value, powers, x.open, loose=x.loose, radians=x.radians / 2)
 
 
 def _abs(arguments: list[Quantity]) -> Quantity:
@@ -303,8 +307,8 @@ FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
     "tan": _plain("tan", math.tan),
     "exp": _plain("exp", math.exp),
     "log": _plain("log", math.log),
-    "min": _choose("min", min),
-    "max": _choose("max", max),
+    "min": _choose("min", smallest),
+    "max": _choose("max", largest),
 }
 
 
@@ -392,7 +396,8 @@ def _made(function: Moving, kind: int, operands: Sequence[OfTime], n: int = 0) -
 def _folded(function: Moving) -> float:
     """The value of a function that does not depend on the time; not a number, if it has none."""
     try:
-        return float(function(0.0))
+        found = function(0.0)
+        return found if is_recorded_number(found) else float(found)
     except (ArithmeticError, ValueError):
         return math.nan
 

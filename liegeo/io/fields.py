@@ -20,7 +20,8 @@ from liegeo.io import units
 from liegeo.io.expressions import Expression
 from liegeo.io.units import ANGLE, LENGTH, NUMBER, Dimension, Quantity
 from liegeo.lie import SO3, SO3Q
-from liegeo.model.checks import LARGEST, suggest
+from liegeo.model.checks import LARGEST, pose_of, suggest
+from liegeo.recorded import Recorded, explain, finite, length_of, plain_or_recorded, settled
 
 Schema = dict[str, Any]
 
@@ -105,18 +106,25 @@ def read_number(value: Any, wanted: Sequence[Dimension]) -> float:
         given = _text_number(value, expected)
     if isinstance(given, Quantity):
         return _bounded(value, _in_unit(value, given, wanted))
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    if isinstance(given, bool) or not isinstance(given, int | float | Recorded):
         raise InputError(f"is {show(value)}, expected {expected}")
-    if not math.isfinite(given):
+    if not finite(given):
         raise InputError(f"is {given}, expected a finite number")
-    return _bounded(value, float(given))
+    return _bounded(value, _number(given))
 
 
 def _bounded(value: Any, found: float) -> float:
     """Products of a few numbers must not overflow."""
-    if abs(found) > LARGEST:
+    large = abs(found) > LARGEST
+    explain(found, lambda: f"{show(value)} is {{}}, expected a number below {LARGEST:g}.")
+    if large:
         raise InputError(f"is {show(value)}, expected a number below {LARGEST:g}")
     return found
+
+
+def _number(value: Any) -> Any:
+    """Return a number as a float, and as it is if it is recorded (liegeo/recorded.py)."""
+    return value if isinstance(value, Recorded) else float(value)
 
 
 def _text_number(text: str, expected: str) -> Quantity:
@@ -138,13 +146,13 @@ def _text_number(text: str, expected: str) -> Quantity:
 
 def _in_unit(value: Any, given: Quantity, wanted: Sequence[Dimension]) -> float:
     if not wanted:
-        return float(given.value)
+        return _number(given.value)
     if given.uses is not None and len(wanted) == 1:
         given.uses.append(wanted[0])
     said = []
     for dimension in wanted:
         try:
-            return float(given.to(dimension))
+            return _number(given.to(dimension))
         except InputError as error:
             said.append(str(error))
     if len(wanted) == 1:
@@ -169,6 +177,7 @@ def number(*wanted: Dimension) -> Any:
 def read_whole(value: Any, most: int) -> int:
     """A whole number that is not so large that it would fill the memory."""
     given = value.value if isinstance(value, Quantity) and value.powers in (None, units.NONE) else value
+    given = settled(given, "it is a whole number, on which the structure of the model depends")
     if isinstance(given, bool) or not isinstance(given, int | float) or not math.isfinite(given) or given != int(given):
         raise InputError(f"is {show(value)}, expected a whole number")
     if abs(given) > most:
@@ -202,7 +211,7 @@ def read_array(value: Any, wanted: Sequence[Dimension], shape: tuple[int | None,
         return [rows(x, depth + 1) for x in given]
 
     try:
-        return np.array(rows(value, 0), dtype=np.float64)
+        return plain_or_recorded(rows(value, 0))
     except InputError:
         raise
     except ValueError:
@@ -313,7 +322,7 @@ def _read_rotation(value: Any) -> np.ndarray:
         raise InputError(f"has the rotation {show(value)}, expected axis and angle, quaternion, or rpy")
     if "axis" in value:
         axis = read_array(value["axis"], [NUMBER], (3,), "three numbers, a direction")
-        length = float(np.linalg.norm(axis))
+        length = length_of(axis)
         if length == 0.0:
             raise InputError("has a rotation about the axis [0, 0, 0], expected a direction")
         return np.asarray(SO3.exp(axis / length * read_number(value["angle"], [ANGLE])))
@@ -322,8 +331,10 @@ def _read_rotation(value: Any) -> np.ndarray:
         parts = [SO3.exp(angle * axis) for angle, axis in zip((yaw, pitch, roll), np.eye(3)[::-1], strict=True)]
         return np.asarray(parts[0] @ parts[1] @ parts[2])
     quaternion = read_array(value["quaternion"], [NUMBER], (4,), "four numbers w, x, y, z")
-    length = float(np.linalg.norm(quaternion))
-    if abs(length - 1.0) > 1e-3:
+    length = length_of(quaternion)
+    off = abs(length - 1.0) > 1e-3
+    explain(length, lambda: "a quaternion has the norm {}, expected 1.")
+    if off:
         raise InputError(f"has a quaternion of norm {length:.6g}, expected 1")
     return np.asarray(SO3Q.matrix(quaternion / length))
 
@@ -337,11 +348,11 @@ def read_pose(value: Any) -> np.ndarray:
         strange = sorted(set(value) - {"position", "rotation"})
         if strange or not value:
             raise InputError(f"has the key '{strange[0] if strange else ''}', expected position and rotation")
-        X = np.eye(4)
-        X[:3, :3] = _read_rotation(value["rotation"]) if "rotation" in value else X[:3, :3]
+        R = _read_rotation(value["rotation"]) if "rotation" in value else np.eye(3)
+        p = np.zeros(3)
         if "position" in value:
-            X[:3, 3] = read_array(value["position"], [LENGTH], (3,), "a position of three numbers in m")
-        return X
+            p = read_array(value["position"], [LENGTH], (3,), "a position of three numbers in m")
+        return pose_of(R, p)
     if isinstance(value, list) and value and isinstance(value[0], list):
         return read_array(value, [NUMBER, LENGTH], (4, 4), _POSE)
     return read_array(value, [LENGTH], (3,), _POSE)

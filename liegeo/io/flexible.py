@@ -47,6 +47,7 @@ from liegeo.model.body import Body, FlexibleBody, LumpedNode, Node
 from liegeo.model.checks import suggest
 from liegeo.model.joints import Fixed, Joint
 from liegeo.model.shapes import ALL_SHAPES, Shape, Skin
+from liegeo.recorded import MODES, is_recording, settled
 
 MaterialForm = mapping(
     "MaterialForm",
@@ -407,9 +408,22 @@ class Shelf:
 
 
 def make_section(name: str, given: Form) -> flex.Section:
+    options = settled(given.given(), MODES)
     if given.kind == "integrals":
-        return flex.Section(**given.given(), name=name)
-    return SECTION_MAKERS[given.kind](**given.given(), name=name)
+        return flex.Section(**options, name=name)
+    return SECTION_MAKERS[given.kind](**options, name=name)
+
+
+def _settled(given: Form, *but: str) -> Form:
+    """Return a form whose numbers make modes, and are not recorded (liegeo/recorded.py), but for these keys."""
+    if not is_recording():
+        return given
+    parts = {name: getattr(given, name) for name in given.model_fields_set if name not in but}
+    return given.model_copy(
+        update={
+            name: _settled(part) if isinstance(part, Form) else settled(part, MODES) for name, part in parts.items()
+        }
+    )
 
 
 def make_shapes(given: Sequence[Form]) -> tuple[Shape, ...]:
@@ -425,6 +439,8 @@ def make_bodies(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexi
     """The body, or the bodies of a beam in pieces and the joints between them."""
     if given.kind == "rigid":
         return [Body(name, **given.given("shapes"), shapes=make_shapes(given.shapes or ()))], []
+    # damping makes no modes, and what is fixed to the body neither
+    given = _settled(given, "damping", "frames", "shapes", "D")
     if isinstance(given, FromFE):
         return _from_fe(name, given, shelf)
     if given.kind == "record":

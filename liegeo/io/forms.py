@@ -50,6 +50,7 @@ from liegeo.model import constraints, forces, joints, shapes
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
+from liegeo.recorded import plain_or_recorded
 
 # ---- what belongs to the speeds of a joint
 
@@ -98,7 +99,7 @@ def read_each(value: Any, wanted: Sequence[Dimension], who: str) -> Any:
             raise InputError(
                 f"is {show(value)} with {len(value)} entries, expected one number, or {len(wanted)}: {who}"
             )
-        return np.array([read_number(x, [d]) for x, d in zip(value, wanted, strict=True)])
+        return plain_or_recorded([read_number(x, [d]) for x, d in zip(value, wanted, strict=True)])
     return read_number(value, list(dict.fromkeys(wanted)) if len(set(wanted)) == 1 else wanted[:0])
 
 

@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from liegeo.recorded import function as recorded_function
+
 
 @dataclass(frozen=True, slots=True)
 class Jet:
@@ -79,7 +81,7 @@ def _exp(a: Jet) -> Jet:
 
 
 def _of(function: Callable[[float], float], jet: Callable[[Jet], Jet]) -> Callable[[Jet | float], Jet | float]:
-    return lambda a: jet(a) if isinstance(a, Jet) else function(a)
+    return lambda a: jet(a) if isinstance(a, Jet) else recorded_function(function.__name__, function, a)
 
 
 def _chosen(choose: Callable[..., Jet | float]) -> Callable[..., Jet | float]:

@@ -16,6 +16,7 @@ from liegeo.io.document import ExperimentForm
 from liegeo.io.fields import show
 from liegeo.io.parameters import Parameter
 from liegeo.io.source import parse, scalar
+from liegeo.recorded import Recorded
 
 _ALWAYS: tuple[Path_, ...] = (
     ("gravity",),
@@ -35,7 +36,7 @@ def plain(name: str, value: Any) -> Any:
         return parse(text, f"set {name}").data if text.startswith("[") else scalar(text)
     if isinstance(value, tuple):
         value = list(value)
-    if not isinstance(value, bool | int | float | list):
+    if not isinstance(value, bool | int | float | list | Recorded):
         raise InputError(f"is {show(value)}, expected a number, text, or a list of numbers")
     return value
 

@@ -13,6 +13,7 @@ from liegeo.io import expressions, units
 from liegeo.io.fields import show
 from liegeo.io.units import Dimension, Quantity
 from liegeo.model.checks import suggest
+from liegeo.recorded import Recorded, chosen, explain, finite
 
 _KEYS = ("value", "description", "min", "max")
 
@@ -117,9 +118,12 @@ class Parameters:
                 return None
             bounds[key] = float(bound.value)
             low = key == "min"
-            if (value.value < bounds[key]) if low else (value.value > bounds[key]):
+            expected = f"must be {'≥' if low else '≤'} {given}."
+            outside = (value.value < bounds[key]) if low else (value.value > bounds[key])
+            explain(value.value, lambda expected=expected: f"set: {name} is {{}}, {expected}")  # type: ignore[misc]
+            if outside:
                 said = show(self._override[name]) if overridden else show(declared.value)
-                self.report(where, f"is {said}, must be {'≥' if low else '≤'} {given}.")
+                self.report(where, f"is {said}, {expected}")
                 return None
         text = str(self._override[name] if overridden else declared.value)
         unit = units.written(value.powers, value.radians, value.kind) if value.powers is not None else ""
@@ -180,7 +184,10 @@ class Parameters:
         given = self._override[name]
         value = self._read(given, ("set", name))
         default = self._read(declared.value, declared.path)
-        if value is None or default is None or default.powers is None or default.open:
+        if value is None or default is None:
+            return value
+        value = replace(value, value=chosen(value.value, default.value))
+        if default.powers is None or default.open:
             return value
         if value.powers is None:
             return Quantity(value.value, default.powers, kind=default.kind, radians=default.radians)
@@ -210,9 +217,10 @@ class Parameters:
                     return found
                 hint = "; parameters are written $(name)" if given.startswith("${") else ""
                 raise InputError(f"is {show(given)}, expected a number, such as 1.2, 20 mm or $(a + b){hint}")
-            if isinstance(given, bool) or not isinstance(given, int | float) or not abs(given) < float("inf"):
+            if isinstance(given, bool) or not isinstance(given, int | float | Recorded) or not finite(given):
                 raise InputError(f"is {show(given)}, expected a finite number")
-            return Quantity(given, None, open=True)
+            number: Any = given
+            return Quantity(number, None, open=True)
         except InputError as error:
             said = str(error)
             own = said.startswith(("is", "depends"))

@@ -44,6 +44,7 @@ from liegeo.io.units import Dimension, Quantity
 from liegeo.model import programs
 from liegeo.model.checks import LARGEST, suggest
 from liegeo.model.programs import Program
+from liegeo.recorded import plain_or_recorded, settled
 
 LINEAR, CUBIC = "linear", "cubic"
 _INTERPOLATION = choice(LINEAR, CUBIC)
@@ -108,6 +109,8 @@ def _tagged() -> Any:
 
 SIGNAL = _tagged()
 
+_SAMPLES = "it is in samples, which are made into pieces or splines"
+
 Lookup = Callable[[str], Quantity | None]
 
 
@@ -144,7 +147,7 @@ class Reading:
             raise InputError(f"is {show(value)} with {len(entries)} entries, expected {len(self.wanted)}")
         if not any(isinstance(x, Expression) for x in entries):
             numbers = [read_number(x, [d]) for x, d in zip(entries, self.wanted, strict=True)]
-            return np.array(numbers) if isinstance(value, list) else numbers[0]
+            return plain_or_recorded(numbers) if isinstance(value, list) else numbers[0]
         parts = [self._function(x, d) for x, d in zip(entries, self.wanted, strict=True)]
         return Signal(parts, self.law)
 
@@ -156,7 +159,7 @@ class Reading:
     def _piecewise(self, pieces: Sequence[Form]) -> Any:
         if not pieces:
             raise InputError("has no pieces, expected at least one")
-        ends = [piece.until for piece in pieces[:-1]]
+        ends = settled([piece.until for piece in pieces[:-1]], "it is a time at which a signal jumps")
         if any(end is None for end in ends) or sorted(set(ends)) != ends or pieces[-1].until is not None:
             raise InputError("expected an `until` for each piece but the last, in rising order")
         parts = []
@@ -174,7 +177,7 @@ class Reading:
         wrong = next((x for x in rows if len(x) != len(self.wanted)), None)
         if wrong is not None:
             raise InputError(f"has the values {show(wrong)} at one time, expected {len(self.wanted)}")
-        return np.array([[read_number(x, [d]) for x, d in zip(row, self.wanted, strict=True)] for row in rows])
+        return plain_or_recorded([[read_number(x, [d]) for x, d in zip(row, self.wanted, strict=True)] for row in rows])
 
     def _columns(self, table: Form) -> tuple[Any, NDArray[np.float64]]:
         try:
@@ -209,7 +212,8 @@ class Reading:
         return numbers[:, 0], numbers[:, 1:]
 
     def _sampled(self, times: Any, values: NDArray[np.float64], interpolation: str | None) -> Any:
-        times = np.asarray(times, dtype=np.float64)
+        times = np.asarray(settled(times, _SAMPLES), dtype=np.float64)
+        values = settled(values, _SAMPLES)
         rising = len(times) >= 2 and np.isfinite(times).all() and (np.diff(times) > 0.0).all()
         if not rising or not np.isfinite(values).all():
             raise InputError("has times that do not rise, or fewer than two, or values that are not finite")

@@ -22,6 +22,7 @@ from liegeo._jit import kernel
 from liegeo.errors import InputError
 from liegeo.lie import rn
 from liegeo.lie.batch import make_loop
+from liegeo.recorded import is_recorded
 
 Array = NDArray[Any]
 
@@ -422,7 +423,17 @@ class Group:
     def _call(self, operation: str, *arguments: Any) -> Array:
         letters, _, names = _SIGNATURES[operation]
         arrays = [self._array(operation, *each) for each in zip(names, letters, arguments, strict=True)]
+        if any(array.dtype.kind == "O" for array in arrays):
+            return self._plainly(operation, arrays)
         return self._run(operation, arrays)
+
+    def _plainly(self, operation: str, arrays: list[Array]) -> Array:
+        """What `_run` does, for arrays of which some hold recorded numbers."""
+        from liegeo.lie import plain
+
+        letters, result, _ = _SIGNATURES[operation]
+        batches = [a.ndim - len(self._shapes[k]) for a, k in zip(arrays, letters, strict=True)]
+        return plain.run(self.kernels[operation], arrays, batches, self._shapes[result])
 
     def _run(self, operation: str, arrays: list[Array]) -> Array:
         letters, result, _ = _SIGNATURES[operation]
@@ -467,7 +478,7 @@ class Group:
             array = np.asarray(value)
         except ValueError as error:
             raise InputError(f"{who} is not a rectangular array of numbers ({error}).") from None
-        if array.dtype.kind not in "fiuc":
+        if array.dtype.kind not in "fiuc" and not (array.dtype.kind == "O" and is_recorded(array)):
             raise InputError(f"{who} {_kind_of(value, array)}, expected numbers: {_MEANING[letter]} of {self.name}.")
         if array.shape[array.ndim - len(core) :] != core or array.ndim < len(core):
             wanted = ", ".join(["...", *map(str, core)])

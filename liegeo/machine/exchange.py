@@ -17,7 +17,7 @@ asks for an event, and `event` then makes quaternions rotations and projects.  *
 drive: up to an event kernels answer for the piece of time before it, after `event` for the one that begins there
 (integrate/breaks.py).
 
-**Derivatives** of ż and of outputs along (δz, δu) are differences of fourth order, as in slopes.py.
+**Derivatives** of ż and of outputs along (δz, δu) are exact to round-off, by slopes.py (1), |q| and q̂ included.
 """
 
 from __future__ import annotations
@@ -27,12 +27,10 @@ import numpy as np
 from liegeo._jit import index, kernel
 from liegeo.integrate import breaks, stepping
 from liegeo.kernels.motion import configuration_rate
-from liegeo.machine import showing
+from liegeo.machine import showing, slopes
 from liegeo.machine.record import (
-    CHANGED,
-    INPUTS,
     N_INPUTS,
-    N_OUTPUTS,
+    PLACES,
     PROJECT,
     QUATERNIONS,
     SAVED,
@@ -43,21 +41,17 @@ from liegeo.machine.record import (
     breaks_of,
     control_of,
     model_of_record,
-    places_in_state,
     split,
     vector,
     whole,
     y_of,
 )
-from liegeo.machine.slopes import accelerations
 from liegeo.machine.steps import follow, set_coefficients
 
 #: The drift (2) that is left to an integrator.
 DRIFT = 1e-6
 # Changes by an event that are round-off, as a share of the largest number of a state, or of 1.
 _ROUND_OFF = 1e-12
-# How far states or inputs are changed for differences: a share of those that change, or of 1.
-_CHANGE = 1e-4
 
 
 @kernel(inline="always")
@@ -136,7 +130,7 @@ def _rates(R, out):
         for d in range(4):
             # (1)
             out[o + d] *= size
-    status = accelerations(R, out[nq:])
+    status = slopes.accelerations(R, out[nq:])
     _put_back(R)
     return status
 
@@ -197,61 +191,57 @@ def event(R, found):
 
 
 @kernel(forceinline=False)
-def _shifted(R, directions, e, row):
-    """Write ż and the outputs at (z, u) + e (δz, δu) into a row behind the directions and one of CHANGED; a status."""
-    X_, C = vector(R, X), vector(R, CHANGED)
-    q, w = split(R)
-    nq, n, m, n_out = q.shape[0], q.shape[0] + w.shape[0], index(R[N_INPUTS]), index(R[N_OUTPUTS])
-    for k in range(nq):
-        q[k] += e * directions[k]
-    for k in range(w.shape[0]):
-        w[k] += e * directions[nq + k]
-    for k in range(m):
-        X_[INPUTS + k] += e * directions[n + k]
-    first = n + m + row * n
-    status = _rates(R, directions[first : first + n])
-    if status == 0:
-        before, _, _, signs, gravity, _, _, _, _ = places_in_state(R)
-        out = C[row * n_out : (row + 1) * n_out]
-        _straighten(R)
-        status = showing.outputs(R, X_[TIME], q, w, X_[INPUTS:before], X_[signs:gravity], out)
-    return status
+def next_event(R, found):
+    """Write to found[0] when the first time event is behind the time that is there, infinity if there is none."""
+    found[0] = breaks.piece(breaks_of(R), found[0])[1]
+    return 0
+
+
+@kernel(forceinline=False)
+def _length_along(q, direction, o):
+    """Return the length of the quaternion at o, as it changes along a direction (slopes.py (1))."""
+    square = 0j
+    for d in range(4):
+        part = q[o + d] + 1j * slopes.EPSILON * direction[o + d]
+        square += part * part
+    return np.sqrt(square)
 
 
 @kernel(nogil=True, forceinline=False)
 def along(R, directions):
     """Write the derivatives along (δz, δu), which `directions` begins with; return 0 or NOT_SHOWN.
 
-    Those of ż stand behind them, and those of the outputs in SHOWN.  `directions` has 6n + 2m numbers: n + m of the
-    direction, four rows of ż, and room for (z, u).
+    Those of ż stand behind them, and those of the outputs in SHOWN.  `directions` has 2n + m numbers.
     """
-    X_, C, out = vector(R, X), vector(R, CHANGED), vector(R, SHOWN)
-    q, w = split(R)
-    n, m, n_out = q.shape[0] + w.shape[0], index(R[N_INPUTS]), index(R[N_OUTPUTS])
-    kept = directions[5 * n + m :]
-    read_states(R, kept)
-    for k in range(m):
-        kept[n + k] = X_[INPUTS + k]
-    largest, size, status = 0.0, 1.0, 0
-    for k in range(n + m):
-        largest = max(largest, abs(directions[k]))
-        if directions[k] != 0.0:
-            size = max(size, abs(kept[k]))
-    h = _CHANGE * size / largest if largest > 0.0 else 1.0
-    for row in range(4):
-        e = h if row < 2 else 2.0 * h
-        if status == 0:
-            status = _shifted(R, directions, e if row % 2 == 0 else -e, row)
-        write_states(R, kept)
-        for k in range(m):
-            X_[INPUTS + k] = kept[n + k]
+    I, _ = model_of_record(R)
+    C, places, quaternions = slopes.numbers(R), whole(R, PLACES), whole(R, QUATERNIONS)
+    u, q, w, z, shown, _ = slopes.places(R)
+    n, m, nq = z - q, index(R[N_INPUTS]), w - q
+    here, _ = split(R)
+    out = directions[n + m :]
+    status = slopes.begin(R)
     if status != 0:
         return showing.failed_to_show(R, status)
-    f = n + m
+    # q and w stand there one behind the other, as in z
     for k in range(n):
-        a, b, c, d = directions[f + k], directions[f + n + k], directions[f + 2 * n + k], directions[f + 3 * n + k]
-        directions[f + k] = (8.0 * (a - b) - (c - d)) / (12.0 * h)
-    for i in range(n_out):
-        a, b, c, d = C[i], C[n_out + i], C[2 * n_out + i], C[3 * n_out + i]
-        out[i] = (8.0 * (a - b) - (c - d)) / (12.0 * h)
-    return 0
+        slopes.change(C, q + k, directions[k])
+    for k in range(m):
+        slopes.change(C, u + index(places[k]), directions[n + k])
+    for k in range(quaternions.shape[0]):
+        o = index(quaternions[k])
+        size = _length_along(here, directions, o)
+        for d in range(4):
+            C[q + o + d] /= size
+    configuration_rate(I, C[q:w], C[w:z], C[shown : shown + nq])
+    for k in range(quaternions.shape[0]):
+        o = index(quaternions[k])
+        size = _length_along(here, directions, o)
+        for d in range(4):
+            # (1)
+            C[shown + o + d] *= size
+    for k in range(nq):
+        out[k] = C[shown + k].imag / slopes.EPSILON
+    status = slopes.accelerated_along(R, out[nq:n])
+    if status == 0:
+        status = slopes.shown_along(R, 0.0, vector(R, SHOWN))
+    return showing.failed_to_show(R, status)

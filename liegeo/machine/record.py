@@ -18,10 +18,7 @@ it starts anew, and what is prescribed is followed by a projection (kernels/proj
     along inputs   d/de g(t, q, v, u + e δ)                                                                      (2)
     along motion   d/de g(t + e, q ⊕ e v, v + e a, u + e u̇)                                                      (3)
 
-at e = 0, by differences of fourth order, (8 (g(e) − g(−e)) − (g(2e) − g(−2e)))/(12 e).  Inputs enter accelerations
-linearly (but for limits of motors), so that (2) has no error but round-off; in (3) coordinates and speeds are straight
-lines of e, whose slopes are exact too, and other outputs have an error of fourth order in a change that is small beside
-the motion.
+at e = 0, exact to round-off, by the same kernels with complex numbers (slopes.py).
 
 **The record** R holds addresses of kernels, numbers, and arrays as (address, size) pairs; the places are named below.
 **The state** is one array X: put back, it gives the same bits again.  Its parts follow each other:
@@ -48,8 +45,12 @@ from liegeo.kernels import layout as at
 
 # ---- the places of R
 # addresses of kernels: the loop of the method, the field, what shows outputs, accelerations and the quaternions of
-# frames, the projection and the assembly; 0 where there is none
-CODE = ("LOOP", "FIELD", "SHOW", "SHOW_KNOWN", "SHOW_RATES", "SHOW_TURNS", "PROJECT", "ASSEMBLE")
+# frames, the projection and the assembly, what shows outputs and accelerations with complex numbers, and what finds
+# the culprit of a step that failed; 0 where there is none
+CODE = (
+    *("LOOP", "FIELD", "SHOW", "SHOW_KNOWN", "SHOW_RATES", "SHOW_TURNS", "PROJECT", "ASSEMBLE"),
+    *("SHOW_COMPLEX", "SHOW_RATES_COMPLEX", "BLAME"),
+)
 # numbers: of inputs, of prescribed values among them, of outputs; rows of K, and how many are kept; of speeds in the
 # state group; of what the state consists of; whether the method chooses its steps, whether inputs are extrapolated
 NUMBERS = (
@@ -59,12 +60,12 @@ NUMBERS = (
 # arrays, an address and a size each: whole numbers, then real ones
 INTS = (
     *("S", "S_KEPT", "S_FREE", "PLACES", "MOTIONS", "QUATERNIONS", "TURNED", "TURNED_ALONE"),
-    *("PLAN", "KNOWN", "PLAN_RATES", "PLAN_TURNS"),
+    *("PLAN", "KNOWN", "PLAN_RATES", "PLAN_TURNS", "LOOP_OF_ROW", "PROGRAM", "SIZED"),
 )
 FLOATS = (
     *("D", "DATA", "DATA_TURNS", "DATA_RATES", "SETTINGS", "BREAKS", "X", "SAVED", "SLOPES", "W", "W_SHOWN", "ROWS_2"),
-    *("ELEMENT", "END", "SCALE", "Z", "Z_TURNS", "Z_RATES", "SHOWN", "CHANGED", "FIRST"),
-    *("WEIGHTS", "WEIGHTS_FREE", "ASSEMBLY"),
+    *("ELEMENT", "END", "SCALE", "Z", "Z_TURNS", "Z_RATES", "SHOWN", "SLOPE", "FIRST"),
+    *("WEIGHTS", "WEIGHTS_FREE", "ASSEMBLY", "BEGAN", "PIECES", "BLAMED", "REGISTERS", "WISHED", "WEIGHT"),
 )
 # arrays of more dimensions: an address and the sizes
 SHAPED = {"LAYOUT": 2, "COEFFICIENTS": 3}
@@ -85,19 +86,28 @@ def _numbered() -> dict[str, int]:
 
 #: By name, the places of R.
 PLACES_OF_RECORD = _numbered()
-LOOP, FIELD, SHOW, SHOW_KNOWN, SHOW_RATES, SHOW_TURNS, PROJECT, ASSEMBLE = (PLACES_OF_RECORD[name] for name in CODE)
+LOOP, FIELD, SHOW, SHOW_KNOWN, SHOW_RATES, SHOW_TURNS, PROJECT, ASSEMBLE, SHOW_COMPLEX, SHOW_RATES_COMPLEX = (
+    PLACES_OF_RECORD[name] for name in CODE[:10]
+)
+BLAME = PLACES_OF_RECORD["BLAME"]
 N_INPUTS, N_MOTIONS, N_OUTPUTS, ROWS, KEPT, DIM, N_STATE, ADAPTIVE, LINEAR, ORDER, TOLERANCE_AT = (
     PLACES_OF_RECORD[name] for name in NUMBERS
 )
 S, S_KEPT, S_FREE, PLACES, MOTIONS, QUATERNIONS, TURNED, TURNED_ALONE, PLAN, KNOWN, PLAN_RATES, PLAN_TURNS = (
-    PLACES_OF_RECORD[name] for name in INTS
+    PLACES_OF_RECORD[name] for name in INTS[:12]
 )
+# of rows the loop that they belong to; and what follows the parameters of the model (tuning.py): a program, its
+# registers, the state (q, ξ, v, x) that somebody wishes to begin with, and gravity as the model has it, which only
+# native FMUs have
+LOOP_OF_ROW, PROGRAM, SIZED = (PLACES_OF_RECORD[name] for name in INTS[12:])
 D, DATA, DATA_TURNS, DATA_RATES, SETTINGS, BREAKS, X, SAVED, SLOPES, W, W_SHOWN, ROWS_2 = (
     PLACES_OF_RECORD[name] for name in FLOATS[:12]
 )
-ELEMENT, END, SCALE, Z, Z_TURNS, Z_RATES, SHOWN, CHANGED, FIRST, WEIGHTS, WEIGHTS_FREE, ASSEMBLY = (
-    PLACES_OF_RECORD[name] for name in FLOATS[12:]
+ELEMENT, END, SCALE, Z, Z_TURNS, Z_RATES, SHOWN, SLOPE, FIRST, WEIGHTS, WEIGHTS_FREE, ASSEMBLY = (
+    PLACES_OF_RECORD[name] for name in FLOATS[12:24]
 )
+# y where the motion began, the pieces of a message, and scratch for it (answers.py); what a program needs
+BEGAN, PIECES, BLAMED, REGISTERS, WISHED, WEIGHT = (PLACES_OF_RECORD[name] for name in FLOATS[24:])
 LAYOUT, COEFFICIENTS, RECORD_SIZE = (PLACES_OF_RECORD[name] for name in (*SHAPED, "SIZE"))
 
 
@@ -121,7 +131,9 @@ _V1, _V2 = (types.Array(types.float64, ndim, "C") for ndim in (1, 2))
 RECORD = _I1
 FIELD_ARGUMENTS = (_I1, _F1, types.float64, _V1, _V1, _V1)
 SHOW_ARGUMENTS = (_I1, _F1, _I1, _F1, types.float64, *[_V1] * 6)
+COMPLEX_SHOW_ARGUMENTS = (_I1, _F1, _I1, _F1, types.complex128, *[types.Array(types.complex128, 1, "C")] * 6)
 ASSEMBLE_ARGUMENTS = (_I1, _F1, types.Array(types.int64, 2, "C", readonly=True), types.float64, *[_V1] * 5)
+BLAME_ARGUMENTS = (_I1, _F1, _V1, _V1, _I1, _V1, _V1, types.int64, _V1)
 PROJECT_ARGUMENTS = (_I1, _F1, types.Array(types.int64, 2, "C", readonly=True), _V1, _V2, _V1, _V2, *[_V1] * 3)
 
 # ---- the places of X
@@ -137,6 +149,8 @@ STEP, RTOL, ATOL, EXPONENT, POWER, SHARE, LONGEST = range(7)
 #: A step could not be made; too many would be; loops cannot be closed; outputs cannot be computed; a mechanism cannot
 #: be assembled; a quaternion is far from length 1.  STATUS says why, or which.
 STEP_FAILED, TOO_MANY, OPEN_LOOPS, NOT_SHOWN, NOT_ASSEMBLED, NO_ROTATION = range(1, 7)
+#: What `stride` returns beside those where a communication step is not at its end.
+GOES_ON = -1
 
 
 def parts(n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int) -> dict[str, slice]:

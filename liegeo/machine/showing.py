@@ -5,14 +5,17 @@ from __future__ import annotations
 from liegeo._jit import index, invoke, kernel
 from liegeo.integrate import stepping
 from liegeo.kernels import layout as at
+from liegeo.kernels import observe
 from liegeo.kernels.motion import drive
 from liegeo.machine.record import (
     DATA,
     DATA_TURNS,
+    DEGREE,
     INPUTS,
     KNOWN,
     N_INPUTS,
     NOT_SHOWN,
+    ORIGIN,
     PLACES,
     PLAN,
     PLAN_TURNS,
@@ -20,6 +23,7 @@ from liegeo.machine.record import (
     SHOW_KNOWN,
     SHOW_TURNS,
     SHOWN,
+    SLOPE,
     TIME,
     TURNED,
     TURNED_ALONE,
@@ -40,7 +44,7 @@ from liegeo.machine.record import (
 
 
 @kernel(forceinline=False)
-def _point(R, t, q, w, inputs):
+def point(R, t, q, w, inputs):
     """Write u, with these inputs, to its place in W_SHOWN; return a status."""
     I, _ = model_of_record(R)
     W_, places = vector(R, W_SHOWN), whole(R, PLACES)
@@ -54,7 +58,7 @@ def _point(R, t, q, w, inputs):
 @kernel(forceinline=False)
 def show_plan(R, code, plan, data, z, t, q, w, inputs, out):
     """Show what a plan names at a point; return a status."""
-    status = _point(R, t, q, w, inputs)
+    status = point(R, t, q, w, inputs)
     if status != 0:
         return status
     I, F = model_of_record(R)
@@ -62,6 +66,12 @@ def show_plan(R, code, plan, data, z, t, q, w, inputs, out):
     o = index(I[at.N_WORK])
     u = W_[o : o + index(I[at.N_U])]
     return invoke(R[code], (whole(R, plan), constants(R, data), I, F, t, q, w, u, W_, z, out))
+
+
+@kernel
+def known(plan, data, I, F, t, q, v, u, W, z, out):
+    """Do what `observe.show` does, by a jump: a library then has its code once."""
+    return observe.show(plan, data, I, F, t, q, v, u, W, z, out)
 
 
 @kernel
@@ -118,3 +128,22 @@ def show(R, computed):
         return failed_to_show(R, outputs(R, X_[TIME], q, w, inputs, X_[signs:gravity], out))
     z = vector(R, Z)
     return failed_to_show(R, show_plan(R, SHOW_KNOWN, KNOWN, DATA, z, X_[TIME], q, w, inputs, out))
+
+
+@kernel(nogil=True, forceinline=False)
+def show_between(R, computed):
+    """Do what `show` does, within a communication step: where an internal step ended, with inputs as they are there."""
+    X_, kept = vector(R, X), vector(R, SLOPE)
+    c, n = places_in_state(R)[2], index(R[N_INPUTS])
+    t, began = control_of(R)[stepping.TIME], X_[TIME]
+    since = t - X_[ORIGIN]
+    for k in range(n):
+        place = c + DEGREE * k
+        kept[k] = X_[INPUTS + k]
+        X_[INPUTS + k] = X_[place + 2] + since * (X_[place + 1] + since * X_[place])
+    X_[TIME] = t
+    why = show(R, computed)
+    X_[TIME] = began
+    for k in range(n):
+        X_[INPUTS + k] = kept[k]
+    return why

@@ -1,182 +1,253 @@
-"""Derivatives of the outputs of a machine, along its inputs and along its motion: record.py (2), (3)."""
+"""Derivatives of what a machine shows, along inputs and motion (record.py (2), (3)) and states, exact to round-off.
+
+The kernels that show outputs and accelerations take complex numbers as they take real ones, and decide by real parts:
+at limits of motors, in friction, in the pivots of loops.  Between kinks they are analytic functions f of x, so that
+
+    d/de f(x + e δ) = Im f(x + iεδ)/ε + O(ε²),      ε = 1e-40,                                                    (1)
+
+where nothing is subtracted, and ε² is nothing beside 1.  At a kink it is the slope of the side that the kernels choose.
+Along a motion q moves by iεq̇, which is q ⊕ iεv but for ε².
+
+What drives a model from inside, u(t), does not take complex numbers: its rate, which (3) needs and nothing else, is a
+difference of fourth order of u alone.  It has no error for tables, which are polynomials of at most the third degree.
+"""
 
 from __future__ import annotations
 
-from liegeo._jit import index, kernel
+import numpy as np
+
+from liegeo._jit import index, invoke, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.motion import configuration_rate, drive
 from liegeo.kernels.states import state_rates
-from liegeo.lie.product import KERNELS
 from liegeo.machine.record import (
-    CHANGED,
+    DATA,
     DATA_RATES,
     DEGREE,
-    DIM,
-    ELEMENT,
     INPUTS,
     N_INPUTS,
     N_OUTPUTS,
     ORIGIN,
+    PLACES,
+    PLAN,
     PLAN_RATES,
     SETTINGS,
+    SHOW_COMPLEX,
     SHOW_RATES,
+    SHOW_RATES_COMPLEX,
     SHOWN,
+    SLOPE,
     STEP,
     TIME,
     TURNED,
     W_SHOWN,
     Z_RATES,
+    D,
+    S,
     X,
+    Z,
     constants,
-    layout_of,
     model_of_record,
     places_in_state,
     split,
     vector,
+    whole,
 )
-from liegeo.machine.showing import failed_to_show, outputs, show_plan, turns
+from liegeo.machine.showing import failed_to_show, point, show_plan
 
-_retract = KERNELS["retract"]
-
-# Changes of inputs as a share of them, or of 1, in (2): small, so that motors do not reach their limits, and large, so
-# that round-off is small; the share that the two slopes of an output may differ by, if there is no limit between them;
-# and the round-off of an output, as a share of it.
-_SMALL, _LARGE, _STRAIGHT, _ROUND_OFF = 1e-5, 1e-2, 1e-6, 1e-12
-# How far the fastest coordinate moves in (3), in rad or m.
-_OF_MOTION = 1e-3
+#: The step ε of (1).
+EPSILON = 1e-40
+# Between the times of a difference of u, as a share of an internal step.
+_OF_STEP = 0.05
 
 
 @kernel(inline="always")
-def _scratch_of_changes(R):
-    """Return where stand in CHANGED, behind six rows of outputs: q with ξ, speeds, inputs, rates of both, signs."""
-    dim, n = index(R[DIM]) // 2, index(R[N_INPUTS])
-    q = 6 * index(R[N_OUTPUTS])
-    w = q + index(R[ELEMENT + 1]) - dim
-    inputs = w + dim
-    a = inputs + n
-    direction = a + dim
-    signs = direction + n
-    moved = signs + index(R[TURNED + 1])
-    return q, w, inputs, a, direction, signs, moved
+def numbers(R):
+    """Return SLOPE as complex numbers."""
+    return vector(R, SLOPE).view(np.complex128)
 
 
-def changed_size(n_outputs: int, n_element: int, dim: int, n_inputs: int, n_signs: int) -> int:
-    """Return how many numbers CHANGED has."""
-    return 6 * n_outputs + n_element + 2 * n_inputs + n_signs + dim
+@kernel
+def places(R):
+    """Return where stand in SLOPE, behind a workspace: u, q, the speeds with the states x, z, what is shown; the end.
 
-
-@kernel(forceinline=False)
-def _shifted(R, moves, e, row):
-    """Write the outputs at e of (2), or of (3) if it `moves`, into a row of CHANGED; return a status."""
-    X_, C = vector(R, X), vector(R, CHANGED)
-    _, _, _, signs, gravity, _, y, _, _ = places_in_state(R)
-    q_, w_, inputs, a, direction, turned, end = _scratch_of_changes(R)
-    dim, n, n_out = index(R[DIM]) // 2, index(R[N_INPUTS]), index(R[N_OUTPUTS])
-    out = C[row * n_out : (row + 1) * n_out]
-    for k in range(n):
-        C[inputs + k] = X_[INPUTS + k] + e * C[direction + k]
-    if not moves:
-        q, w = split(R)
-        return outputs(R, X_[TIME], q, w, C[inputs:a], X_[signs:gravity], out)
-    I, _ = model_of_record(R)
-    first = y + index(R[ELEMENT + 1]) - dim
-    for k in range(dim):
-        C[end + k] = e * X_[first + k]
-        C[w_ + k] = X_[first + k] + e * C[a + k]
-    layout = layout_of(R)
-    _retract(layout[: layout.shape[0] - 1], X_[y:first], C[end : end + dim], C[q_:w_])
-    for k in range(gravity - signs):
-        C[turned + k] = X_[signs + k]
-    t, q, w = X_[TIME] + e, C[q_ : q_ + index(I[at.N_Q])], C[w_:inputs]
-    status = turns(R, t, q, w, C[inputs:a], C[turned:end])
-    return status if status != 0 else outputs(R, t, q, w, C[inputs:a], C[turned:end], out)
-
-
-@kernel(forceinline=False)
-def _slope(R, moves, size, row):
-    """Write the slope at e = 0 into a row of CHANGED, the fifth or sixth; where e has one side only, from that side.
-
-    Return a status.
+    Behind the end, which counts complex numbers, stand the rates of u, which are real.
     """
-    C, n = vector(R, CHANGED), index(R[N_OUTPUTS])
-    out, status = row * n, 0
-    for k in range(4):
-        e = size if k < 2 else 2.0 * size
-        if status == 0:
-            status = _shifted(R, moves, e if k % 2 == 0 else -e, k)
-    if status == 0:
-        for i in range(n):
-            f1, b1, f2, b2 = C[i], C[n + i], C[2 * n + i], C[3 * n + i]
-            C[out + i] = (8.0 * (f1 - b1) - (f2 - b2)) / (12.0 * size)
-        return 0
-    status = _shifted(R, moves, 0.0, 0)
-    for side in range(2):
-        e = size if side == 0 else -size
-        if status == 0:
-            failed = _shifted(R, moves, e, 1)
-            if failed == 0:
-                failed = _shifted(R, moves, 2.0 * e, 2)
-            if failed == 0:
-                for i in range(n):
-                    C[out + i] = (4.0 * C[n + i] - C[2 * n + i] - 3.0 * C[i]) / (2.0 * e)
-                return 0
-            if side == 1:
-                status = failed
+    I, _ = model_of_record(R)
+    u = index(I[at.N_WORK])
+    q = u + index(I[at.N_U])
+    w = q + index(I[at.N_Q])
+    nw = index(I[at.N_V]) + index(I[at.N_X])
+    z = w + nw
+    shown = z + max(index(R[Z + 1]), index(R[Z_RATES + 1]))
+    return u, q, w, z, shown, shown + max(index(R[N_OUTPUTS]), index(I[at.N_Q]) + nw)
+
+
+def scratch_size(n_work: int, n_u: int, n_q: int, n_w: int, n_z: int, n_outputs: int) -> int:
+    """Return how many real numbers SLOPE has, an even number; n_z is the size of the longer z."""
+    return 2 * (n_work + n_u + n_q + n_w + n_z + max(n_outputs, n_q + n_w)) + n_u + n_u % 2
+
+
+@kernel(forceinline=False)
+def begin(R):
+    """Put u, q and the speeds as they are into SLOPE; return a status."""
+    X_, C = vector(R, X), numbers(R)
+    u_, q_, w_, z_, _, _ = places(R)
+    q, w = split(R)
+    status = point(R, X_[TIME], q, w, X_[INPUTS : places_in_state(R)[0]])
+    if status != 0:
+        return status
+    W_ = vector(R, W_SHOWN)
+    for k in range(q_ - u_):
+        C[u_ + k] = W_[u_ + k]
+    for k in range(w_ - q_):
+        C[q_ + k] = q[k]
+    for k in range(z_ - w_):
+        C[w_ + k] = w[k]
+    return 0
+
+
+@kernel(inline="always")
+def change(C, k, slope):
+    """Let number k of SLOPE move with this slope, from where it is."""
+    C[k] += 1j * EPSILON * slope
+
+
+@kernel(forceinline=False)
+def _show(R, code, plan, data, t, n):
+    """Show, with complex numbers, what a plan names where SLOPE is; return a status."""
+    I, F = model_of_record(R)
+    C, X_, states = numbers(R), vector(R, X), at.first_state(I)
+    u_, q_, w_, z_, shown, _ = places(R)
+    _, _, _, signs, _, _, _, _, _ = places_in_state(R)
+    nv = index(I[at.N_V])
+    for k in range(z_ - w_ - nv):
+        C[u_ + states + k] = C[w_ + nv + k]
+    turned = whole(R, TURNED)
+    for k in range(turned.shape[0]):
+        C[z_ + index(turned[k])] = X_[signs + k]
+    arguments = (
+        whole(R, plan),
+        constants(R, data),
+        I,
+        F,
+        t,
+        C[q_:w_],
+        C[w_:z_],
+        C[u_:q_],
+        C[:q_],
+        C[z_:shown],
+        C[shown : shown + n],
+    )
+    return invoke(R[code], arguments)
+
+
+@kernel(forceinline=False)
+def shown_along(R, rate, out):
+    """Write the slopes of the outputs where SLOPE moves, and the time with this rate; return a status."""
+    C, shown = numbers(R), places(R)[4]
+    t = vector(R, X)[TIME] + 1j * EPSILON * rate
+    status = _show(R, SHOW_COMPLEX, PLAN, DATA, t, out.shape[0])
+    for k in range(out.shape[0]):
+        out[k] = C[shown + k].imag / EPSILON
+    return status
+
+
+@kernel(forceinline=False)
+def accelerated_along(R, out):
+    """Write the slopes of v̇ and ẋ where SLOPE moves; return a status."""
+    I, F = model_of_record(R)
+    C, nv = numbers(R), index(I[at.N_V])
+    u, q, w, z, shown, _ = places(R)
+    status = _show(R, SHOW_RATES_COMPLEX, PLAN_RATES, DATA_RATES, vector(R, X)[TIME] + 0j, nv)
+    if I[at.N_STATES] > 0:
+        state_rates(I, F, C[w:z], C[u:q], C[shown + nv :])
+    for k in range(out.shape[0]):
+        out[k] = C[shown + k].imag / EPSILON
     return status
 
 
 @kernel(nogil=True, forceinline=False)
 def along_inputs(R, directions):
     """Write (2) for a direction in the inputs, one number per input, to SHOWN; return 0 or NOT_SHOWN."""
-    X_, C, out = vector(R, X), vector(R, CHANGED), vector(R, SHOWN)
-    direction = _scratch_of_changes(R)[4]
-    n, n_out, largest, inputs = index(R[N_INPUTS]), index(R[N_OUTPUTS]), 0.0, 1.0
-    for k in range(n):
-        C[direction + k] = directions[k]
-        largest = max(largest, abs(directions[k]))
-        if directions[k] != 0.0:
-            inputs = max(inputs, abs(X_[INPUTS + k]))
-    if largest == 0.0:
-        for i in range(n_out):
-            out[i] = 0.0
-        return 0
-    size = inputs / largest
-    status = _slope(R, False, _SMALL * size, 4)
+    C, of_inputs, u = numbers(R), whole(R, PLACES), places(R)[0]
+    status = begin(R)
     if status == 0:
-        status = _slope(R, False, _LARGE * size, 5)
-    if status == 0:
-        status = _shifted(R, False, 0.0, 0)
-    if status != 0:
-        return failed_to_show(R, status)
-    for i in range(n_out):
-        near, far = C[4 * n_out + i], C[5 * n_out + i]
-        # an output by itself: others may be larger by many orders
-        unsure = _ROUND_OFF * abs(C[i]) / (_SMALL * size)
-        out[i] = far if abs(far - near) <= _STRAIGHT * abs(near) + unsure else near
-    return 0
+        for k in range(index(R[N_INPUTS])):
+            change(C, u + index(of_inputs[k]), directions[k])
+        status = shown_along(R, 0.0, vector(R, SHOWN))
+    return failed_to_show(R, status)
 
 
 @kernel(nogil=True, forceinline=False)
 def along_motion(R):
     """Write (3), the rates of the outputs, to SHOWN; return 0 or NOT_SHOWN."""
-    X_, C, out = vector(R, X), vector(R, CHANGED), vector(R, SHOWN)
+    I, _ = model_of_record(R)
+    X_, C, of_inputs, out = vector(R, X), numbers(R), whole(R, PLACES), vector(R, SHOWN)
     _, _, c, _, _, _, _, _, _ = places_in_state(R)
-    _, _, _, a, direction, _, _ = _scratch_of_changes(R)
-    status = accelerations(R, C[a:direction])
-    if status != 0:
-        return failed_to_show(R, status)
+    u_, q_, w_, z_, shown, end = places(R)
+    q, w = split(R)
+    # before anything is shown there is room for numbers
+    rates, a = vector(R, SLOPE)[2 * end :], vector(R, SLOPE)[2 * shown : 2 * shown + w.shape[0]]
+    status = _drive_rates(R, _OF_STEP * constants(R, SETTINGS)[STEP], rates)
     for k in range(index(R[N_INPUTS])):
         place = c + DEGREE * k
-        C[direction + k] = X_[place + 1] + 2.0 * (X_[TIME] - X_[ORIGIN]) * X_[place]
-    _, w = split(R)
-    fastest = 0.0
-    for k in range(w.shape[0]):
-        fastest = max(fastest, abs(w[k]))
-    status = _slope(R, True, _OF_MOTION / (fastest + 1e-2 / constants(R, SETTINGS)[STEP]), 4)
-    if status != 0:
-        return failed_to_show(R, status)
-    for i in range(index(R[N_OUTPUTS])):
-        out[i] = C[4 * index(R[N_OUTPUTS]) + i]
-    return 0
+        rates[index(of_inputs[k])] = X_[place + 1] + 2.0 * (X_[TIME] - X_[ORIGIN]) * X_[place]
+    if status == 0:
+        status = accelerations(R, a)
+    if status == 0:
+        status = begin(R)
+    if status == 0:
+        configuration_rate(I, q, w, C[q_:w_])
+        for k in range(w_ - q_):
+            C[q_ + k] = q[k] + 1j * EPSILON * C[q_ + k].real
+        for k in range(z_ - w_):
+            change(C, w_ + k, a[k])
+        for k in range(q_ - u_):
+            change(C, u_ + k, rates[k])
+        status = shown_along(R, 1.0, out)
+    return failed_to_show(R, status)
+
+
+@kernel(forceinline=False)
+def _drive_rates(R, h, out):
+    """Write the rates of what drives from inside, by times that are h apart or less; return a status."""
+    I, _ = model_of_record(R)
+    S_, D_, W_ = whole(R, S), constants(R, D), vector(R, W_SHOWN)
+    q, w = split(R)
+    n, o, status = index(I[at.N_U]), index(I[at.N_WORK]), 0
+    for k in range(n):
+        out[k] = 0.0
+    if S_[at.S_TABLES] == R[N_INPUTS] and S_[at.S_PROGRAMS] == 0 and S_[at.S_CALL] == 0:
+        return 0
+    first, last = D_[at.D_FIRST], D_[at.D_LAST]
+    t, h = min(max(vector(R, X)[TIME], first), last), min(h, 0.125 * (last - first))
+    # to both sides, or where that leaves the piece or the values that an expression has, to one
+    for side in (2, 4, 0):
+        start = t - side * h
+        if start < first or start + 4.0 * h > last:
+            continue
+        for k in range(n):
+            out[k] = 0.0
+        status = 0
+        for j in range(5):
+            if status == 0:
+                status = drive(S_, D_, start + j * h, q, w, W_)
+            factor = _difference(side, j) / h
+            for k in range(n):
+                out[k] += factor * W_[o + k]
+        if status == 0:
+            return 0
+    return status
+
+
+@kernel
+def _difference(side, j):
+    """Return the share of point j of five in the slope at one of them."""
+    if side == 2:
+        return (1.0, -8.0, 0.0, 8.0, -1.0)[j] / 12.0
+    first = (-25.0, 48.0, -36.0, 16.0, -3.0)
+    return first[j] / 12.0 if side == 0 else -first[4 - j] / 12.0
 
 
 @kernel(forceinline=False)

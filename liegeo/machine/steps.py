@@ -15,6 +15,7 @@ from liegeo.machine.record import (
     ASSEMBLE,
     ASSEMBLY,
     ATOL,
+    BEGAN,
     COEFFICIENTS,
     DEGREE,
     DIM,
@@ -23,6 +24,7 @@ from liegeo.machine.record import (
     EXPONENT,
     FIELD,
     FIRST,
+    GOES_ON,
     INPUTS,
     KEPT,
     LINEAR,
@@ -314,8 +316,10 @@ def start(R, t, stop):
 
     The motion is thought to end at `stop`, from which methods that choose their steps take the first.
     """
-    X_, settings = vector(R, X), constants(R, SETTINGS)
-    before, end, _, signs, _, control, _, K, whole = places_in_state(R)
+    X_, settings, began = vector(R, X), constants(R, SETTINGS), vector(R, BEGAN)
+    before, end, _, signs, _, control, y, K, whole = places_in_state(R)
+    for k in range(began.shape[0]):
+        began[k] = X_[y + k]
     X_[TIME] = X_[REACHED] = t
     X_[SLOPED] = 0.0
     for k in range(before, before + 1 + index(R[N_INPUTS])):
@@ -352,11 +356,13 @@ def start(R, t, stop):
 
 
 @kernel(forceinline=False)
-def _advance(R, end):
-    """Go from `control`'s time to `end`; return 0, or why not."""
+def _advance(R, end, most):
+    """Go from `control`'s time to `end`; return 0, or why not.
+
+    With fewer than _MOST_STEPS as `most` internal steps, return GOES_ON behind those, or at a jump, before the end.
+    """
     control, B = control_of(R), breaks_of(R)
-    most = _MOST_STEPS
-    if R[ADAPTIVE] == 0 and end - control[stepping.TIME] > most * control[stepping.LONGEST]:
+    if R[ADAPTIVE] == 0 and end - control[stepping.TIME] > _MOST_STEPS * control[stepping.LONGEST]:
         return TOO_MANY
     status = FULL
     while status == FULL:
@@ -380,8 +386,10 @@ def _advance(R, end):
         status = _run(R, most)
         if status == FINISHED and control[stepping.STOP] != end:
             status = FULL
-        elif status == FULL:
+        elif status == FULL and most == _MOST_STEPS:
             return STEP_FAILED
+        if status == FULL and most < _MOST_STEPS:
+            return GOES_ON
     return STEP_FAILED if status == FAILED else 0
 
 
@@ -424,8 +432,30 @@ def communicate(R, t, size):
     """
     why = begin(R, t, size)
     if why == 0:
-        why = _advance(R, t + size)
+        why = _advance(R, t + size, _MOST_STEPS)
     return finish(R, t + size) if why == 0 else why
+
+
+@kernel(nogil=True, forceinline=False)
+def stride(R, end):
+    """Make an internal step of a communication step to `end` that `begin` began.
+
+    Return 0 where it got to the end, GOES_ON if it did not, or why that cannot be done.  Where the end is reached, or
+    where no more is wanted, `finish` or `stop` follows: strides give the bits of `communicate`.
+    """
+    return _advance(R, end, np.int64(1))
+
+
+@kernel(forceinline=False)
+def stop(R, t):
+    """End a communication step at t, before its end; return as `show`."""
+    X_ = vector(R, X)
+    _, end, c, _, _, _, _, _, _ = places_in_state(R)
+    for k in range(index(R[N_INPUTS])):
+        place, since = c + DEGREE * k, t - X_[ORIGIN]
+        X_[end + k] = X_[place + 2] + since * (X_[place + 1] + since * X_[place])
+    X_[REACHED] = t
+    return finish(R, t)
 
 
 @kernel(forceinline=False)

@@ -17,6 +17,7 @@ from liegeo.model import notebook
 from liegeo.model.about import about
 from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_numbers, as_pose, as_symmetric, suggest
 from liegeo.model.shapes import Shape, Skin
+from liegeo.recorded import Recorded, explain, value_of, values_of
 
 Array = NDArray[np.float64]
 
@@ -29,13 +30,16 @@ def _check_inertia(owner: Owner, mass: float, inertia: Array) -> None:
     """Raise a ModelError if no rigid body has this mass and this inertia about its centre of mass."""
     as_bounded(owner.field("mass"), mass)
     # Rounding of the inertia itself, and of a shift over metres that cancelled to give it.
-    slack = 1e-9 * float(np.abs(np.diag(inertia)).sum()) + 1e-15 * mass
+    slack = 1e-9 * np.abs(np.diag(inertia)).sum() + 1e-15 * mass
     advice = "Give the inertia about the centre of mass, in the body's axes."
     _check_moments(owner.field("inertia"), inertia, slack, advice)
 
 
 def _check_moments(field: Field, inertia: Array, slack: float, advice: str) -> None:
     """Raise if a principal moment about the centre of mass is below zero, or larger than the sum of the others."""
+    if inertia.dtype.kind == "O":
+        _guard_moments(field, inertia, slack)
+        inertia, slack = values_of(inertia), value_of(slack)
     a, b, c = np.linalg.eigvalsh(inertia)
     if a < -slack:
         raise ModelError(field.fault(inertia, "must be ≥ 0", advice, finding=f"has the principal moment {a:.6g}"))
@@ -47,6 +51,25 @@ def _check_moments(field: Field, inertia: Array, slack: float, advice: str) -> N
             subject=f"principal moments {a:.6g}, {b:.6g}, {c:.6g}",
         )
         raise ModelError(fault)
+
+
+def _guard_moments(field: Field, inertia: Array, slack: float) -> None:
+    """Note what must hold of a recorded inertia J so that its principal moments can be those of a body.
+
+    None is below zero, or larger than the sum of the others, where S = ½ tr(J) 1 − J has no negative eigenvalue: where
+    no principal minor of S is negative.
+    """
+    S = 0.5 * (inertia[0, 0] + inertia[1, 1] + inertia[2, 2]) * np.eye(3) - inertia + slack * np.eye(3)
+    said = field.fault(
+        None, finding="break the triangle inequality: no distribution of mass has them", subject="principal moments"
+    )
+    pairs = [S[a, a] * S[b, b] - S[a, b] * S[b, a] for a, b in ((0, 1), (1, 2), (0, 2))]
+    whole = sum(S[0, a] * (S[1, b] * S[2, c] - S[1, c] * S[2, b]) for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)))
+    for minor, size in (*((S[k, k], 1) for k in range(3)), *((pair, 2) for pair in pairs), (whole, 3)):
+        # minors of what is zero but for round-off are round-off
+        if isinstance(minor, Recorded) and minor.value > 1e-3 * value_of(slack) ** size:
+            _ = minor >= 0.0
+            explain(minor, lambda: str(said))
 
 
 def _is_symmetric(array: Array, axes: tuple[int, ...]) -> bool:
@@ -266,7 +289,7 @@ class FlexibleBody(Sealed):
             )
             raise ModelError(fault)
         for name in ("K", "D"):
-            matrix = np.asarray(getattr(self, name))
+            matrix = values_of(getattr(self, name))
             if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(matrix).max()))):
                 raise ModelError(field(name).fault(matrix, finding="is not symmetric"))
         if not _is_symmetric(np.asarray(self.C_t1), (0, 2, 1)):

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Field, InputError, ModelError, printable
 from liegeo.lie import SE3
+from liegeo.recorded import explain, finite, is_recorded, is_recorded_number, room, values_of
 from liegeo.status import LARGEST as LARGEST
 
 Array = NDArray[np.float64]
@@ -66,6 +67,8 @@ def as_numbers(value: Any) -> Array | None:
         array = np.asarray(value)
         if array.dtype.kind == "O" and not all(isinstance(x, Real) for x in array.flat):
             return None
+        if array.dtype.kind == "O" and is_recorded(array):
+            return array.copy()
         return array.astype(np.float64) if array.dtype.kind in "biufO" else None
     except (TypeError, ValueError):
         return None
@@ -75,10 +78,11 @@ def check_size(field: Field, array: ArrayLike, error: type[ModelError | InputErr
     """Raise an error if a finite number is so large that products of a few such numbers would overflow."""
     values = np.asarray(array)
     # written so that numbers which are not finite, which have messages of their own, pass
-    large = (np.abs(values) > LARGEST) & np.isfinite(values)
+    expected = f"expected a number between -{LARGEST:g} and {LARGEST:g}"
+    large = (np.abs(values) > LARGEST) & finite(values)
+    noted(field, values, expected)
     if large.any():
         entry = field.entry(*first_index(large)) if field.path else field
-        expected = f"expected a number between -{LARGEST:g} and {LARGEST:g}"
         raise error(entry.fault(values[large].flat[0], expected, "Check its exponent and its unit."))
 
 
@@ -90,7 +94,7 @@ def numbers_of(what: str, name: str, value: ArrayLike, place: slice) -> Array:
         raise InputError(f"{what}['{name}'] is {value!r}, expected {wanted}.")
     if array.shape not in ((), (n,)) or (array.shape == () and n != 1):
         raise InputError(f"{what}['{name}'] has shape {array.shape}, expected ({n},).")
-    if not np.isfinite(array).all():
+    if not finite(array).all():
         raise InputError(f"{what}['{name}'] is {value!r}, expected finite numbers.")
     check_size(Field(None, (what, name)), array, InputError)
     return array
@@ -107,14 +111,17 @@ def as_number(field: Field, value: Any) -> float:
     if array is None or array.shape != ():
         raise ModelError(field.fault(value, "expected a number"))
     check_size(field, array)
-    return float(array)
+    found: Any = array[()]
+    return found if is_recorded_number(found) else float(array)
 
 
 def as_bounded(field: Field, value: Any, bound: float = 0.0, *, strictly: bool = False) -> float:
     """Return a finite number that is not below a bound (`strictly`: above it), or raise a ModelError."""
-    number = as_number(field, value)
-    if not np.isfinite(number) or number < bound or (strictly and number == bound):
-        raise ModelError(field.fault(value, f"must be {'>' if strictly else '≥'} {bound:g}"))
+    number, expected = as_number(field, value), f"must be {'>' if strictly else '≥'} {bound:g}"
+    below = number <= bound if strictly else number < bound
+    noted(field, number, expected)
+    if not finite(number) or below:
+        raise ModelError(field.fault(value, expected))
     return number
 
 
@@ -130,8 +137,8 @@ def as_array(field: Field, value: ArrayLike, shape: tuple[int, ...]) -> Array:
         raise ModelError(field.fault(value, f"expected numbers of shape {shape}"))
     if array.shape != shape:
         raise ModelError(field.fault(value, f"expected {shape}", finding=f"has shape {array.shape}"))
-    if not np.isfinite(array).all():
-        odd = first_index(~np.isfinite(array))
+    if not finite(array).all():
+        odd = first_index(~finite(array))
         fault = field.entry(*odd).fault(
             array[odd], "expected finite numbers", finding=f"holds {array[odd]}", subject=field.name
         )
@@ -139,6 +146,28 @@ def as_array(field: Field, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     check_size(field, array)
     array.setflags(write=False)
     return array
+
+
+def noted(field: Field, shown: Any, expected: str) -> None:
+    """Say what recorded numbers of a field (liegeo/recorded.py) must be, behind the comparisons that found it so."""
+    for x in shown.flat if isinstance(shown, np.ndarray) and shown.dtype.kind == "O" else (shown,):
+        explain(x, lambda: field.fault(None, expected).sentence("{}", ""))
+
+
+def is_zero(field: Field, number: float, expected: str) -> bool:
+    """Return whether a number is zero; a recorded one must not become that, or is not as `expected`."""
+    if is_recorded_number(number):
+        zero = not abs(number) > 0.0
+        noted(field, number, expected)
+        return zero
+    return number == 0.0
+
+
+def pose_of(R: NDArray[Any], p: NDArray[Any]) -> NDArray[Any]:
+    """Return the pose of a rotation and a position."""
+    X = room((4, 4), R, p)
+    X[:3, :3], X[:3, 3], X[3, 3] = R, p, 1.0
+    return X
 
 
 def as_pose(field: Field, value: ArrayLike | None) -> Array:
@@ -152,11 +181,9 @@ def as_pose(field: Field, value: ArrayLike | None) -> Array:
         raise ModelError(field.fault(value, expected, finding=found))
     array = as_array(field, array, array.shape)
     if array.shape == (3,):
-        X = SE3.identity()
-        X[:3, 3] = array
-        return X
+        return pose_of(np.eye(3), array)
     try:
-        return SE3.matrix(array)
+        return array if array.dtype.kind == "O" else SE3.matrix(array)
     except ValueError as error:
         raise ModelError(field.fault(value, finding=f"is not a pose: {str(error).removesuffix('.')}")) from None
 
@@ -174,8 +201,9 @@ def as_symmetric(field: Field, value: ArrayLike) -> Array:
         xx, yy, zz, xy, xz, yz = array
         array = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     array = as_array(field, array, (3, 3))
-    if not np.allclose(array, array.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(array).max()))):
-        off = np.abs(array - array.T).max()
+    given = values_of(array)
+    if not np.allclose(given, given.T, rtol=1e-9, atol=1e-12 * max(1.0, float(np.abs(given).max()))):
+        off = np.abs(given - given.T).max()
         raise ModelError(field.fault(value, finding=f"is not symmetric: it differs from its transpose by {off:.3g}"))
     return array
 

@@ -17,12 +17,14 @@ from liegeo.kernels.constraints import complement
 from liegeo.kernels.dispatch import Laws
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
-from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, split_name, suggest
+from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, noted, split_name, suggest
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.custom import connect
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model, Row, group_of
+from liegeo.recorded import finite, is_recorded_number, length_of, lines_of, room, values_of
+from liegeo.recorded import floats as recorded_floats
 
 if TYPE_CHECKING:
     from liegeo.model.tree import Tree
@@ -94,7 +96,7 @@ class Compiler:
         self._check()
         header[at.N_WORK] = self.work
         ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
-        floats = np.array(self.floats, dtype=np.float64)
+        floats = recorded_floats(self.floats)
         model = Model(self.tree, ints, floats, group_of(self.tree), inputs, tuple(constrained), states)
         connect(model)
         return model
@@ -123,12 +125,13 @@ class Compiler:
 
     def _put(self, *values: float) -> int:
         start = len(self.floats)
-        self.floats.extend(float(v) for v in values)
+        self.floats.extend(v if is_recorded_number(v) else float(v) for v in values)
         return start
 
     def _put_shared(self, values: Sequence[float]) -> int:
         """The same, but once for all that have the same numbers: a chain of equal links then stays in the cache."""
-        key = np.asarray(values, dtype=np.float64).tobytes()
+        # those that are recorded are the same if they were computed in the same way
+        key = values_of(values).tobytes() + lines_of(values)
         if key not in self.shared:
             self.shared[key] = self._put(*values)
         return self.shared[key]
@@ -353,7 +356,7 @@ class Compiler:
         numbers = {joint.name: i for i, joint in enumerate(self.joints)}
         actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
         for force in self.tree.forces:
-            if not isinstance(force, JointForce) or (isinstance(force, Actuator) and not force.lag):
+            if not isinstance(force, JointForce) or (isinstance(force, Actuator) and not force.n_states):
                 continue
             place = first + len(states)
             states[force.name] = slice(len(states), len(states) + 1)
@@ -474,7 +477,7 @@ class Compiler:
         )
         held = np.zeros((6 - n, 6))
         if n:
-            complement(screws.ravel(), 0, n, held.reshape(-1), 0, np.zeros(36), 0)
+            complement(screws.ravel().astype(np.float64), 0, n, held.reshape(-1), 0, np.zeros(36), 0)
         else:
             held = np.eye(6)
         row[at.C_F] = self._put(*screws.ravel(), *held.ravel())
@@ -510,7 +513,7 @@ class Compiler:
                 subject, found = f"the coordinates of joint '{joint}'", "cannot be added"
                 raise ModelError(field.fault(name, "so not be coupled", finding=found, subject=subject))
             terms += [rows[i][at.JQ] + k, rows[i][at.JV] + k]
-            factors.append(float(factor))
+            factors.append(factor)
         row[at.C_KIND], row[at.C_F] = at.COUPLING, self._put(loop.offset, *factors)
         row[at.C_MORE] = self._put_ints(*terms)
         return loop.rows
@@ -590,8 +593,7 @@ def _no_number(field: Field, joint: str, what: str, k: int, n: int) -> Fault:
 
 def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
     """A property of the joint's speeds, in six places."""
-    n, values = len(joint.screws()), np.zeros(6)
-    value, field = getattr(joint, name), joint.owner.field(name)
+    n, value, field = len(joint.screws()), getattr(joint, name), joint.owner.field(name)
     given = as_numbers(value)
     if given is None:
         raise ModelError(field.fault(value, f"expected one number or {n}"))
@@ -601,11 +603,13 @@ def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
     if given.ndim > 1 or (given.ndim == 1 and len(given) != n):
         found = f"has shape {given.shape}"
         raise ModelError(field.fault(value, f"expected one number or {n}", finding=found))
-    wrong = ~np.isfinite(given) | (given < 0.0)
+    wrong = ~finite(given) | (given < 0.0)
+    noted(field, given, "must be ≥ 0")
     if wrong.any():
         where = first_index(wrong)
         raise ModelError(field.entry(*where).fault(given[where], "must be ≥ 0"))
     check_size(field, given)
+    values = room(6, given)
     values[:n] = given
     return values
 
@@ -613,19 +617,20 @@ def _per_speed(joint: Joint, name: str) -> NDArray[np.float64]:
 def _rest(joint: Joint) -> NDArray[np.float64]:
     """Where the joint's springs are slack, in seven places: a position as in q, or 0 for the zero position."""
     group, composed = joint.group(), joint.composed
-    given, values, field = as_numbers(joint.rest), np.zeros(7), joint.owner.field("rest")
+    given, field = as_numbers(joint.rest), joint.owner.field("rest")
     n = group.element_shape[0] if group is not None else 0
     expected = f"expected {'0' if composed else 'one number'}, or {n} coordinates as in q"
     if given is None:
         raise ModelError(field.fault(joint.rest, expected))
-    if given.shape != (n,) and (given.ndim > 0 or (composed and given != 0.0)):
+    if given.shape != (n,) and (given.ndim > 0 or (composed and given[()] != 0.0)):
         raise ModelError(field.fault(joint.rest, expected, finding=f"has shape {given.shape}"))
-    if not np.isfinite(given).all():
+    if not finite(given).all():
         raise ModelError(field.fault(joint.rest, "expected finite numbers"))
     check_size(field, given)
+    values = room(7, given)
     values[:n] = group.identity() if group is not None and composed and given.ndim == 0 else given
     if joint.kind in (at.SPHERICAL, at.FREE):
-        length = float(np.linalg.norm(values[:4]))
+        length = length_of(values[:4])
         if abs(length - 1.0) > 1e-6:
             found = f"has a quaternion of norm {length:.6g}"
             raise ModelError(field.fault(joint.rest, "expected 1", finding=found))
@@ -646,7 +651,7 @@ def _modal_data(body: FlexibleBody, full: bool) -> list[float]:
         C_r1, J_2 = np.asarray(body.C_r1), np.asarray(body.J_2)
         below = [x for l, row in enumerate(J_2) for J in row[: l + 1] for x in _six(J)]
         parts += [C_r1.transpose(1, 2, 0), below]
-    return [float(x) for part in parts for x in np.asarray(part).ravel()]
+    return [x for part in parts for x in np.asarray(part).ravel()]
 
 
 def _second_order(body: FlexibleBody) -> tuple[list[float], list[float]]:

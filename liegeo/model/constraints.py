@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.model.about import about
-from liegeo.model.checks import Sealed, as_bounded, as_number, as_whole
+from liegeo.model.checks import Sealed, as_bounded, as_number, as_whole, is_zero, noted
 from liegeo.model.forces import Place
 from liegeo.model.joints import unit
+from liegeo.recorded import finite, length_of, values_of
 
 Array = NDArray[np.float64]
 
@@ -69,7 +70,9 @@ class Distance(FrameConstraint):
     def __post_init__(self) -> None:
         own = self.owner.field("length")
         length = as_number(own, self.length)
-        if not np.isfinite(length) or length <= 0.0:
+        short = length <= 0.0
+        noted(own, length, "must be > 0")
+        if not finite(length) or short:
             advice = "Frames that coincide are held by a Spherical joint in `loops`."
             raise ModelError(own.fault(self.length, "must be > 0", advice))
 
@@ -93,7 +96,7 @@ class PointOnLine(FrameConstraint):
         return ("across 1", "across 2")
 
     def data(self) -> list[float]:
-        return [float(x) for t in _across(unit(self.owner.field("axis"), self.axis)) for x in t]
+        return [x for t in _across(unit(self.owner.field("axis"), self.axis)) for x in t]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -108,7 +111,7 @@ class PointOnPlane(FrameConstraint):
         return ("normal",)
 
     def data(self) -> list[float]:
-        return [float(x) for x in unit(self.owner.field("normal"), self.normal)]
+        return [*unit(self.owner.field("normal"), self.normal)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,7 +154,7 @@ class Coupling(Constraint):
 
     def __post_init__(self) -> None:
         offset = self.owner.field("offset")
-        if not np.isfinite(as_number(offset, self.offset)):
+        if not finite(as_number(offset, self.offset)):
             raise ModelError(offset.fault(self.offset, "expected a finite number"))
         if not self.factors():
             expected = "expected joints with their factors"
@@ -159,9 +162,10 @@ class Coupling(Constraint):
         for joint, factor in self.factors().items():
             part = self.factor_field(joint)
             number = as_number(part, factor)
-            if not np.isfinite(number) or number == 0.0:
+            expected = "expected a number that is not zero"
+            if not finite(number) or is_zero(part, number, expected):
                 given = factor if part.path[0] == "terms" else getattr(self, str(part.path[0]))
-                raise ModelError(part.fault(given, "expected a number that is not zero"))
+                raise ModelError(part.fault(given, expected))
 
     def factors(self) -> Mapping[str, float]:
         """Return the factors of the coordinates, by the names of these."""
@@ -278,7 +282,7 @@ ALL_CONSTRAINTS: tuple[type[Constraint], ...] = (
 
 def _across(axis: Array) -> tuple[Array, Array]:
     """Two directions that make a right-handed system with a unit vector."""
-    start = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    start = np.eye(3)[int(np.argmin(np.abs(values_of(axis))))]
     first = np.cross(axis, start)
-    first = first / np.linalg.norm(first)
+    first = first / length_of(first)
     return first, np.cross(axis, first)

@@ -20,8 +20,9 @@ from liegeo.kernels import layout
 from liegeo.lie import Group, R
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, XYZ, Part, about, classes_of
 from liegeo.model.body import Body
-from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole
+from liegeo.model.checks import Sealed, as_array, as_bounded, as_number, as_whole, is_zero, noted
 from liegeo.model.joints import Joint, Revolute, unit
+from liegeo.recorded import finite
 
 Place = str | tuple[str, ArrayLike]
 
@@ -208,11 +209,11 @@ class Actuator(JointForce):
 
     @property
     def n_states(self) -> int:
-        return 1 if self.lag else 0
+        return int(self.lag > 0.0)
 
     @property
     def state_size(self) -> float:
-        return self.limit if np.isfinite(self.limit) else 1.0
+        return self.limit if finite(self.limit) else 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -220,9 +221,12 @@ class Actuator(JointForce):
         as_bounded(own("inertia"), self.inertia)
         as_bounded(own("lag"), self.lag)
         gear, limit = (as_number(own(name), getattr(self, name)) for name in ("gear", "limit"))
-        if not np.isfinite(gear) or gear == 0.0:
-            raise ModelError(own("gear").fault(self.gear, "expected a number that is not zero"))
-        if not limit > 0.0:
+        not_zero = "expected a number that is not zero"
+        if not finite(gear) or is_zero(own("gear"), gear, not_zero):
+            raise ModelError(own("gear").fault(self.gear, not_zero))
+        positive = limit > 0.0
+        noted(own("limit"), limit, "must be > 0")
+        if not positive:
             raise ModelError(own("limit").fault(self.limit, "must be > 0"))
 
     def kind(self) -> int:
@@ -272,8 +276,10 @@ class BristleFriction(JointForce):
             as_bounded(own(name), getattr(self, name), strictly=True)
         for name in ("damping", "viscous"):
             as_bounded(own(name), getattr(self, name))
-        if self.static is not None and as_bounded(own("static"), self.static) < self.coulomb:
-            expected = f"must be at least coulomb, which is {self.coulomb:g}"
+        expected = f"must be at least coulomb, which is {self.coulomb:g}"
+        below = self.static is not None and as_bounded(own("static"), self.static) < self.coulomb
+        noted(own("static"), self.static, expected)
+        if below:
             raise ModelError(own("static").fault(self.static, expected))
 
     def kind(self) -> int:

@@ -18,6 +18,7 @@ from liegeo.lie import SE2, SE3Q, SO3Q, Group, R
 from liegeo.model import notebook
 from liegeo.model.about import ANGLE, MOVE, PLACE, POSITION, ROTATION, TURN, XY, Part, about, classes_of, counted
 from liegeo.model.checks import Sealed, as_array, as_number, as_numbers
+from liegeo.recorded import finite, length_of, values_of
 
 Array = NDArray[np.float64]
 
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 def unit(field: Field, value: ArrayLike) -> Array:
     """Return a direction, made one long."""
     axis = as_array(field, value, (3,))
-    length = float(np.linalg.norm(axis))
+    length = length_of(axis)
     if length == 0.0:
         raise ModelError(field.fault(value, "expected a direction", finding="is zero"))
     return axis / length
@@ -141,7 +142,7 @@ class Helical(Joint):
         axis = unit(self.owner.field("axis"), self.axis)
         field = self.owner.field("pitch")
         pitch = as_number(field, self.pitch)
-        if not np.isfinite(pitch):
+        if not finite(pitch):
             raise ModelError(field.fault(self.pitch, "expected a finite number of metres per radian"))
         return np.concatenate([axis, pitch * axis])[np.newaxis]
 
@@ -180,7 +181,7 @@ class Universal(Joint):
             unit(self.owner.field("axes", k, words=f"{order} axis"), axes[k])
             for k, order in enumerate(("first", "second"))
         )
-        if np.linalg.norm(np.cross(first, second)) < 1e-6:
+        if length_of(np.cross(first, second)) < 1e-6:
             fault = field.fault(
                 self.axes, "expected different directions", finding="are parallel", subject="its two axes"
             )
@@ -256,7 +257,7 @@ class Screws(Joint):
             found = f"has shape {given.shape}"
             raise ModelError(field.fault(self.subspace, "expected (n, 6) with n from 1 to 6", finding=found))
         given = as_array(field, given, given.shape)
-        if np.linalg.matrix_rank(given) < len(given):
+        if np.linalg.matrix_rank(values_of(given)) < len(given):
             found, subject = "depend on each other", "the screws of its subspace"
             raise ModelError(field.fault(self.subspace, finding=found, subject=subject))
         return given

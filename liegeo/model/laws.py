@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from liegeo.errors import InputError
 from liegeo.model.checks import numbers_of
 from liegeo.model.constraints import Motion
+from liegeo.recorded import room
 
 if TYPE_CHECKING:
     from scipy.interpolate import PPoly
@@ -80,7 +81,7 @@ def read_law(model: Model, loop: Motion, given: Any) -> Law:
     if callable(given):
         function = given
         return Law(loop.name, place, n, lambda t: _three(who, function(t), total, n))
-    content = np.zeros(total)
+    content = room(total)
     value = slice(0, total - 2 * n)
     content[value] = numbers_of("inputs", loop.name, given, value)
     content.setflags(write=False)

@@ -22,6 +22,7 @@ from liegeo.model.laws import Law, laws_of
 from liegeo.model.names import Names
 from liegeo.model.state import Index as Index
 from liegeo.model.state import State as State
+from liegeo.recorded import floats, joined, room, values_of
 from liegeo.status import NOT_FINITE, WORDS, block
 
 if TYPE_CHECKING:
@@ -322,22 +323,36 @@ class Model:
         if given is None:
             return self._zero.copy()
         if isinstance(given, Mapping):
-            q = self._zero.copy()
+            numbers, q = {}, self._zero.copy()
             for name, value in given.items():
                 place = self._slice("q", self.group.q if self.group is not None else {}, name)
-                q[place] = numbers_of("q", name, value, place)
+                numbers[name] = numbers_of("q", name, value, place)
+                q[place] = values_of(numbers[name])
+            recorded = {name: found for name, found in numbers.items() if found.dtype.kind == "O"}
+            if recorded and self.group is not None:
+                return self._recorded(q, recorded)
         else:
             q = self._vector("q", given, self.nq)
         return self.group.retract(q, np.zeros(self.nv)) if self.group is not None and q.dtype.kind == "f" else q
 
+    def _recorded(self, q: Array, given: Mapping[str, Array]) -> Array:
+        """Return coordinates of which some are recorded."""
+        assert self.group is not None
+        out = self.group.retract(q, np.zeros(self.nv)).astype(object)
+        for name, numbers in given.items():
+            factor = self.group.factors[name]
+            # to coordinates that are plain numbers nothing is added
+            out[self.group.q[name]] = numbers if factor.family == "R" else factor.retract(numbers, np.zeros(factor.dim))
+        return floats(out)
+
     def speeds(self, what: str, given: Any) -> Array:
         """A vector in the algebra (speeds, accelerations, forces) from a full vector or from values by name."""
         if given is None or isinstance(given, Mapping):
-            v = np.zeros(self.nv)
+            v = room(self.nv)
             for name, value in (given or {}).items():
                 place = self._slice(what, self.group.v if self.group is not None else {}, name)
                 v[place] = numbers_of(what, name, value, place)
-            return v
+            return floats(v) if v.dtype.kind == "O" else v
         return self._vector(what, given, self.nv)
 
     def drive(self, what: str, vector: Any, inputs: Any, t: float, x: Any = None) -> Array:
@@ -347,7 +362,7 @@ class Model:
         zero if none are given.
         """
         states = np.zeros(self.nx) if x is None else np.asarray(x)
-        return np.concatenate([self.speeds(what, vector), self._inputs(inputs, t), states, self.tree.gravity])
+        return joined([self.speeds(what, vector), self._inputs(inputs, t), states, self.tree.gravity])
 
     def drives(self, u: Array, x: Array) -> Array:
         """Return what the kernels call u from generalised forces with inputs, and states, a row per sample."""
@@ -355,14 +370,14 @@ class Model:
 
     def _states(self, given: Any) -> Array:
         if given is None or isinstance(given, Mapping):
-            x = np.zeros(self.nx)
+            x = room(self.nx)
             for name, value in (given or {}).items():
                 if name not in self.states:
                     raise InputError(
                         f"x: '{name}' is no element with first-order states.{suggest(name, list(self.states))}"
                     )
                 x[self.states[name]] = numbers_of("x", name, value, self.states[name])
-            return x
+            return floats(x) if x.dtype.kind == "O" else x
         return self._vector("x", given, self.nx)
 
     @functools.cached_property
@@ -372,7 +387,7 @@ class Model:
 
     def _inputs(self, given: Any, t: float) -> Array:
         if given is None or isinstance(given, Mapping):
-            values = np.zeros(self.nu)
+            values = room(self.nu)
             for law in self.laws:
                 if not given or law.name not in given:
                     values[law.place] = law(t)

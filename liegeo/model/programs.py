@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from liegeo.errors import InputError
 from liegeo.kernels import layout as at
+from liegeo.recorded import is_recorded_number
 
 #: Operations by their names in expressions.
 FUNCTIONS = {
@@ -79,7 +80,7 @@ TIME = Program((Step(at.OP_TIME),))
 
 def constant(value: float) -> Program:
     """Return the program that always has the same value."""
-    return Program((Step(at.OP_CONSTANT),), (float(value),))
+    return Program((Step(at.OP_CONSTANT),), (value if is_recorded_number(value) else float(value),))
 
 
 def changed(kind: int, operand: Program, b: int = 0) -> Program:

@@ -13,6 +13,7 @@ from liegeo.errors import InputError
 from liegeo.model import notebook
 from liegeo.model.checks import numbers_of
 from liegeo.model.names import Column
+from liegeo.recorded import joined
 
 if TYPE_CHECKING:
     from liegeo.model.model import Model
@@ -79,7 +80,7 @@ class State:
 
         Behind q stands a zero for each of the states x (integrate/problems.py (2)).
         """
-        return np.concatenate([self.q, np.zeros(len(self.x)), self.v, self.x])
+        return joined([self.q, np.zeros(len(self.x)), self.v, self.x])
 
     def _repr_html_(self) -> str:
         return notebook.state_html(self)

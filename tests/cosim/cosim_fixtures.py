@@ -19,12 +19,12 @@ from fmu_export.cosim.master import Master
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """From the name of an FMU in c_fmus.FMUS to its file."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """From the name of an FMU in c_fmus.FMUS, and the version of FMI, to its file."""
     if c_fmus.COMPILER is None:
         pytest.skip("there is no C compiler: install gcc or clang")
     folder = tmp_path_factory.mktemp("c_fmus")
-    return lambda name: c_fmus.build(name, folder)
+    return lambda name, fmi=2: c_fmus.build(name, folder, fmi)
 
 
 @pytest.fixture

@@ -243,8 +243,8 @@ def test_fmus_of_one_kind_in_one_process(built):
     assert CosimSystem({"a": FMU(built("mass")), "b": FMU(built("mass"))}).simulate(0.1, 0.1).info.finished
 
 
-FMI3 = """<fmiModelDescription fmiVersion="3.0" modelName="odd" instantiationToken="x">
-<CoSimulation modelIdentifier="odd"/><ModelVariables>
+SCHEDULED = """<fmiModelDescription fmiVersion="3.0" modelName="odd" instantiationToken="x">
+<ScheduledExecution modelIdentifier="odd"/><ModelVariables>
 <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
 </ModelVariables><ModelStructure/></fmiModelDescription>"""
 EXCHANGE = """<fmiModelDescription fmiVersion="2.0" modelName="odd" guid="x">
@@ -254,8 +254,9 @@ EXCHANGE = """<fmiModelDescription fmiVersion="2.0" modelName="odd" guid="x">
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (FMI3, "'odd.fmu' is of FMI 3.0, expected 2.0; export it again as a co-simulation FMU of FMI 2.0"),
-        (EXCHANGE, "'odd.fmu' is for model exchange only, expected co-simulation"),
+        (SCHEDULED, "'odd.fmu' is neither for co-simulation nor for model exchange; export it again as one of the two"),
+        (SCHEDULED.replace('"3.0"', '"3.1"'), "'odd.fmu' is of FMI 3.1, expected 2.0 or 3.0; export it again"),
+        (EXCHANGE, "'odd.fmu' is for model exchange only, expected co-simulation; choose the kind that it has"),
         ("<a/>", "'odd.fmu' is no FMU: "),
     ],
 )
@@ -263,7 +264,7 @@ def test_fmus_of_other_kinds(tmp_path, text, said):
     with zipfile.ZipFile(tmp_path / "odd.fmu", "w") as archive:
         archive.writestr("modelDescription.xml", text)
     with pytest.raises(ModelError, match=re.escape(said)):
-        CosimSystem({"a": FMU(tmp_path / "odd.fmu")})
+        CosimSystem({"a": FMU(tmp_path / "odd.fmu", kind="co-simulation" if text == EXCHANGE else "")})
 
 
 def test_unknown_units_connect_to_themselves_only(built):

@@ -434,8 +434,8 @@ def test_what_is_called_after_an_error(loop, monkeypatch, function, status, then
     called = []
     with contextlib.suppress(FMUError), Master(loop, loop.planned(0.2, 0.1)).open() as master:
         slave = master.ports[0].slave
-        kept, real = slave.save(), dict(slave._fmu._functions)
-        library = slave._fmu
+        library = slave.calls.fmu
+        kept, real = slave.save(), dict(library._functions)
 
         def noted(name):
             def call(*arguments):
@@ -444,8 +444,7 @@ def test_what_is_called_after_an_error(loop, monkeypatch, function, status, then
 
             return call
 
-        monkeypatch.setattr(slave._fmu, "_functions", {name: noted(name) for name in real})
-        slave._do_step, slave._get = noted("fmi2DoStep"), noted("fmi2GetReal")
+        monkeypatch.setattr(library, "_functions", {name: noted(name) for name in real})
         if function == "fmi2DoStep":
             slave.step(0.0, 0.1, True)
         elif function == "fmi2GetReal":
@@ -454,7 +453,7 @@ def test_what_is_called_after_an_error(loop, monkeypatch, function, status, then
     assert kept
     if "fmi2FreeInstance" not in then:
         # what the master must not do, the test does
-        real["fmi2FreeInstance"](slave._component)
+        real["fmi2FreeInstance"](library.component)
         library.freeLibrary()
 
 
@@ -579,10 +578,10 @@ def test_everything_is_freed(system, monkeypatch):
         def __init__(self, *arguments):
             super().__init__(*arguments)
             living.append(1)
-            self.library = ctypes.CDLL(self._fmu.dll._name)
+            self.library = ctypes.CDLL(self.calls.fmu.dll._name)
 
         def close(self):
-            if self._fmu is not None:
+            if self._calls is not None:
                 super().close()
                 living.pop()
                 states.append(self.library.frame_states())
@@ -727,4 +726,5 @@ def test_all_fixtures_are_valid_fmus(built):
     from fmpy.validation import validate_fmu
 
     for name in c_fmus.FMUS:
-        assert validate_fmu(str(built(name))) == [], name
+        if name not in c_fmus.FMI3_ONLY:
+            assert validate_fmu(str(built(name))) == [], name

@@ -3,6 +3,7 @@
  *     native_host LIBRARY RESOURCES GUID STEPS SIZE INPUT OUTPUT
  *
  * INPUT is set to (k % 7)/70, if it is not negative; OUTPUT is read after every step, and printed as a hexadecimal number.
+ * With SHOW_MEMORY in the environment the most memory that it had, in kB, goes to standard error (on Linux).
  * In the middle the state is saved, as bytes, and put back after three more steps, which are then made again.
  */
 #include <stdio.h>
@@ -87,5 +88,13 @@ int main(int argc, char **argv)
     free(bytes);
     fmi2Terminate(c);
     fmi2FreeInstance(c);
+    FILE *status = getenv("SHOW_MEMORY") ? fopen("/proc/self/status", "r") : NULL;
+    char line[128];
+    long most;
+    while (status && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %ld", &most) == 1)
+            fprintf(stderr, "%ld\n", most);
+    if (status)
+        fclose(status);
     return 0;
 }

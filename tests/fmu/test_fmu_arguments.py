@@ -23,6 +23,7 @@ from fmus import (
 import fmu_export
 import liegeo as lg
 from fmu_export import package
+from fmu_export.exchange_solver import ExchangeSolver
 from fmu_export.host import Instance, Unpacked
 from fmu_export.machine import Machine
 from liegeo.errors import AssemblyError, InputError, ModelFileError, SimulationError
@@ -201,13 +202,14 @@ def test_no_defaults(folder, pendulum):
     with pytest.raises(InputError, match="has no default t_end"):
         fmu_export.run(bare)
     assert len(fmu_export.run(bare, 0.1, interval=0.01)) == 11
-    exchange = folder / "exchange.fmu"
-    with zipfile.ZipFile(pendulum) as old, zipfile.ZipFile(exchange, "w") as new:
-        for name in old.namelist():
-            data = old.read(name)
-            new.writestr(name, data.replace(b"CoSimulation", b"ModelExchange") if name.endswith(".xml") else data)
-    with pytest.raises(InputError, match="is for model exchange only, expected co-simulation"):
-        fmu_export.info(exchange)
+    with pytest.raises(InputError, match=r"'bare\.fmu' is for co-simulation only, expected model exchange; choose"):
+        fmu_export.run(bare, 0.1, interval=0.01, kind="model exchange")
+    with pytest.raises(InputError, match="'coupling' is no kind of FMU, expected co-simulation or model exchange"):
+        fmu_export.run(bare, 0.1, interval=0.01, kind="coupling")
+    with pytest.raises(InputError, match=r"run: solver\.method is 'euler', expected rk-54, rk-853, radau-5"):
+        fmu_export.run(bare, 0.1, interval=0.01, solver=ExchangeSolver("euler"))
+    with pytest.raises(InputError, match="run: solver is given, but the FMU is run by co-simulation and has its own"):
+        fmu_export.run(bare, 0.1, interval=0.01, solver=ExchangeSolver())
 
 
 PIECES = """

@@ -29,7 +29,8 @@ def test_bench(tmp_path):
     numbers = json.loads(file.read_text("utf-8"))
     assert numbers["FMU, coordinates"]["variables"] == numbers["FMU, frames"]["variables"] == 20
     memory = numbers.pop("memory")
-    # resident memory may also shrink meanwhile; ten instances share the model
+    # Ten instances share the model: the nine after the first need less than nine models. What the first brings with it
+    # (kernels, modules) is not of interest here, and resident memory may also shrink meanwhile.
     assert memory["numbers"] > 0.0
-    assert memory["all"] < 10.0 * memory["numbers"]
+    assert memory["all"] - memory["one"] < 9.0 * memory["numbers"]
     assert all(0.0 < row["best"] <= row["median"] for row in numbers.values())

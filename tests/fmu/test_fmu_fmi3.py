@@ -12,8 +12,9 @@ from pathlib import Path
 import fmpy
 import numpy as np
 import pytest
+from fmpy.fmi1 import FMICallException
 from fmpy.fmi2 import FMU2Slave
-from fmpy.fmi3 import FMU3Slave, fmi3ValueReference
+from fmpy.fmi3 import FMU3Model, FMU3Slave, fmi3ValueReference
 from fmpy.validation import validate_fmu
 from lxml import etree
 
@@ -216,7 +217,11 @@ def argument_types(declaration):
     ours |= {"fmi3Instance": "Component", "fmi3InstanceEnvironment": "void *", "fmi3FMUState": "State"}
     ours |= {"fmi3Status": "Status", "fmi3String": "String", "fmi3ValueReference": "Reference", "_Bool": "bool"}
     ours |= {"fmi3Binary": "const uint8_t *", "fmi3LogMessageCallback": "LogMessage *", "fmi3DependencyKind": "int"}
-    ours |= {"fmi3IntervalQualifier": "int", "const char*": "String"}
+    ours |= {
+        "fmi3IntermediateUpdateCallback": "IntermediateUpdate *",
+        "fmi3IntervalQualifier": "int",
+        "const char*": "String",
+    }
     ours |= {f"fmi3{sign}Int{n}": f"{sign.lower()}int{n}_t" for sign in ("", "U") for n in (8, 16, 32, 64)}
     found = []
     for one in ["", *arguments.split(",")]:
@@ -238,7 +243,7 @@ def argument_types(declaration):
 def test_signatures_are_those_of_the_standard():
     guard = Path("fmu_export/guard")
     ours = ""
-    for name in ("fmi3.c", "variables3.c"):
+    for name in ("fmi3.c", "exchange3.c", "variables3.c"):
         command = [sys.executable, "-m", "ziglang", "cc", "-E", "-P", str(guard / name)]
         ours += subprocess.run(command, capture_output=True, text=True, check=True).stdout
     ours = re.sub(r"\s+", " ", ours)
@@ -306,9 +311,9 @@ def test_wrong_calls_are_refused_with_words(one):
         ("fmi3GetString", (*references(0), *texts), "valueReference 0 is no String."),
         ("fmi3GetString", (*references(0), texts[0], ctypes.c_size_t(2)), "room for 2 values in values"),
         ("fmi3ExitInitializationMode", (), "it is not allowed now: the FMU is initialised."),
-        ("fmi3EnterEventMode", (), "the FMU does not offer it: it has no event mode."),
+        ("fmi3EnterEventMode", (), "it belongs to model exchange, and the FMU is for co-simulation."),
         ("fmi3GetClock", (*references(0), None), "the FMU does not offer it: it has no clocks."),
-        ("fmi3SetTime", (ctypes.c_double(0.0),), "the FMU does not offer it: it belongs to model exchange."),
+        ("fmi3SetTime", (ctypes.c_double(0.0),), "it belongs to model exchange, and the FMU is for co-simulation."),
         ("fmi3EnterConfigurationMode", (), "it has no structural parameters."),
         ("fmi3SetFMUState", (ctypes.c_void_p(12345),), "the state is none of this instance's"),
         ("fmi3DoStep", (ctypes.c_double(0.0), ctypes.c_double(0.1), True, None, None, None, None), "is NULL."),
@@ -358,8 +363,8 @@ def test_instances_that_cannot_be_made(built, tmp_path, capfd):
     heard = []
     for options, words in (
         ({"token": "{0}"}, "instantiationToken is '{0}', but this FMU is {"),
-        ({"eventModeUsed": True}, "eventModeUsed is true, but the FMU has no event mode."),
-        ({"requiredIntermediateVariables": [0]}, "the FMU has no intermediate update."),
+        ({"requiredIntermediateVariables": [0]}, "or intermediateUpdate is NULL."),
+        ({"requiredIntermediateVariables": [9999], "intermediateUpdate": print}, "9999 is no intermediate variable."),
     ):
         made = Driven.__new__(Driven)
         made._hear = lambda environment, status, category, message: heard.append((status, message.decode()))
@@ -369,14 +374,13 @@ def test_instances_that_cannot_be_made(built, tmp_path, capfd):
         assert heard[-1][1].startswith("fmi3InstantiateCoSimulation: ")
         assert words in heard[-1][1]
     whole = Driven(fmu, folder)
-    for kind_of_fmu, more in (("ModelExchange", 0), ("ScheduledExecution", 3)):
-        create = getattr(whole.fmu.dll, f"fmi3Instantiate{kind_of_fmu}")
-        create.restype = ctypes.c_void_p
-        rest = [kind() for kind in create.argtypes[7:]]
-        assert len(rest) == more
-        token, path = whole.description.instantiationToken.encode(), str(folder / "resources").encode()
-        assert not create(b"one", token, path, False, False, None, whole.fmu.logMessage, *rest)
-        assert whole.heard[-1][2].startswith(f"fmi3Instantiate{kind_of_fmu}: the FMU is for co-simulation, not for ")
+    create = whole.fmu.dll.fmi3InstantiateScheduledExecution
+    create.restype = ctypes.c_void_p
+    rest = [kind() for kind in create.argtypes[7:]]
+    assert len(rest) == 3
+    token, path = whole.description.instantiationToken.encode(), str(folder / "resources").encode()
+    assert not create(b"one", token, path, False, False, None, whole.fmu.logMessage, *rest)
+    assert whole.heard[-1][2] == "fmi3InstantiateScheduledExecution: the FMU is not for scheduled execution."
     whole.fmu.freeInstance()
 
 
@@ -488,7 +492,7 @@ def test_the_archive(built):
             "resources/machine.bin",
             "terminalsAndIcons/terminalsAndIcons.xml",
         ]
-    assert b'hasEventMode="false"' in description
+    assert b'hasEventMode="true"' in description
     assert b'<Dimension start="3" />' in description
     info = subprocess.run(
         [sys.executable, "-m", "fmpy", "info", str(built("crane")[1])], capture_output=True, text=True
@@ -510,19 +514,393 @@ def test_the_archive(built):
 )
 def test_terminals(built, model, expected):
     fmu = built(model)[1]
+    assert members_of(fmu) == expected
+    # in FMI 2.0 elements of vectors are variables
+    scalars = {
+        terminal: [
+            name
+            for vector in members
+            for name in (
+                [f"{vector}.{k}" for k in "xyz"] if vector.endswith(("position", "velocity")) else [vector]
+            )
+        ]
+        for terminal, members in expected.items()
+    }  # fmt: skip
+    assert members_of(built(model)[0]) == scalars
+
+
+def members_of(fmu):
+    """Return the variables of each terminal, which are there, under names that begin with that of their owner."""
     with zipfile.ZipFile(fmu) as archive:
         document = etree.fromstring(archive.read("terminalsAndIcons/terminalsAndIcons.xml"))
     etree.XMLSchema(etree.parse(str(SCHEMAS / "fmi3TerminalsAndIcons.xsd"))).assertValid(document)
-    found = {
-        terminal.get("name"): [member.get("variableName") for member in terminal]
-        for terminal in document.iter("Terminal")
-    }
-    assert found == expected
     known = {v.name for v in fmpy.read_model_description(str(fmu)).modelVariables}
+    found = {}
+    for terminal in document.iter("Terminal"):
+        pairs = [(member.get("variableName"), member.get("memberName")) for member in terminal]
+        assert all(member in ("torque", "force") or name.endswith(f".{member}") for name, member in pairs)
+        assert len({member for _, member in pairs}) == len(pairs)
+        assert terminal.get("terminalKind") == f"liegeo.{terminal.get('name').rpartition('.')[2]}"
+        found[terminal.get("name")] = [name for name, _ in pairs]
     assert {name for members in found.values() for name in members} <= known
+    return found
+
+
+def test_an_fmu_with_python_has_terminals(tmp_path):
+    fmu = fmu_export.build("models/double_pendulum.yaml", tmp_path / "pendulum.fmu")
+    position = [f"lower.end.position.{k}" for k in "xyz"]
+    assert members_of(fmu) == {"top.flange": ["top.tau", "top.angle", "top.speed"], "lower.end.frame": position}
 
 
 def test_an_input_is_no_output():
     """A vector does not mix causalities."""
     listed = [scalar("a.x"), scalar("a.y"), ExportedVariable("a.z", INPUT, (0,), INPUT, "continuous", start=0.0)]
     assert runs(listed) == [1, 1, 1]
+
+
+# ---- model exchange
+
+
+@foreign
+@pytest.mark.parametrize("model", ["double_pendulum", "st21_spacecraft", "sy16_four_bar", "crane"])
+def test_model_exchange_has_the_bits_of_fmi_2(built, model):
+    """Under the same integrator: which agrees with co-simulation, test_fmu_exchange.py shows of FMI 2.0."""
+    names = outputs_of(built(model)[0])
+    end = 0.2 if model != "crane" else 0.01
+    second, third = (
+        fmpy.simulate_fmu(
+            str(fmu), fmi_type="ModelExchange", stop_time=end, output_interval=end / 10, relative_tolerance=1e-8,
+            record_events=False, set_stop_time=False,
+        )
+        for fmu in built(model)
+    )  # fmt: skip
+    np.testing.assert_array_equal(by_scalar(third, names), np.stack([second[name] for name in names], axis=1))
+
+
+def outputs_of(fmu):
+    return [v.name for v in fmpy.read_model_description(str(fmu)).modelVariables if v.causality == "output"]
+
+
+class Exchange:
+    """An instance for model exchange, with the states and rates that its description names."""
+
+    def __init__(self, fmu, folder):
+        self.about = fmpy.read_model_description(str(fmu))
+        where = fmpy.extract(str(fmu), str(folder))
+        self.fmu = FMU3Model(
+            guid=self.about.guid, unzipDirectory=where, modelIdentifier=self.about.modelExchange.modelIdentifier
+        )
+        self.fmu.instantiate()
+        self.rates = [v for v in self.about.modelVariables if v.derivative is not None]
+        self.n = self.fmu.getNumberOfContinuousStates()
+
+    def array(self, function):
+        found = (ctypes.c_double * self.n)()
+        getattr(self.fmu, function)(found, self.n)
+        return np.array(found)
+
+    def put(self, x):
+        self.fmu.setContinuousStates((ctypes.c_double * self.n)(*x), self.n)
+
+    def read(self, variables):
+        sizes = [int(np.prod([int(d.start) for d in v.dimensions])) for v in variables]
+        return np.array(self.fmu.getFloat64([v.valueReference for v in variables], nValues=sum(sizes)))
+
+
+@pytest.fixture
+def exchange(built, tmp_path):
+    found = Exchange(built("st21_spacecraft")[1], tmp_path / "exchange")
+    yield found
+    found.fmu.freeInstance()
+
+
+@foreign
+def test_states_and_rates_are_variables(exchange):
+    """In the order in which the functions of model exchange have them, vectors as vectors."""
+    fmu, n = exchange.fmu, exchange.n
+    assert fmu.getNumberOfEventIndicators() == 0
+    assert any(len(v.dimensions) == 1 for v in exchange.rates)
+    assert all(v.name == f"der({v.derivative.name})" for v in exchange.rates)
+    assert (exchange.array("getNominalsOfContinuousStates") > 0.0).all()
+    fmu.enterInitializationMode(startTime=0.0)
+    fmu.exitInitializationMode()
+    assert not fmu.updateDiscreteStates()[3]
+    fmu.enterContinuousTimeMode()
+    x = exchange.array("getContinuousStates") + np.linspace(1e-5, 1e-3, n)
+    exchange.put(x)
+    fmu.setTime(0.25)
+    np.testing.assert_array_equal(exchange.read([v.derivative for v in exchange.rates]), x)
+    rates = exchange.array("getContinuousStateDerivatives")
+    np.testing.assert_array_equal(exchange.read(exchange.rates), rates)
+    assert np.abs(rates).max() > 1e-3
+    time = next(v for v in exchange.about.modelVariables if v.causality == "independent")
+    assert exchange.read([time]) == [0.25]
+    # a quaternion that is far from a rotation asks for an event, which makes it one
+    event, ends = fmu.completedIntegratorStep()
+    assert (event, ends) == (True, False)
+    fmu.enterEventMode()
+    assert fmu.updateDiscreteStates()[3]
+    fmu.enterContinuousTimeMode()
+    assert fmu.completedIntegratorStep() == (False, False)
+
+
+@foreign
+def test_directional_and_adjoint_derivatives_along_states(exchange):
+    """seedᵀ (J d) = (Jᵀ seed) d, and J d is what rates change by."""
+    fmu, n = exchange.fmu, exchange.n
+    fmu.enterInitializationMode(startTime=0.0)
+    fmu.exitInitializationMode()
+    fmu.enterContinuousTimeMode()
+    random = np.random.default_rng(3)
+    seed, direction, x = random.normal(size=n), random.normal(size=n), exchange.array("getContinuousStates")
+    unknowns, knowns = ([v.valueReference for v in each] for each in _derivatives_and_states(exchange))
+    ahead = np.array(fmu.getDirectionalDerivative(unknowns, knowns, list(direction), nSensitivity=n))
+    back = np.array(fmu.getAdjointDerivative(unknowns, knowns, list(seed), nSensitivity=n))
+    assert seed @ ahead == pytest.approx(back @ direction, rel=1e-11)
+    rows = []
+    for e in (1e-6, -1e-6):
+        exchange.put(x + e * direction)
+        rows.append(exchange.array("getContinuousStateDerivatives"))
+    difference = (rows[0] - rows[1]) / 2e-6
+    np.testing.assert_allclose(ahead, difference, rtol=0, atol=1e-6 * np.abs(difference).max())
+
+
+def _derivatives_and_states(exchange):
+    return exchange.rates, [v.derivative for v in exchange.rates]
+
+
+@foreign
+def test_functions_of_model_exchange_are_for_its_instances(exchange, one):
+    library = ctypes.CDLL(str(Path(one.fmu.dll._name)))
+    for function in ("fmi3EnterContinuousTimeMode", "fmi3EnterEventMode"):
+        assert getattr(library, function)(ctypes.c_void_p(one.fmu.component)) == 3
+    with pytest.raises(FMICallException, match="status 3"):
+        exchange.fmu.enterContinuousTimeMode()
+
+
+# ---- intermediate update
+
+
+class Heard:
+    """What a host hears of internal steps, and when it wishes the step to end."""
+
+    def __init__(self):
+        self.times, self.values, self.early, self.read = [], [], {}, None
+
+    def __call__(self, environment, time, set_requested, get_allowed, finished, can_return, wished, until):
+        assert (set_requested, get_allowed, finished) == (False, True, True)
+        self.times.append(time)
+        if self.read is not None:
+            self.values.append(self.read())
+        if time in self.early:
+            wished[0], until[0] = True, self.early[time]
+
+
+def stepped(fmu, folder, sizes, values=None, read=(), early=None, listening=True, slope=3.0):
+    """Return what was heard, how steps ended, and the values behind each."""
+    heard, ends, rows = Heard(), [], []
+    options = {"intermediateUpdate": heard, "earlyReturnAllowed": True} if listening else {}
+    made = Driven(fmu, folder, initialise=False, **options)
+    for name, value in (values or {}).items():
+        set_ = made.fmu.setString if isinstance(value, str) else made.fmu.setFloat64
+        set_([made.by_name[name]], [value])
+    made.fmu.enterInitializationMode(startTime=0.0)
+    made.fmu.exitInitializationMode()
+    places = [made.by_name[name] for name in read]
+    heard.early = early or {}
+    heard.read = lambda: made.fmu.getFloat64(places, nValues=len(places))
+    t = 0.0
+    for size in sizes:
+        made.fmu.setFloat64([made.by_name["top.tau"]], [slope * t])
+        answer = made.fmu.doStep(t, size)
+        ends.append(answer)
+        t = answer[3]
+        rows.append(heard.read())
+    made.fmu.freeInstance()
+    return heard, ends, rows
+
+
+READ = ["time", "top.angle", "middle.speed"]
+
+
+@foreign
+@pytest.mark.parametrize("method", ["rkmk-4", "rkmk-54", "generalised-alpha-0.8"])
+def test_hosts_hear_of_internal_steps(built, tmp_path, method):
+    """The motion has the same bits, and what is read within a step is what steps that end there show."""
+    fmu = built("double_pendulum")[1]
+    values = {"integrator.method": method, "integrator.step": 0.003, "integrator.rtol": 1e-5, "integrator.atol": 1e-5}
+    sizes = [0.02, 0.01, 0.05]
+    heard, ends, rows = stepped(fmu, tmp_path / "fmu", sizes, values, READ)
+    _, plain_ends, plain = stepped(fmu, tmp_path / "fmu", sizes, values, READ, listening=False)
+    assert rows == plain
+    assert ends == plain_ends == [(False, False, False, end) for end in (0.02, 0.03, 0.08)]
+    assert np.all(np.diff(heard.times) > 0.0)
+    assert {0.02, 0.03, 0.08} <= set(heard.times)
+    assert len(heard.times) >= 6
+    assert [row[0] for row in heard.values] == heard.times
+    if method == "rkmk-4":
+        # 7, 4 and 17 steps; what they are, one after another, are the steps of a run
+        assert len(heard.times) == 28
+        first = [t for t in heard.times if t <= 0.02]
+        _, _, alone = stepped(fmu, tmp_path / "fmu", np.diff([0.0, *first]), values, READ, slope=0.0)
+        np.testing.assert_allclose(heard.values[: len(first)], alone, rtol=1e-13, atol=1e-13)
+
+
+@foreign
+@pytest.mark.parametrize("extrapolation", ["hold", "linear"])
+@pytest.mark.parametrize("method", ["rkmk-4", "generalised-alpha-0.8"])
+def test_hosts_can_end_a_step_early(built, tmp_path, method, extrapolation):
+    """At the time that they wish, or at once; what follows is what a host gets that stepped to there."""
+    fmu = built("double_pendulum")[1]
+    values = {"integrator.method": method, "integrator.step": 0.005, "integrator.extrapolation": extrapolation}
+    # a wish that lies within a later internal step, one in the past, and one behind the end
+    early = {0.025: 0.0325, 0.0375: 0.01, 0.05: 1.0}
+    heard, ends, rows = stepped(fmu, tmp_path / "fmu", [0.02, 0.02, 0.02, 0.02], values, READ, early)
+    assert 0.0325 in heard.times
+    np.testing.assert_allclose([end[3] for end in ends], [0.02, 0.0325, 0.0375, 0.0575], rtol=1e-15)
+    assert [end[:3] for end in ends] == [(False, False, early) for early in (False, True, True, False)]
+    _, _, alone = stepped(fmu, tmp_path / "fmu", [0.02, 0.0125, 0.005, 0.02], values, READ, listening=False)
+    # before a wish was heard internal steps were of another size; of generalised-α the error is 4e-5 anyway
+    np.testing.assert_allclose(rows, alone, rtol=0, atol=1e-10 if method == "rkmk-4" else 1e-5)
+
+
+@foreign
+def test_wrong_calls_within_a_step(built, tmp_path):
+    fmu = built("double_pendulum")[1]
+    heard = Heard()
+    made = Driven(fmu, tmp_path / "fmu", intermediateUpdate=heard)
+    said = {}
+
+    def wrong():
+        read = made.by_name["integrator.step"]
+        said["variable"] = made.refused("fmi3GetFloat64", *references(read), *reals(0.0))
+
+    heard.read = wrong
+    with pytest.raises(FMICallException, match="status 3"):
+        made.fmu.doStep(0.0, 0.1)
+    assert "is no intermediate variable." in said["variable"]
+    assert len(heard.times) == 1
+    made.again()
+    heard.read = lambda: said.update(step=made.refused("fmi3SetFloat64", *references(0), *reals(0.0)))
+    with pytest.raises(FMICallException, match="status 3"):
+        made.fmu.doStep(0.0, 0.1)
+    assert said["step"] == "it is not allowed now: the FMU is within a step."
+    made.fmu.freeInstance()
+
+
+# ---- event mode of co-simulation
+
+JUMPS = """
+liegeo: 1
+name: jumps
+bodies:
+  rod: {kind: rigid, mass: 2, com: [0, 0, -1], inertia: [0.1, 0.1, 0.1]}
+joints:
+  hinge: {kind: revolute, parent: world, child: rod, axis: [0, 1, 0]}
+forces:
+  motor: {kind: actuator, joint: hinge}
+initial: {q: {hinge: 0.5}}
+experiment:
+  end: 1 s
+  method: rkmk-4
+  step: 5 ms
+  inputs: {motor: {pieces: [{until: 0.313 s, value: 8}, {until: 0.4 s, value: -2}, {value: 5}]}}
+fmu: {inputs: {hinge: }, outputs: {hinge.angle: , hinge.speed: , hinge.acceleration: }}
+"""
+
+
+@pytest.fixture(scope="module")
+def jumping(tmp_path_factory):
+    """Return an FMU whose inner input jumps at 0.313 s and, where a communication step of 0.1 s ends, at 0.4 s."""
+    folder = tmp_path_factory.mktemp("jumping")
+    (folder / "jumps.yaml").write_text(JUMPS, encoding="utf-8")
+    return fmu_export.build(folder / "jumps.yaml", folder / "jumps.fmu", native=True, platforms=["linux64"], fmi=3)
+
+
+@foreign
+@pytest.mark.parametrize("early", [True, False])
+def test_steps_end_at_events_of_hosts_that_handle_them(jumping, tmp_path, early):
+    plain = Driven(jumping, tmp_path / "plain")
+    made = Driven(jumping, tmp_path / "events", initialise=False, eventModeUsed=True, earlyReturnAllowed=early)
+    made.fmu.enterInitializationMode(startTime=0.0)
+    made.fmu.exitInitializationMode()
+    handle(made.fmu, 0.313)
+    ends, t = [], 0.0
+    for k in range(6):
+        plain.fmu.doStep(0.1 * k, 0.1 * (k + 1) - 0.1 * k)
+        while t < 0.1 * (k + 1):
+            event, ended, returned, t = made.fmu.doStep(t, 0.1 * (k + 1) - t)
+            assert not ended
+            ends.append((round(t, 12), event, returned))
+            if event:
+                made.fmu.enterEventMode()
+                data = saved(made.fmu)
+                handle(made.fmu, 0.4 if t < 0.35 else None)
+                # a state in event mode goes back there
+                put_back(made.fmu, data)
+                handle(made.fmu, 0.4 if t < 0.35 else None)
+        # internal steps end at jumps in any case
+        assert shown(made) == shown(plain)
+    at = [
+        (0.1, False, False),
+        (0.2, False, False),
+        (0.3, False, False),
+        (0.4, True, False),
+        (0.5, False, False),
+        (0.6, False, False),
+    ]
+    assert ends == ([*at[:3], (0.313, True, True), *at[3:]] if early else at)
+    for each in (plain, made):
+        each.fmu.freeInstance()
+
+
+def handle(fmu, expected):
+    """Handle an event, after which the next one is expected at this time, or none."""
+    again, ends, nominals, values, defined, time = fmu.updateDiscreteStates()
+    assert [again, ends, nominals, values] == [False] * 4
+    assert (defined, time if defined else None) == (expected is not None, expected)
+    fmu.enterStepMode()
+
+
+def shown(made):
+    names = ("hinge.angle", "hinge.speed", "hinge.acceleration")
+    return [made.fmu.getFloat64([made.by_name[name]]) for name in names]
+
+
+@foreign
+def test_acceleration_at_an_event_is_that_behind_the_jump(jumping, tmp_path):
+    """(m l² + J) a = τ − m g l sin φ."""
+    made = Driven(jumping, tmp_path / "fmu", initialise=False, eventModeUsed=True, earlyReturnAllowed=True)
+    made.fmu.enterInitializationMode(startTime=0.0)
+    made.fmu.exitInitializationMode()
+    made.fmu.enterStepMode()
+    assert made.fmu.doStep(0.0, 1.0)[3] == pytest.approx(0.313, abs=1e-15)
+    (angle,), _, (acceleration,) = shown(made)
+    assert acceleration == pytest.approx((-2.0 - 2.0 * 9.81 * np.sin(angle)) / 2.1, rel=1e-9)
+    made.fmu.freeInstance()
+
+
+@foreign
+def test_event_mode_is_for_hosts_that_use_it(jumping, tmp_path):
+    plain = Driven(jumping, tmp_path / "fmu")
+    assert plain.refused("fmi3EnterStepMode").startswith("the FMU does not offer it: ")
+    plain.fmu.freeInstance()
+    made = Driven(jumping, tmp_path / "fmu", eventModeUsed=True)
+    flags, last = [ctypes.c_bool() for _ in range(3)], ctypes.c_double()
+    arguments = (ctypes.c_double(0.0), ctypes.c_double(0.1), True, *map(ctypes.byref, flags), ctypes.byref(last))
+    assert made.refused("fmi3DoStep", *arguments) == "it is not allowed now: the FMU is in event mode."
+    made.fmu.freeInstance()
+
+
+@foreign
+def test_fmpy_handles_events(jumping):
+    runs_ = [
+        fmpy.simulate_fmu(
+            str(jumping), stop_time=0.6, output_interval=0.1, use_event_mode=events, early_return_allowed=events
+        )
+        for events in (True, False)
+    ]
+    times = list(np.round(runs_[0]["time"], 12))
+    assert times.count(0.313) == 2
+    at = [times.index(round(t, 12)) for t in runs_[1]["time"]]
+    np.testing.assert_allclose(runs_[0]["hinge.angle"][at], runs_[1]["hinge.angle"], rtol=0, atol=1e-13)

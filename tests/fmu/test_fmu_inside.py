@@ -226,7 +226,7 @@ def test_derivatives_that_are_not_used(fmu):
 
 
 def test_numbers_are_written_as_python_does(tmp_path):
-    """The fewest digits that read back to the same number, and six digits: of numbers of all sizes."""
+    """The fewest digits that read back to the same number, and one to 15 digits: of numbers of all sizes."""
     library = compiled(tmp_path / "number.so", GUARD / "number.c")
     library.write_number.argtypes = (ctypes.c_char_p, ctypes.c_double, ctypes.c_int)
     library.write_integer.argtypes = (ctypes.c_char_p, ctypes.c_longlong)
@@ -243,7 +243,9 @@ def test_numbers_are_written_as_python_does(tmp_path):
     for x in numbers:
         for number in (x, -x):
             shortest = repr(number)
-            for style, text in enumerate((shortest, shortest.removesuffix(".0"), f"{number:g}")):
+            # number.h: as Python does, the same without ".0", or so many digits
+            texts = {-1: shortest, 0: shortest.removesuffix(".0"), **{n: f"{number:.{n}g}" for n in (1, 3, 6, 15)}}
+            for style, text in texts.items():
                 assert library.write_number(into, number, style) == len(text)
                 assert into.value.decode() == text
     for number in (0, 1, -1, 10, 1234567890, 2**63 - 1, -(2**63)):

@@ -289,7 +289,8 @@ def test_the_archive_has_no_sources(built):
     native, _ = built("crane")
     with zipfile.ZipFile(native) as archive:
         names = archive.namelist()
-        assert sorted(names) == ["binaries/linux64/crane.so", "modelDescription.xml", "resources/machine.bin"]
+        more = ["resources/machine.bin", "terminalsAndIcons/terminalsAndIcons.xml"]
+        assert sorted(names) == ["binaries/linux64/crane.so", "modelDescription.xml", *more]
         assert b'needsExecutionTool="false"' in archive.read("modelDescription.xml")
     assert not fmu_export.validate(native).problems
 
@@ -348,6 +349,19 @@ def test_a_host_in_c_with_an_empty_environment(built, python_bits, tmp_path):
     host = compiled(tmp_path, "x86_64-linux-gnu.2.17", "-ldl")
     printed = hosted(tmp_path, ["env", "-i", str(host)], built("double_pendulum")[0])
     assert [float.fromhex(x) for x in printed] == python_bits
+
+
+def test_a_host_in_c_needs_little_memory(built, tmp_path):
+    host = compiled(tmp_path, "x86_64-linux-gnu.2.17", "-ldl")
+    native, _ = built("flexible_arm")
+    unpacked = Path(fmpy.extract(str(native), unzipdir=str(tmp_path / "fmu")))
+    description = fmpy.read_model_description(str(native))
+    (library,) = unpacked.glob("binaries/linux64/*.so")
+    shown = next(v.valueReference for v in description.modelVariables if v.causality == "output")
+    words = [str(library), (unpacked / "resources").as_uri(), description.guid, "10", "0.001", "-1", str(shown)]
+    done = subprocess.run([str(host), *words], env={"SHOW_MEMORY": "1"}, capture_output=True, text=True, check=True)
+    # in kB: all of the process, with the pages of the library that it touched
+    assert int(done.stderr) < 20_000
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
@@ -415,3 +429,27 @@ def test_many_instances_and_steps(built, tmp_path):
     grown, all_of_them = map(float, found.stdout.split())
     assert grown < 1.0
     assert all_of_them < 300.0
+
+
+def test_a_thousand_instances_made_and_freed(built, tmp_path):
+    """One after another, each with a step and a saved state: nothing stays."""
+    script = (
+        "import sys\n"
+        "from tests.fmu.test_fmu_native import Driven\n"
+        "from pathlib import Path\n"
+        "def memory(): return int(open('/proc/self/statm').read().split()[1]) * 4096 / 1e6\n"
+        "first = Driven(sys.argv[1], Path(sys.argv[2]))\n"
+        "slave = first.slave\n"
+        "def go(n):\n"
+        "    for _ in range(n):\n"
+        "        slave.fmi2FreeInstance(slave.component); slave.instantiate()\n"
+        "        first.slave.setupExperiment(startTime=0.0)\n"
+        "        first.slave.enterInitializationMode(); first.slave.exitInitializationMode()\n"
+        "        first.step(0.0, 1e-3); first.put_back(first.saved())\n"
+        "go(100); before = memory(); go(1000); print(memory() - before)\n"
+        "first.end()\n"
+    )
+    command = [sys.executable, "-c", script, str(built("double_pendulum")[0]), str(tmp_path / "fmu")]
+    found = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())})
+    assert found.returncode == 0, found.stderr
+    assert float(found.stdout) < 1.0

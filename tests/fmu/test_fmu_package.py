@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import zipfile
 from pathlib import Path
 
@@ -84,7 +85,7 @@ def test_archive(pendulum):
     with zipfile.ZipFile(pendulum) as archive:
         names = archive.namelist()
         assert all(entry.compress_type == zipfile.ZIP_DEFLATED for entry in archive.infolist())
-        script = next(name for name in names if name.startswith("resources/fmu_"))
+        script = next(name for name in names if re.fullmatch(r"resources/fmu_[0-9a-f]{16}\.py", name))
         assert archive.read("resources/slavemodule.txt").decode() == Path(script).stem
         assert "numba>=" in archive.read("resources/requirements.txt").decode()
     assert "resources/liegeo/__init__.py" in names

@@ -41,6 +41,8 @@ class Walk:
         self.fmu, self.random = fmu, random.Random(seed)
         self.variables = fmu.description.modelVariables
         self.n, self.size = len(self.variables), 0.01
+        # references from here on are none
+        self.beyond = self.n
         self.inputs = [v.valueReference for v in self.variables if v.causality == "input"]
         self.outputs = [v.valueReference for v in self.variables if v.causality == "output"]
         self.here = Place()
@@ -81,7 +83,7 @@ class Walk:
 
     def references(self) -> list[int]:
         wild = self.random.random() < 0.3
-        pool = [*range(self.n), *((self.n, self.n + 7, 2**31, 2**32 - 1) if wild else ())]
+        pool = [*range(self.n), *((self.beyond, self.beyond + 7, 2**31, 2**32 - 1) if wild else ())]
         return [self.random.choice(pool) for _ in range(self.random.randint(0, 5))]
 
     def of_type(self, references: list[int], kind: str) -> bool:

@@ -13,7 +13,7 @@ from liegeo import integrate as li
 from liegeo import model as lm
 from liegeo._jit import kernel
 from liegeo.errors import InputError, IntegrationError
-from liegeo.integrate import newton, stiff, tableau
+from liegeo.integrate import newton, stepping, stiff, tableau
 from liegeo.lie import Product, R
 from liegeo.motion import system
 
@@ -200,6 +200,19 @@ def test_a_stiffness_that_the_solver_is_not_told_of(method):
     known, unknown = (li.solve(oscillators(*data, told=told), method, 100).y[:, :3] for told in (True, False))
     # the first step moves by 2, within a hundredth of the tolerance, 1e-7; what is left of its error fades
     assert np.abs(known - unknown).max() < 2e-7
+
+
+def test_bdf_2_keeps_its_order_where_the_step_changes():
+    """Stops at which a step of 0.02 does not end, as an FMU has them; q = cos t is known."""
+    stops, errors = np.cumsum([0.113, 0.041, 0.127, 0.053] * 8), []
+    for step in (0.02, 0.01):
+        stepper = li.Stepper(oscillators((1.0, 0.0, 0.0), q=1.0, v=0.0, t_end=stops[-1]), li.LieBDF2, step=step)
+        for stop in stops:
+            assert stepper.reach(stop, 64) == stepping.FINISHED
+        errors.append(abs(stepper.y[0] - np.cos(stops[-1])))
+    # (2) with the w and v of a step of other length is wrong by a share of the step
+    assert errors[0] < 2e-3
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.3)
 
 
 def test_a_matrix_that_is_stale_is_made_anew():

@@ -18,7 +18,6 @@ import argparse
 import importlib
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -27,13 +26,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import pinocchio as pin
+from beside import HERE, in_turns
 from rich.console import Console
 from rich.table import Table
 
 import liegeo as lg
 from liegeo import dynamics
 
-HERE = Path(__file__).parents[2]
 sys.path.append(str(HERE / "tests" / "dynamics"))
 # this folder's, and that of the tests
 bench, robots = (importlib.import_module(name) for name in ("dynamics", "robots"))
@@ -106,19 +105,6 @@ def all_calls(name):
     return calls
 
 
-def beside(folder, seconds, rounds):
-    """Return by robot and function the best times of this checkout and of the other one."""
-    best = [{}, {}]
-    for _ in range(rounds):
-        for times, root in zip(best, (HERE, Path(folder).resolve()), strict=True):
-            run = [sys.executable, __file__, "--checked", str(seconds)]
-            environment = {**os.environ, "PYTHONPATH": str(root)}
-            done = subprocess.run(run, env=environment, capture_output=True, encoding="utf-8", check=True, cwd=root)
-            for key, value in json.loads(done.stdout).items():
-                times[key] = min(value, times.get(key, np.inf))
-    return best
-
-
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", type=Path, help="also write the figures here")
@@ -146,7 +132,7 @@ def main(argv=None):
             table.add_row(ours, f"{1e6 * times[ours]:.2f}", peer, f"{1e6 * times[peer]:.2f}", f"{ratio:.2f}")
         console.print(table)
     if options.beside:
-        this, other = beside(options.beside, 0.5 * seconds, 3)
+        this, other = in_turns(Path(__file__), ["--checked", 0.5 * seconds], options.beside, 3)
         table = Table("this checkout beside the other", "µs", "other µs", "ratio")
         for key, t in this.items():
             figures[f"{key}, beside"] = {"seconds": t, "peer": other[key], "ratio": t / other[key]}
