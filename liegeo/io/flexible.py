@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import hashlib
 import inspect
+import pickle
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -481,10 +484,34 @@ def _sized(matrix: Any, shape: tuple[int | None, ...], n: int) -> Any:
     return np.zeros([n if k is None else k for k in shape]) if np.size(matrix) == 0 and n == 0 else matrix
 
 
-def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | FlexibleBody], list[Joint]]:
-    pieces = given.pieces if given.kind == "beam" else None
-    if pieces is not None and pieces < 1:
-        raise WrongError(f"is {pieces}, must be ≥ 1", "pieces")
+# The reductions that were made last, by a digest of all that they are made from.  Loading a model again with other
+# parameters, as FMUs, studies and changes of a mechanism do, would otherwise repeat what takes most of its time.
+_KEPT: OrderedDict[bytes, flex.Reduction] = OrderedDict()
+_MOST_KEPT = 32
+# Keys of a body that its modes do not depend on.
+_NOT_OF_MODES = ("damping", "stiffening", "nodes", "frames", "shapes")
+
+
+def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
+    """Return the finite elements of a body, reduced; from before, if they are the same and come from no file."""
+    if given.kind not in _WITHOUT_FILES:
+        return _reduce(name, given, shelf)
+    parts = [given, *getattr(given, "beams", {}).values()]
+    named = [
+        {name: things.get(name) for part in parts for name in np.atleast_1d(getattr(part, key, None) or [])}
+        for key, things in (("material", shelf.materials), ("section", shelf.sections))
+    ]
+    made_from = name, given.model_dump(exclude=set(_NOT_OF_MODES)), named
+    key = hashlib.sha256(pickle.dumps(made_from)).digest()
+    found = _KEPT.get(key)
+    if found is None:
+        found = _KEPT[key] = _reduce(name, given, shelf)
+        while len(_KEPT) > _MOST_KEPT:
+            _KEPT.popitem(last=False)
+    return found
+
+
+def _reduce(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
     fe = _SOURCES[given.kind](name, given, shelf)
     for link, options in given.links.items():
         chosen = [n for n in fe.names if any(fnmatch.fnmatchcase(n, pattern) for pattern in options.nodes)]
@@ -498,7 +525,7 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
         said = f"{', '.join(_CHOICES[:-1])} and {_CHOICES[-1]}"
         raise WrongError(f"has {n_choices} of the keys {said}, expected exactly one", "modes")
     with below("modes", n_modes="count"):
-        reduction = flex.reduce(
+        return flex.reduce(
             fe,
             _spread(given.modes.interfaces, fe),
             given.modes.method,
@@ -506,6 +533,13 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
             fixed=_spread(given.modes.fixed, fe),
             **given.modes.given("method", "interfaces", "count", "fixed"),
         )
+
+
+def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | FlexibleBody], list[Joint]]:
+    pieces = given.pieces if given.kind == "beam" else None
+    if pieces is not None and pieces < 1:
+        raise WrongError(f"is {pieces}, must be ≥ 1", "pieces")
+    reduction = _reduced(name, given, shelf)
     names = [name] if pieces is None else [f"{name}_{k + 1}" for k in range(pieces)]
     end = str(given.elements) if given.kind == "beam" else ""
     nodes = [*given.nodes, *([end, "0"] if pieces is not None else [])]
@@ -635,3 +669,4 @@ _SOURCES: Mapping[str, Callable[[str, Form, Shelf], flex.FEModel]] = {
     "solid": _solid_fe,
     "block": _block_fe,
 }
+_WITHOUT_FILES = ("beam", "frame", "block")

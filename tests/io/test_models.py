@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import jsonschema
@@ -17,8 +18,8 @@ import scipy.integrate
 import scipy.linalg
 
 import liegeo as lg
-from liegeo import dynamics, operators
-from liegeo.io import source
+from liegeo import dynamics, flex, operators
+from liegeo.io import flexible, source
 from liegeo.model import State
 from liegeo.model.constraints import Motion
 from liegeo.model.forces import Actuator
@@ -387,3 +388,27 @@ def test_commands_of_the_gallery_name_what_there_is(command):
         assert column.endswith(".png") or names.match([column])
     for frame in re.findall(r"--trace (\S+)", command):
         assert names.match([f"{frame}.position"])
+
+
+def test_modes_are_computed_again_only_where_they_would_be_others(monkeypatch):
+    """A changed payload or damping keeps the reductions of the links, to the bit; a changed wall makes them anew."""
+    monkeypatch.setattr(flexible, "_KEPT", OrderedDict())
+    calls, reduce = [], flex.reduce
+    monkeypatch.setattr(flex, "reduce", lambda *args, **options: calls.append(1) or reduce(*args, **options))
+    first = lg.load("models/flexible_arm.yaml")
+    assert len(calls) == 2
+    changed = lg.load("models/flexible_arm.yaml", set={"payload.mass": "1 kg", "damping": "3 %"})
+    assert len(calls) == 2
+    flexible._KEPT.clear()
+    anew = lg.load("models/flexible_arm.yaml", set={"payload.mass": "1 kg", "damping": "3 %"})
+    assert changed.compile().floats.tobytes() == anew.compile().floats.tobytes()
+    assert changed.compile().floats.tobytes() != first.compile().floats.tobytes()
+    lg.load("models/flexible_arm.yaml", set={"lower.wall": "2 mm"})
+    assert len(calls) == 5
+
+
+def test_few_reductions_are_kept(monkeypatch):
+    monkeypatch.setattr(flexible, "_KEPT", OrderedDict())
+    monkeypatch.setattr(flexible, "_MOST_KEPT", 1)
+    lg.load("models/flexible_arm.yaml")
+    assert len(flexible._KEPT) == 1
