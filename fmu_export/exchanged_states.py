@@ -56,10 +56,16 @@ def per_second(unit: str) -> str:
 
 
 def _nominals(model: Model, sizes: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return what is large in each state, > 0: of speeds and of coordinates that are plain numbers, `System.sizes`."""
+    """Return what is large in each state, > 0: `System.sizes`, and 1 for the numbers of quaternions."""
     n = model.nv + model.nx
     of_speeds = np.ones(n) if sizes is None else np.asarray(sizes, dtype=np.float64)[:n]
     of_speeds = np.where((of_speeds > 0.0) & np.isfinite(of_speeds), of_speeds, 1.0)
-    # behind a quaternion coordinates and speeds do not stand at the same places
-    of_coordinates = of_speeds[: model.nv] if model.nq == model.nv else np.ones(model.nq)
+    of_coordinates = np.ones(model.nq)
+    places, speeds = (model.group.q, model.group.v) if model.group is not None else ({}, {})
+    for owner, q in places.items():
+        v = speeds[owner]
+        # a quaternion has four numbers, up to 1, for three speeds; behind it there are as many numbers as speeds
+        turned = q.stop - q.start - (v.stop - v.start)
+        first = 3 if turned else 0
+        of_coordinates[q.start + first + turned : q.stop] = of_speeds[v.start + first : v.stop]
     return np.concatenate([of_coordinates, of_speeds])

@@ -14,6 +14,7 @@ Archives of the same content are the same bytes: files are sorted, and their tim
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import importlib.metadata
 import json
@@ -65,8 +66,8 @@ from liegeo.model.model import Model
 from liegeo.model.tree import Tree
 from liegeo.simulation import usual_method
 
-#: Hears how many parts of a library are done, of how many.
-Progress = Callable[[int, int], None]
+#: Hears for which platform a library is compiled, how many of its parts are done, and of how many.
+Progress = Callable[[str, int, int], None]
 #: Hears by name why parameters of the file are constants of a native FMU.
 Constants = Callable[[Mapping[str, str]], None]
 # What the bundled sources import, of all that liegeo needs.
@@ -203,7 +204,7 @@ def build(
       only of platforms that are given.
     - `fmi`: the version of FMI, 2, or 3 for a native FMU: vectors are then arrays.
     - `platforms`: those of a native FMU, of linux64, win64, darwin64, aarch64-linux; all, if not given.  A library is
-      compiled where it is first needed, some minutes, and kept; `progress(done, of)` hears of it.
+      compiled where it is first needed, some minutes, and kept; `progress(platform, done, of)` hears of it.
     - `set`: other values of parameters, as in `liegeo.load`.
 
     Times are in seconds, or text with a unit: "1 ms".
@@ -244,7 +245,7 @@ def constants_of(system: Mechanism | str | os.PathLike[str], **options: Any) -> 
         return _constants(found, _settable(found))
 
 
-def _silent(done: int, of: int) -> None:
+def _silent(platform: str, done: int, of: int) -> None:
     """Say nothing of the progress."""
 
 
@@ -428,7 +429,7 @@ def _native_content(
     )
     libraries = {}
     for name in PLATFORMS if platforms is None else platforms:
-        for folder, content in files(name, library(name, progress), fmi).items():
+        for folder, content in files(name, library(name, functools.partial(progress, name)), fmi).items():
             libraries[f"binaries/{folder}/{identifier}{PLATFORMS[name].ending}"] = content
     facts = json.dumps([found.dependencies, interval, identifier, fmi, source], sort_keys=True, default=list)
     in_c = source_files(identifier, data(""), fmi) if source else {}

@@ -637,6 +637,8 @@ def fmu_build(
         raise typer.BadParameter(
             "only native FMUs can be written as C, and this FMU has Python inside: add --native.", param_hint="--source"
         )
+    if native and not bundle:
+        raise typer.BadParameter("a native FMU has no liegeo inside to leave out.", param_hint="--no-bundle")
     if fmi == 3 and not native:
         raise typer.BadParameter(
             "FMI 3.0 is offered for native FMUs, and this FMU has Python inside: add --native.", param_hint="--fmi"
@@ -668,17 +670,32 @@ def fmu_build(
 
 
 @contextlib.contextmanager
-def _library_progress(quiet: bool) -> Iterator[Callable[[int, int], None] | None]:
-    """Show how far the compilation of libraries is; nothing, if they come from the cache."""
-    if quiet or not sys.stderr.isatty():
+def _library_progress(quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """Show how far the compilation of each library is; nothing, if they come from the cache."""
+    if quiet:
         yield None
         return
+    if not sys.stderr.isatty():
+        yield _tell_of_libraries
+        return
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
+
+    tasks: dict[str, TaskID] = {}
+
+    def show(platform: str, done: int, of: int) -> None:
+        if platform not in tasks:
+            tasks[platform] = bar.add_task(f"compiling the library for {platform}", total=of)
+        bar.update(tasks[platform], completed=done)
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("compiling kernels for the library", total=None)
-        yield lambda done, of: bar.update(task, completed=done, total=of)
+        yield show
+
+
+def _tell_of_libraries(platform: str, done: int, of: int) -> None:
+    """Print a line where the compilation of a library begins, at each quarter, and where it ends."""
+    if done == 1 or 4 * done // of > 4 * (done - 1) // of:
+        typer.echo(f"compiling the library for {platform}: {done} of {of} parts", err=True)
 
 
 @fmu.command("info")

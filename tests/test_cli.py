@@ -272,6 +272,17 @@ def test_modes(liegeo, swing):
     assert "… and 14 more: --number 16" in liegeo("modes", shipped.find("flexible_arm"), "--lock", "*", "-n", 2)[1]
 
 
+def test_libraries_that_are_compiled_are_told_of(capsys):
+    """Where nobody sees a bar: begun, each quarter, done."""
+    with cli._library_progress(False) as progress:
+        for done in range(1, 9):
+            progress("linux64", done, 8)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == [f"compiling the library for linux64: {k} of 8 parts" for k in (1, 2, 4, 6, 8)]
+    with cli._library_progress(True) as progress:
+        assert progress is None
+
+
 def test_schema(liegeo, tmp_path):
     code, out, _ = liegeo("schema")
     assert code == 0

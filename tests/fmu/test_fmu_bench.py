@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def test_bench(tmp_path):
     file = tmp_path / "fmu.json"
     done = subprocess.run(
-        [sys.executable, str(ROOT / "tools/bench/fmu.py"), "--quick", "--json", str(file)],
+        [sys.executable, str(ROOT / "tools/bench/fmu.py"), "--quick", "--native", "--json", str(file)],
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
         capture_output=True,
         encoding="utf-8",
@@ -28,7 +28,9 @@ def test_bench(tmp_path):
     assert "set + doStep + get" in done.stdout
     numbers = json.loads(file.read_text("utf-8"))
     assert numbers["FMU, coordinates"]["variables"] == numbers["FMU, frames"]["variables"] == 20
-    memory = numbers.pop("memory")
+    memory, native = numbers.pop("memory"), numbers.pop("native")
+    assert 0.0 < native["packed library linux64"] < native["library linux64"]
+    assert native["host"] < 20.0
     # Ten instances share the model: the nine after the first need less than nine models. What the first brings with it
     # (kernels, modules) is not of interest here, and resident memory may also shrink meanwhile.
     assert memory["numbers"] > 0.0
