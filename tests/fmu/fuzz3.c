@@ -1,5 +1,8 @@
 /* Calls FMI 3.0's functions in any order with any arguments, beside an instance that is driven as it should be.
  *
+ * Instances that are called so are for co-simulation, with and without events, early return and intermediate updates,
+ * or for model exchange, in turns.
+ *
  *     fuzz3 LIBRARY RESOURCES TOKEN CALLS SEED INPUT OUTPUT VARIABLES
  *
  * The other instance must not notice.  Memory is watched by whoever compiles this: sanitizers.
@@ -57,12 +60,31 @@ FIND(int, fmi3GetDirectionalDerivative, Any, const Reference *, size_t, const Re
 FIND(int, fmi3GetAdjointDerivative, Any, const Reference *, size_t, const Reference *, size_t, const double *, size_t, double *, size_t);
 FIND(int, fmi3GetOutputDerivatives, Any, const Reference *, size_t, const int32_t *, double *, size_t);
 FIND(int, fmi3DoStep, Any, double, double, bool, bool *, bool *, bool *, double *);
+FIND(Any, fmi3InstantiateModelExchange, const char *, const char *, const char *, bool, bool, Any, Any);
+FIND(int, fmi3EnterEventMode, Any);
+FIND(int, fmi3EnterStepMode, Any);
+FIND(int, fmi3EnterContinuousTimeMode, Any);
+FIND(int, fmi3UpdateDiscreteStates, Any, bool *, bool *, bool *, bool *, bool *, double *);
+FIND(int, fmi3EvaluateDiscreteStates, Any);
+FIND(int, fmi3SetTime, Any, double);
+FIND(int, fmi3GetNumberOfContinuousStates, Any, size_t *);
+FIND(int, fmi3GetContinuousStates, Any, double *, size_t);
+FIND(int, fmi3SetContinuousStates, Any, const double *, size_t);
+FIND(int, fmi3GetContinuousStateDerivatives, Any, double *, size_t);
+FIND(int, fmi3GetNominalsOfContinuousStates, Any, double *, size_t);
+FIND(int, fmi3CompletedIntegratorStep, Any, bool, bool *, bool *);
+FIND(int, fmi3GetNumberOfEventIndicators, Any, size_t *);
+FIND(int, fmi3GetEventIndicators, Any, double *, size_t);
 #define ALL(X)                                                                                                         \
     X(fmi3InstantiateCoSimulation) X(fmi3FreeInstance) X(fmi3EnterInitializationMode) X(fmi3ExitInitializationMode)    \
     X(fmi3Terminate) X(fmi3Reset) X(fmi3SetDebugLogging) X(fmi3GetFloat64) X(fmi3SetFloat64) X(fmi3GetString)          \
     X(fmi3SetString) X(fmi3GetInt32) X(fmi3GetFMUState) X(fmi3SetFMUState) X(fmi3FreeFMUState)                         \
     X(fmi3SerializedFMUStateSize) X(fmi3SerializeFMUState) X(fmi3DeserializeFMUState) X(fmi3GetDirectionalDerivative)  \
-    X(fmi3GetAdjointDerivative) X(fmi3GetOutputDerivatives) X(fmi3DoStep)
+    X(fmi3GetAdjointDerivative) X(fmi3GetOutputDerivatives) X(fmi3DoStep) X(fmi3InstantiateModelExchange)              \
+    X(fmi3EnterEventMode) X(fmi3EnterStepMode) X(fmi3EnterContinuousTimeMode) X(fmi3UpdateDiscreteStates)              \
+    X(fmi3EvaluateDiscreteStates) X(fmi3SetTime) X(fmi3GetNumberOfContinuousStates) X(fmi3GetContinuousStates)         \
+    X(fmi3SetContinuousStates) X(fmi3GetContinuousStateDerivatives) X(fmi3GetNominalsOfContinuousStates)               \
+    X(fmi3CompletedIntegratorStep) X(fmi3GetNumberOfEventIndicators) X(fmi3GetEventIndicators)
 
 enum { MOST = 6, ROOM = 64, STATES = 4 };
 static unsigned variables;
@@ -79,6 +101,65 @@ static size_t references(Reference *into)
 
 static double now;
 static Any states[STATES];
+static enum { PLAIN, EVENTS, EXCHANGE } kind;
+static Any updated;
+
+/* Where an internal step ends: reads, and calls what is not allowed here. */
+static void intermediate(Any e, double t, bool set, bool get, bool finished, bool may, bool *early, double *wish)
+{
+    double y;
+    (void)e, (void)set, (void)finished;
+    if (get && any_of(2))
+        fmi3GetFloat64(updated, &output, 1, &y, 1);
+    if (!any_of(200))
+        fmi3SetFloat64(updated, &input, 1, &t, 1);
+    *early = may && !any_of(4), *wish = any_of(2) ? t : any_number();
+}
+
+/* Of events and model exchange. */
+static int call_more(Any c)
+{
+    double x[ROOM], next = 0.0;
+    bool flags[5];
+    size_t n = 0, room = ROOM;
+    for (size_t k = 0; k < ROOM; k++)
+        x[k] = any_of(50) ? any_of(1000) / 500.0 - 1.0 : any_number();
+    switch (any_of(15)) {
+    case 0:
+        return fmi3EnterEventMode(c);
+    case 1:
+        return fmi3EnterStepMode(c);
+    case 2:
+    case 3:
+        return fmi3EnterContinuousTimeMode(c);
+    case 4:
+        return fmi3UpdateDiscreteStates(c, flags, flags + 1, flags + 2, flags + 3, flags + 4, any_of(20) ? &next : NULL);
+    case 5:
+        return fmi3EvaluateDiscreteStates(c);
+    case 6:
+        return fmi3SetTime(c, now += any_of(20) ? 0.001 : any_number());
+    case 7:
+        return fmi3GetNumberOfContinuousStates(c, any_of(20) ? &n : NULL);
+    case 8:
+        return fmi3CompletedIntegratorStep(c, any_of(2), flags, any_of(20) ? flags + 1 : NULL);
+    case 9:
+        return fmi3GetNumberOfEventIndicators(c, &n) | fmi3GetEventIndicators(c, x, n);
+    default:
+        if (fmi3GetNumberOfContinuousStates(c, &n) || n > ROOM)
+            return 3;
+        room = any_of(8) ? n : any_of(ROOM);
+        switch (any_of(5)) {
+        case 0:
+            return fmi3GetNominalsOfContinuousStates(c, x, room);
+        case 1:
+            return fmi3GetContinuousStates(c, x, room) | fmi3SetContinuousStates(c, x, room);
+        case 2:
+            return fmi3SetContinuousStates(c, x, room);
+        default:
+            return fmi3GetContinuousStateDerivatives(c, any_of(20) ? x : NULL, room);
+        }
+    }
+}
 
 static int call(Any c)
 {
@@ -94,6 +175,8 @@ static int call(Any c)
     for (size_t k = 0; k < MOST; k++)
         orders[k] = (int32_t)any_of(4);
     Any *state = states + any_of(STATES);
+    if (any_of(3) < (unsigned)kind)
+        return call_more(c);
     switch (any_of(20)) {
     case 0:
         return fmi3EnterInitializationMode(c, any_of(2), any_number(), any_of(2) ? 0.0 : any_number(), any_of(2), 10.0);
@@ -155,8 +238,12 @@ static int call(Any c)
 
 static Any started(const char *const *words, Any heard)
 {
-    Any c = fmi3InstantiateCoSimulation("one", words[3], words[2], false, true, false, false, NULL, 0, heard,
-                                        (Any)(uintptr_t)log_message, NULL);
+    bool events = kind == EVENTS;
+    Any log = (Any)(uintptr_t)log_message, update = events ? (Any)(uintptr_t)intermediate : NULL;
+    Any c = kind == EXCHANGE
+                ? fmi3InstantiateModelExchange("one", words[3], words[2], false, true, heard, log)
+                : fmi3InstantiateCoSimulation("one", words[3], words[2], false, true, events, events, NULL, 0, heard, log, update);
+    updated = c;
     if (!c || fmi3EnterInitializationMode(c, false, 0.0, 0.0, false, 0.0) || fmi3ExitInitializationMode(c))
         exit(3);
     return c;
@@ -190,7 +277,7 @@ int main(int argc, char **argv)
     for (int k = 0; k < steps; k++)
         expected[k] = stepped(c, k);
     fmi3FreeInstance(c);
-    Any walked = started(words, &heard), beside = started(words, &heard);
+    Any beside = started(words, &heard), walked = started(words, &heard);
     int counts[6] = {0};
     for (int k = 0; k < calls; k++) {
         int status = call(walked);
@@ -206,6 +293,7 @@ int main(int argc, char **argv)
         if (!any_of(500)) {
             memset(states, 0, sizeof states);
             fmi3FreeInstance(walked);
+            kind = (kind + 1) % 3;
             walked = started(words, &heard), now = 0.0;
         }
     }
