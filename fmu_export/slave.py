@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from fmu_export.block import CHANNEL, MAGIC, Ask, Block, Mode, VariableKind
 from fmu_export.machine import Machine, y_in
-from fmu_export.rates import slope
 from fmu_export.saved_state import SavedState
 from fmu_export.sources import sources_digest
 from fmu_export.variables import (
@@ -67,9 +66,6 @@ _CATEGORIES = {OK: "logAll", WARNING: "logStatusWarning", DISCARD: "logStatusDis
 _OLD_DESCRIPTION = "unit.json"
 # Different sets of parameters for which the built mechanism is kept.
 _KEPT = 16
-# Change of a parameter for derivatives, as a share of its scale; and what is zero but for round-off.
-_CHANGE, _ZERO = 1e-4, 1e-14
-
 
 # What a step that failed tries once more, as shares of what internal steps had done: next to a singular position other
 # internal steps, which have to end there, may fail where those did not.
@@ -472,32 +468,8 @@ class Slave(Fmi2Slave):
         seeds: dict[int, float] = {}
         for reference, seed in zip(block.known[: block.n_known], block.given[: block.n_known], strict=True):
             seeds[reference] = seeds.get(reference, 0.0) + seed
-        if block.mode == Mode.INITIALISING:
-            return self._give(self._along_start_values(seeds))
         direction = np.array([seeds.get(reference, 0.0) for reference in exported.inputs]) * exported.input_factors
-        return self._give(self._moving().along_inputs(direction) / exported.factors)
-
-    def _along_start_values(self, seeds: Mapping[int, float]) -> Array:
-        """Derivatives of the outputs where the FMU begins, along parameters and inputs together."""
-        self._moving()
-        exported, kept, known = self.exported, dict(self._set), self._values.copy()
-        scales = {k: _scale(exported.variables[k], known[k]) for k in seeds}
-        size = min((_CHANGE * scales[k] / abs(seed) for k, seed in seeds.items() if seed), default=0.0)
-        if not size:
-            return np.zeros(len(exported.outputs))
-
-        def outputs(change: float) -> Array:
-            try:
-                for reference, seed in seeds.items():
-                    variable = exported.variables[reference]
-                    self._values[reference] = known[reference] + change * seed
-                    if variable.causality == PARAMETER:
-                        self._set[reference] = float(self._values[reference]) * variable.factor
-                return self._make().values() / exported.factors
-            finally:
-                self._values[:], self._set = known, dict(kept)
-
-        return slope(outputs, size)
+        self._give(self._moving().along_inputs(direction) / exported.factors)
 
     def _take_slopes(self) -> None:
         block, exported = self._block, self.exported
@@ -645,14 +617,6 @@ class Slave(Fmi2Slave):
         except BaseException as error:  # nothing may leave
             _BYTES.wrong = text("NO_STATE", error)
         return str(_BYTES.wrong)
-
-
-def _scale(variable: ExportedVariable, value: float) -> float:
-    """What a change of a start value is small beside: parameters of a file may be 1e-9 m⁴, other things are about 1."""
-    if variable.role not in (FILE, INTEGRATOR):
-        return max(1.0, abs(value))
-    scale = max(abs(value), abs(_as_number(variable)))
-    return scale if scale > _ZERO else 1.0
 
 
 def _words(error: BaseException) -> str:

@@ -17,7 +17,6 @@ _OURS = (
     "saved_state.py",
     "machine.py",
     "quantity_types.py",
-    "rates.py",
     "variables.py",
     "words.py",
     "sources.py",

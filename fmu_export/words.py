@@ -19,7 +19,6 @@ TEXTS = {
     "OTHER_BRANCH": "the model is made in another way with this value, which a native FMU cannot.\n"
     "  Give it where the FMU is built: liegeo fmu build --native --set NAME=VALUE.",
     "NO_NUMBER": "what follows from the parameters is not finite.",
-    "ALONG_PARAMETERS": "a native FMU has derivatives along inputs, and not along parameters.",
     "NO_MEMORY": "there is no memory.",
 }
 

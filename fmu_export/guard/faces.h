@@ -107,6 +107,12 @@ Status along(Instance *instance, String name, const Reference *unknown, size_t n
 /* Derivatives of outputs with respect to time. */
 Status output_rates(Instance *instance, String name, const Reference *references, size_t n, Real *out);
 
+/* ---- start_values.c, alike */
+
+/* Derivatives of outputs along parameters and inputs in initialisation mode. */
+Status along_start_values(Instance *instance, String name, const Reference *unknown, size_t n_unknown,
+                          const Reference *known, size_t n_known, const Real *direction, Real *out);
+
 /* ---- exchange.c, alike */
 
 /* What follows an event: whether states changed, and the next event, if one is to come. */

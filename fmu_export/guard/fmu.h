@@ -1,7 +1,7 @@
 /* The parts of an FMU's library: what FMI 2.0 wants (fmi2.c, exchange.c, variables.c), what FMI 3.0 wants (fmi3.c,
- * exchange3.c, variables3.c; of native FMUs), what both share (life.c), the words of messages (words.c), and what stands behind, which
- * moves the model: Python (python.c) or a native machine (native.c).  A library is linked with one of those, which
- * defines `inside`.  In what follows, fmi2.c means all of the former.
+ * exchange3.c, variables3.c; of native FMUs), what both share (life.c, start_values.c), the words of messages (words.c),
+ * and what stands behind, which moves the model: Python (python.c) or a native machine (native.c).  A library is linked
+ * with one of those, which defines `inside`.  In what follows, fmi2.c means all of the former.
  */
 #ifndef FMU_H
 #define FMU_H

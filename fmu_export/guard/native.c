@@ -70,18 +70,14 @@ static Status directional(Instance *instance)
     Machine *machine = instance->machine;
     Block *block = &instance->block;
     const Data *data = machine->data;
-    const int64_t *roles = INTS(data, ROLES);
     size_t first = of_role(data, ROLE_AN_INPUT);
     /* the slopes of the next step are not touched: there is room behind them */
     size_t n = (size_t)NUMBER(data, N_INPUTS);
     Real *direction = machine->slopes + 2 * n;
     for (size_t k = 0; k < n; k++)
         direction[k] = 0.0;
-    for (size_t k = 0; k < block->n_known; k++) {
-        if (roles[block->known[k]] != ROLE_AN_INPUT)
-            return wrong(instance, ERROR, text_of(data, SECTION_WORDS, TEXT_ALONG_PARAMETERS));
+    for (size_t k = 0; k < block->n_known; k++)
         direction[block->known[k] - first] += block->given[k] * REALS(data, FACTORS)[block->known[k]];
-    }
     return give(instance, with_array(machine, ENTRY_ALONG_INPUTS, direction, n));
 }
 

@@ -106,10 +106,8 @@ Status along_states(Instance *instance)
         Reference r = block->known[k];
         if (roles[r] == ROLE_A_STATE)
             directions[keys[r]] += block->given[k];
-        else if (roles[r] == ROLE_AN_INPUT)
-            directions[n + r - input] += block->given[k] * factors[r];
         else
-            return wrong(instance, ERROR, text_of(data, SECTION_WORDS, TEXT_ALONG_PARAMETERS));
+            directions[n + r - input] += block->given[k] * factors[r];
     }
     Status status = answer_of(instance, with_array(machine, ENTRY_ALONG, directions, 2 * n + m), ERROR);
     for (size_t k = 0; !status && k < block->n_references; k++) {

@@ -205,6 +205,15 @@ EXPORT Status fmi2SetString(Component c, const Reference vr[], size_t nvr, const
 
 /* ---- derivatives */
 
+/* Whether parameters are known, which is in initialisation mode. */
+static int starts(const Block *block, const Reference *known, size_t n)
+{
+    int found = 0;
+    for (size_t k = 0; k < n; k++)
+        found |= known[k] < block->n && (block->kinds[known[k]] & IS_PARAMETER);
+    return found && block->mode == INITIALISING;
+}
+
 Status check_unknowns(Instance *instance, String name, const Reference *unknown, size_t n_unknown,
                       const Reference *known, size_t n_known)
 {
@@ -214,6 +223,8 @@ Status check_unknowns(Instance *instance, String name, const Reference *unknown,
     size_t k = stranger(block, unknown, n_unknown, exchanges ? IS_OUTPUT | IS_STATE | IS_RATE : IS_OUTPUT);
     if (k < n_unknown)
         return refuse(instance, ERROR, name, NOT_UNKNOWN, NULL, unknown[k], 0.0, 0.0);
+    /* states follow from start values, so that both are not known together */
+    exchanges &= !starts(block, known, n_known);
     for (k = 0; k < n_known; k++) {
         unsigned kinds = known[k] < block->n ? block->kinds[known[k]] : 0;
         int parameter = block->mode == INITIALISING && (kinds & IS_PARAMETER);
@@ -232,6 +243,9 @@ Status along(Instance *instance, String name, const Reference *unknown, size_t n
             return refuse(instance, ERROR, name, NOT_FINITE, NULL, known[k], direction[k], 0.0);
     if (!n_unknown)
         return OK;
+    /* also inputs: of prescribed motions, on which the state depends then */
+    if (starts(block, known, n_known) || (block->mode == INITIALISING && instance->type == CO_SIMULATION))
+        return along_start_values(instance, name, unknown, n_unknown, known, n_known, direction, out);
     block->references = unknown, block->n_references = n_unknown;
     block->known = known, block->n_known = n_known;
     block->given = direction, block->out = out;

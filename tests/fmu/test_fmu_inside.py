@@ -37,7 +37,8 @@ def compiled(made, *sources):
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    sources = [GUARD / f"{name}.c" for name in ("fmi2", "exchange", "life", "variables", "words", "number", "system")]
+    names = ("fmi2", "exchange", "life", "variables", "start_values", "words", "number", "system")
+    sources = [GUARD / f"{name}.c" for name in names]
     library = compiled(tmp_path_factory.mktemp("inside") / "inside.so", *sources, HERE / "inside.c")
     library.fmi2Instantiate.restype = ctypes.c_void_p
     return library

@@ -5,6 +5,7 @@ The oracles are the FMU with Python inside, which loads the model file anew, to 
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import fmpy
@@ -13,6 +14,8 @@ import pytest
 
 import fmu_export
 import liegeo as lg
+from fmu_export.host import ERROR, Instance, Unpacked
+from tests.fmu.fmus import PENDULUM
 from tests.fmu.test_fmu_native import Driven, moved, run, same
 
 MODELS = sorted(Path("models").glob("*.yaml"))
@@ -215,3 +218,65 @@ def test_a_parameter_out_of_its_bounds_fails_initialisation_with_the_words_of_th
                 run(fmu, step=0.01, steps=2, start_values=given)
             with pytest.raises(lg.errors.LiegeoError, match=words):
                 fmu_export.run(fmu, 0.02, values=given)
+
+
+@pytest.fixture(scope="module")
+def pendulums(tmp_path_factory):
+    """Return FMUs of one pendulum by what they are, and how they are run."""
+    folder = tmp_path_factory.mktemp("pendulums")
+    file = folder / "pendulum.yaml"
+    file.write_text(PENDULUM + "fmu: {outputs: {rod.bob.position: , hinge.acceleration: }}\n")
+    native = {"native": True, "platforms": ["linux64"]}
+    made = {
+        "python": fmu_export.build(file, folder / "python.fmu"),
+        "native": fmu_export.build(file, folder / "native.fmu", **native),
+        "native3": fmu_export.build(file, folder / "native3.fmu", fmi=3, **native),
+    }
+    return {**{name: (fmu, "co-simulation") for name, fmu in made.items()}, "exchange": (made["native"], "model exchange")}
+
+
+@pytest.mark.parametrize("kind", ["python", "native", "native3", "exchange"])
+def test_derivatives_by_start_values(pendulums, kind):
+    """In initialisation mode parameters and start values are known; position and acceleration in closed form."""
+    fmu, how = pendulums[kind]
+    with Unpacked(fmu) as unpacked, Instance(unpacked, kind=how) as one:
+        out = [one.variables[name] for name in ("rod.bob.position.x", "rod.bob.position.z", "hinge.acceleration")]
+        one.calls.set_up(0.0, 1.0, None)
+        one.write("initial.hinge.angle", 0.4)
+        one.write("length", 1.5)
+        one.calls.enter_initialisation()
+        found = {
+            name: one.directional(out, one.variables[name])
+            for name in ("length", "mass", "initial.hinge.angle", "gravity.z", "motor.input")
+        }
+        inertia, weight, arm, s, c = 2.0 * 1.5**2 + 0.01, 2.0 * 9.81, 1.5, math.sin(0.4), math.cos(0.4)
+        # (J₀ + m l²) a = −m g l sin φ + τ
+        force = -weight * arm * s
+        expected = {
+            "length": [-s, -c, -weight * s / inertia - force * 2.0 * 2.0 * arm / inertia**2],
+            "mass": [0.0, 0.0, force / 2.0 / inertia - force * arm**2 / inertia**2],
+            "initial.hinge.angle": [-arm * c, arm * s, -weight * arm * c / inertia],
+            "gravity.z": [0.0, 0.0, 2.0 * arm * s / inertia],
+            "motor.input": [0.0, 0.0, 1.0 / inertia],
+        }
+        for name, row in expected.items():
+            np.testing.assert_allclose(found[name], row, rtol=0, atol=1e-8, err_msg=name)
+        # asking changes nothing: what is not set still follows from the model
+        assert one.read(["length", "initial.hinge.angle", "mass", "gravity.z"]) == [1.5, 0.4, 2.0, -9.81]
+        one.write("length", -1.0)
+        length = [one.variables["length"].reference]
+        assert one.calls.directional([out[0].reference], length, [1.0], out[0].size)[0] == ERROR
+        assert "must be ≥ 1 mm" in one.messages[-1][2]
+
+
+def test_states_are_not_known_beside_start_values(pendulums):
+    """They follow from them; apart, both are known."""
+    fmu, how = pendulums["exchange"]
+    with Unpacked(fmu) as unpacked, Instance(unpacked, kind=how) as one:
+        state = next(name for name in one.variables if name.startswith("state.") and name.endswith("angle"))
+        out, angle, length = ([one.variables[name].reference] for name in ("rod.bob.position.x", state, "length"))
+        one.calls.set_up(0.0, 1.0, None)
+        one.calls.enter_initialisation()
+        status, (slope,) = one.calls.directional(out, angle, [1.0], 1)
+        assert (status, slope) == (0, pytest.approx(-math.cos(math.pi / 6), rel=1e-12))
+        assert one.calls.directional(out, angle + length, [1.0, 1.0], 1)[0] == ERROR
