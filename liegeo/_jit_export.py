@@ -1,8 +1,10 @@
 """Kernels as object code for other machines, with no Python in it: what the libraries of native FMUs are linked from.
 
-Kernels are lowered as for this process (`_jit_entries.py`), and then optimised and translated once per target by a
-target machine of LLVM's own.  Numba's object code would not do: it uses the large code model, and its wrappers need
-CPython.  In an object only the kernel itself is visible, by a name for C; what it jumps to has one too (`jumps`).
+Kernels are lowered as for this process (`_jit_entries.py`) and optimised one by one; all kernels of a library are then
+linked as LLVM's code and translated once per target by a target machine of LLVM's own.  Numba's object code would not
+do: it uses the large code model, and its wrappers need CPython.  In an object only the kernels are visible, by names
+for C; what they jump to has one too (`jumps`).  Functions that several kernels have a copy of stand there once: each
+is named by a digest of its code and of all that it calls, and LLVM's linker keeps one of a name.
 
 A kernel follows Numba's calling convention, in C:
 
@@ -75,9 +77,28 @@ def with_jumps(wanted: Iterable[Wanted]) -> Iterator[Wanted]:
             left.append(Wanted(other, arguments, _symbol(other, arguments)))
 
 
-def object_code(wanted: Wanted, target: Target, prefix: str = "") -> bytes:
-    """Return a kernel as an object file for a target: ELF, COFF or Mach-O; all names begin with `prefix`."""
-    return _kept(wanted, f"{target.name}-{prefix}", lambda: _translate(wanted, target, prefix))
+def object_code(wanted: Iterable[Wanted], target: Target, prefix: str = "") -> bytes:
+    """Return kernels as one object file for a target: ELF, COFF or Mach-O; all names begin with `prefix`."""
+    machine, whole = _machine(target), None
+    for one in wanted:
+        module = binding.parse_bitcode(prepared(one, target, prefix))
+        module.triple, module.data_layout = target.triple, str(machine.target_data)
+        if whole is None:
+            whole = module
+        else:
+            whole.link_in(module)
+    if whole is None:
+        raise ValueError("there are no kernels to translate.")
+    for function in whole.functions:
+        if function.linkage == binding.Linkage.linkonce_odr:
+            function.linkage = "internal"
+    return bytes(machine.emit_object(whole))
+
+
+def prepared(wanted: Wanted, target: Target, prefix: str = "") -> bytes:
+    """Return a kernel as LLVM's bitcode, optimised for a target or for the one that it is like."""
+    model = target.like or target
+    return _kept(wanted, f"bitcode-{model.name}-{prefix}", lambda: _optimise(wanted, model, prefix))
 
 
 def c_code(wanted: Wanted) -> str:
@@ -96,16 +117,6 @@ def _kept(wanted: Wanted, what: str, make: Callable[[], bytes]) -> bytes:
         content = make()
     kernel._cache.save(arguments, context.codegen(), kind, (content,))
     return content
-
-
-def _translate(wanted: Wanted, target: Target, prefix: str) -> bytes:
-    model = target.like or target
-    module = binding.parse_bitcode(
-        _kept(wanted, f"bitcode-{model.name}-{prefix}", lambda: _optimise(wanted, model, prefix))
-    )
-    machine = _machine(target)
-    module.triple, module.data_layout = target.triple, str(machine.target_data)
-    return bytes(machine.emit_object(module))
 
 
 def _write_in_c(wanted: Wanted) -> bytes:
@@ -148,7 +159,37 @@ def _optimise(wanted: Wanted, model: Target, prefix: str, scalar: bool = False) 
     rest = binding.create_new_module_pass_manager()
     rest.add_global_dead_code_eliminate_pass()
     rest.run(module, builder)
+    _name_by_content(module, {prefix + wanted.name})
     return bytes(module.as_bitcode())
+
+
+def _name_by_content(module: Any, kept: set[str]) -> None:
+    """Name each function but those of `kept` by a digest of its code, its attributes and all that it refers to."""
+    text = str(module)
+    attributes = dict(re.findall(r"^attributes #(\d+) = (.*)$", text, re.MULTILINE))
+    parts = {part.name: part for part in [*module.functions, *module.global_variables] if not part.is_declaration}
+    digests: dict[str, str] = {}
+
+    def content(name: str) -> str:
+        if name not in parts or name in kept:
+            return name
+        if name not in digests:
+            # a function that calls itself is told from others by its name
+            digests[name] = name
+            # metadata are numbered by module, and say nothing of what is computed
+            code = re.sub(r",? ![\w.]+ ![\w]+", "", str(parts[name]))
+            code = re.sub(r"#(\d+)", lambda found: attributes[found[1]], code)
+            code = re.sub(r'@("[^"]*"|[\w.$-]+)', lambda found: "@" + content(found[1].strip('"')), code)
+            digests[name] = hashlib.sha256(code.replace(name, "").encode()).hexdigest()[:24]
+        return digests[name]
+
+    for function in module.functions:
+        if not function.is_declaration and function.name not in kept:
+            content(function.name)
+    for function in module.functions:
+        if function.name in digests and digests[function.name] != function.name:
+            function.linkage, function.visibility = "linkonce_odr", "hidden"
+            function.name = f"liegeo_{digests[function.name]}"
 
 
 @functools.cache
@@ -165,4 +206,4 @@ def _symbol(kernel: _Kernel, arguments: tuple[Any, ...]) -> str:
     return re.sub(r"\W", "_", symbol, flags=re.ASCII)
 
 
-__all__ = ["Target", "Wanted", "c_code", "object_code", "with_jumps"]
+__all__ = ["Target", "Wanted", "c_code", "object_code", "prepared", "with_jumps"]

@@ -18,14 +18,14 @@ import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from fmu_export.native import kernels
 from fmu_export.native.data import header
 from liegeo._cache import cache_folder, private_file, source_stamp
-from liegeo._jit_export import STAMP, Target, Wanted, object_code, with_jumps
+from liegeo._jit_export import STAMP, Target, Wanted, object_code, prepared, with_jumps
 from liegeo.errors import InputError
 
 SOURCES = Path(__file__).parents[1] / "guard"
@@ -34,13 +34,13 @@ SHIPPED = Path(__file__).parent / "libraries"
 PARTS = (
     *("native.c", "native_data.c", "native_record.c", "native_words.c", "native_parameters.c", "native_program.c"),
     *("native_state.c", "native_exchange.c", "fmi2.c", "exchange.c", "variables.c", "fmi3.c", "exchange3.c"),
-    *("variables3.c", "life.c", "words.c", "number.c", "system.c"),
+    *("variables3.c", "start_values.c", "life.c", "words.c", "number.c", "system.c"),
 )
 HEADERS = ("fmu.h", "faces.h", "native.h", "number.h", "system.h")
 
 
 class KindOfCode(NamedTuple):
-    """Objects of one kind in a library: the target, and what their names begin with."""
+    """An object in a library: the target, and what the names of its kernels begin with."""
 
     target: Target
     prefix: str
@@ -64,7 +64,7 @@ class Platform(NamedTuple):
 
 
 _LINUX = "x86_64-unknown-linux-gnu"
-# With fused multiply-add and without: what all others are optimised like.
+# With fused multiply-add, and without for processors of before 2013: what all others are optimised like.
 _V3, _V1 = Target("linux64-v3", _LINUX, "x86-64-v3"), Target("linux64-v1", _LINUX, "x86-64")
 _ELF = ("-fPIC", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm")
 
@@ -150,21 +150,31 @@ def shipped_name(platform: str) -> str:
     Numba's version is left out: who installs a release may have another one than made it, whose last bits may differ.
     """
     target = PLATFORMS[platform]
-    digest = hashlib.sha256(f"{source_stamp('fmu_export.native')} {_digest_of_sources(target)}".encode())
-    return f"{platform}-{digest.hexdigest()[:16]}{target.ending}"
+    return f"{platform}-{_hash(source_stamp('fmu_export.native'), _digest_of_sources(target))}{target.ending}"
 
 
 def _digest(platform: Platform) -> str:
     """Return what tells a library from others of the same kernels."""
-    versions = [importlib.metadata.version(package) for package in ("numba", "llvmlite")]
-    return hashlib.sha256(f"{_digest_of_sources(platform)} {versions}".encode()).hexdigest()[:16]
+    return _hash(_digest_of_sources(platform), _versions())
 
 
 def _digest_of_sources(platform: Platform) -> str:
-    digest = hashlib.sha256(f"{platform} {header()} {STAMP}".encode())
-    for name in (*PARTS, *HEADERS):
-        digest.update((SOURCES / name).read_bytes())
-    return digest.hexdigest()
+    return _hash(
+        str(platform), header(), _kernels_stamp(), *((SOURCES / name).read_text("utf-8") for name in (*PARTS, *HEADERS))
+    )
+
+
+def _kernels_stamp() -> str:
+    """Return what tells objects from others of the same kernels and versions."""
+    return _hash(STAMP, Path(kernels.__file__).read_text("utf-8"))
+
+
+def _versions() -> str:
+    return str([importlib.metadata.version(package) for package in ("numba", "llvmlite")])
+
+
+def _hash(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def _link(platform: Platform, progress: Callable[[int, int], None]) -> bytes:
@@ -175,16 +185,16 @@ def _link(platform: Platform, progress: Callable[[int, int], None]) -> bytes:
         )
     with tempfile.TemporaryDirectory(prefix="liegeo_native_") as folder:
         here = Path(folder)
-        files = _objects(platform, list(_by_name()), here, progress)
+        _make_objects(platform, here, progress)
         (here / "machine.h").write_text(header(), encoding="utf-8")
-        made = [_link_slice(platform, slice_, files, here) for slice_ in platform.slices]
+        made = [_link_slice(platform, slice_, here) for slice_ in platform.slices]
         return made[0] if len(made) == 1 else _universal(made)
 
 
-def _link_slice(platform: Platform, slice_: Slice, files: Mapping[tuple[str, str], Path], here: Path) -> bytes:
+def _link_slice(platform: Platform, slice_: Slice, here: Path) -> bytes:
     made, table = here / f"library{platform.ending}", here / "kernels.c"
     table.write_text(_table(slice_, list(kernels.wanted().values())), encoding="utf-8")
-    objects = [file for (target, _), file in files.items() if target in {part.target.name for part in slice_.parts}]
+    objects = [_object_file(part, here) for part in slice_.parts]
     command = [
         *(sys.executable, "-m", "ziglang", "cc", *_COMMON, "-target", slice_.zig, f"-I{SOURCES}", f"-I{here}"),
         *(str(SOURCES / name) for name in PARTS),
@@ -221,45 +231,65 @@ def files(platform: str, content: bytes, fmi: int) -> dict[str, bytes]:
     return {each.folder3: content[a : a + n] for each, (a, n) in zip(target.slices, places, strict=True)}
 
 
-def _objects(
-    platform: Platform, names: Sequence[str], folder: Path, progress: Callable[[int, int], None]
-) -> dict[tuple[str, str], Path]:
-    """Write the objects into a folder, by target and name; what was translated before is in the cache."""
-    work = _work(platform, names)
-    files: dict[int, Path] = {}
+def _make_objects(platform: Platform, folder: Path, progress: Callable[[int, int], None]) -> None:
+    """Write an object for each kind of code into the folder; kernels that were prepared before are in the cache."""
+    kernels_of, objects = len(_to_prepare(platform)), len(_parts(platform))
     workers = os.cpu_count() or 1
-    # Other processes fill the cache beside this one; if they cannot, this one does all.
-    command = [sys.executable, "-m", "fmu_export.native.library", platform.folder]
-    others = [
-        subprocess.Popen([*command, str(k), str(workers)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        for k in range(1, workers)
-    ]
-    try:
-        # one's own share first, then what others did meanwhile, or did not
-        for k in sorted(range(len(work)), key=lambda k: k % workers):
-            if k % workers:
-                for other in others:
-                    other.wait()
-            part, name = work[k]
-            files[k] = folder / f"{part.target.name}-{name}.o"
-            files[k].write_bytes(object_code(_by_name()[name], part.target, part.prefix))
-            progress(len(files), len(work))
-    finally:
-        for other in others:
-            other.kill()
-            other.wait()
-    return {(part.target.name, name): files[k] for k, (part, name) in enumerate(work)}
+    done = 0
+
+    def heard() -> None:
+        nonlocal done
+        done += 1
+        progress(done, kernels_of + objects)
+
+    for stage in (_prepare_share, _translate_share):
+        # other processes do their shares beside this one; what they cannot, this one does
+        command = [sys.executable, "-m", "fmu_export.native.library", stage.__name__, platform.folder, str(folder)]
+        others = [
+            subprocess.Popen([*command, str(k), str(workers)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for k in range(1, workers)
+        ]
+        try:
+            stage(platform, folder, 0, workers, heard)
+            for k, other in enumerate(others, 1):
+                other.wait()
+                stage(platform, folder, k, workers, heard)
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
 
 
-def _work(platform: Platform, names: Sequence[str]) -> list[tuple[KindOfCode, str]]:
-    return [(part, name) for each in platform.slices for part in each.parts for name in names]
+def _parts(platform: Platform) -> list[KindOfCode]:
+    return [part for each in platform.slices for part in each.parts]
 
 
-def _translate_share(platform: str, worker: int, workers: int) -> None:
-    """Put every so-manieth object of a library into the cache: what a process beside the first does."""
-    work = _work(PLATFORMS[platform], list(_by_name()))
-    for part, name in work[worker::workers]:
-        object_code(_by_name()[name], part.target, part.prefix)
+def _to_prepare(platform: Platform) -> list[tuple[KindOfCode, str]]:
+    """Return the kernels to prepare, each with a kind of code that needs it so; kinds that are alike share them."""
+    models = {(part.target.like or part.target, part.prefix): part for part in _parts(platform)}
+    return [(part, name) for part in models.values() for name in _by_name()]
+
+
+def _object_file(part: KindOfCode, folder: Path) -> Path:
+    return folder / f"{part.target.name}.o"
+
+
+def _prepare_share(platform: Platform, folder: Path, worker: int, workers: int, heard: Callable[[], None]) -> None:
+    """Put every so-manieth kernel into the cache."""
+    for part, name in _to_prepare(platform)[worker::workers]:
+        prepared(_by_name()[name], part.target, part.prefix)
+        heard()
+
+
+def _translate_share(platform: Platform, folder: Path, worker: int, workers: int, heard: Callable[[], None]) -> None:
+    """Write every so-manieth object, if it is not there."""
+    for part in _parts(platform)[worker::workers]:
+        file = _object_file(part, folder)
+        if not file.exists():
+            unfinished = file.with_suffix(f".{os.getpid()}.tmp")
+            unfinished.write_bytes(_object(part))
+            unfinished.replace(file)
+        heard()
 
 
 @functools.cache
@@ -281,5 +311,22 @@ def _table(slice_: Slice, wanted: Sequence[Wanted]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _object(part: KindOfCode) -> bytes:
+    """Return all kernels as an object, from the cache or translated now."""
+    digest = _hash(str(part), _kernels_stamp(), _versions())
+    kept = cache_folder("fmu_export.native") / f"{part.target.name}-{digest}.o"
+    found = private_file(kept)
+    if found is None:
+        found = object_code(_by_name().values(), part.target, part.prefix)
+        private_file(kept, found)
+    return found
+
+
+def _work_beside(stage: str, platform: str, folder: str, worker: str, workers: str) -> None:
+    """Do a share of a stage, for a process that links a library."""
+    of_stage = {share.__name__: share for share in (_prepare_share, _translate_share)}[stage]
+    of_stage(PLATFORMS[platform], Path(folder), int(worker), int(workers), lambda: None)
+
+
 if __name__ == "__main__":
-    _translate_share(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    _work_beside(*sys.argv[1:])
