@@ -1,4 +1,4 @@
-"""Models as FMUs: FMI 2.0, co-simulation.
+"""Models as FMUs: FMI 2.0 and 3.0, co-simulation and model exchange, with Python inside or without.
 
     import fmu_export
     fmu_export.build("models/flexible_arm.yaml", "arm.fmu")

@@ -99,12 +99,17 @@ def _move(machine: Machine, random: np.random.Generator, modal: float) -> None:
     group = model.group
     if group is None:
         return
-    y = machine.stepper.y
+    y, w = machine.stepper.y, machine.w.copy()
     shift = random.uniform(-_DISTANCE, _DISTANCE, (2, model.nv))
+    # value, rate and acceleration of what is prescribed from outside
+    driven = random.uniform(-_DISTANCE, _DISTANCE, machine.motions.shape)
     for body in range(len(model.bodies)):
         # what is a small angle at a joint may tear a stiff body apart
         shift[:, model.modal_slice(body, at.EV)] *= modal
     for _ in range(_HALVINGS):
+        moved = w.copy()
+        moved[machine.motions] += driven
+        machine.follow_inputs(moved)
         there = model.unpack(y, machine.t)
         state = replace(there, q=group.retract(there.q, shift[0]), v=there.v + shift[1])
         try:
@@ -113,6 +118,8 @@ def _move(machine: Machine, random: np.random.Generator, modal: float) -> None:
         except LiegeoError:
             # not so far, then
             shift *= 0.5
+            driven *= 0.5
             continue
         y[:] = state.y
         return
+    machine.follow_inputs(w)

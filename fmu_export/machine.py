@@ -29,7 +29,6 @@ from liegeo.kernels import assembly as assembling
 from liegeo.kernels import layout as at
 from liegeo.kernels import observe, projection
 from liegeo.machine import answers, blame, record, showing, slopes, steps
-from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.failure_words import loop_of_row, put_together, texts
 from liegeo.model.model import Model, State
@@ -333,6 +332,16 @@ class Machine:
             steps.take_back(self._R)
             raise
 
+    @property
+    def motions(self) -> NDArray[np.int64]:
+        """Where value, rate and acceleration of each prescribed motion stand in the inputs."""
+        return self._arrays["MOTIONS"]
+
+    def follow_inputs(self, w: Array) -> None:
+        """Take inputs, and let what is prescribed follow them from here on; the state is as it was."""
+        self.w[:] = w
+        steps.set_coefficients(self._R, self.t, False)
+
     def _with_derivatives(self) -> None:
         """Compile what a step asked for."""
         self._lead_to(with_derivatives(self.stepper._I, self.drive.system))
@@ -343,7 +352,7 @@ class Machine:
             raise AssemblyError(self._message(why))
         if why == record.NOT_SHOWN:
             self._check_shown(why)
-        elif why == record.TOO_MANY:
+        elif why in (record.TOO_MANY, record.TOO_SHORT):
             raise SimulationError(self._message(why, size), None)
         elif why:
             raise self._failed(max(self.reached, self.stepper.t), why)
@@ -443,7 +452,7 @@ def _range(place: slice) -> range:
 
 def _check(settings: Settings) -> None:
     if settings.method not in METHODS:
-        raise InputError(text("NO_METHOD", settings.method) + suggest(settings.method, list(METHODS)))
+        raise InputError(text("NO_METHOD", settings.method))
     for name in ("step", "rtol", "atol"):
         value = getattr(settings, name)
         if not np.isfinite(value) or not value > 0.0:

@@ -222,6 +222,9 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
                 own = f"{name}.{_OF_MOTION[order]}" + (f"[{k}]" if of_each > 1 else "")
             here = _derivative(said, order)
             start = float(values[place] if here.start is None else here.start)
+            if order:
+                # it stands still until somebody moves it: with a rate it would go on and jump back at each step
+                start = 0.0
             # beyond it a motor does no more; a start value beyond it, which would be no valid one, is left alone
             limit = limits.get(name, np.inf)
             low, high = (-limit, limit) if abs(start) <= limit < np.inf else (None, None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from liegeo.integrate import METHODS
+
 TEXTS = {
-    "NO_METHOD": "integrator.method is '{}', which there is not.",
+    "NO_METHOD": f"integrator.method is '{{}}', which is no method of liegeo.\n  There are: {', '.join(METHODS)}.",
     "NOT_POSITIVE": "integrator.{} is {}, must be > 0.",
     "NO_EXTRAPOLATION": "integrator.extrapolation is '{}', expected hold or linear.",
     "AT": "at t = {} s: {}",

@@ -96,7 +96,9 @@ class Drive:
 
     def __init__(self, model: Model, inputs: Any = None) -> None:
         if model.group is None:
-            raise InputError(f"{model!r} has no degrees of freedom: nothing can move.")
+            raise InputError(
+                f"{model!r} has no degrees of freedom: nothing can move.\n  Give it a joint that is not fixed."
+            )
         self.model = model
         self.error: BaseException | None = None
         self._functions: list[tuple[slice, str, Callable[..., Any], bool]] = []

@@ -1,7 +1,8 @@
 /* Words of a native FMU: texts of the data file, in which {} is a value. */
 #include "native.h"
 
-static void put_until_value(Machine *machine, String *template)
+/* Put a text up to its next value, or to its end; whether there is a value. */
+static int put_until_value(Machine *machine, String *template)
 {
     char one[2] = {0, 0};
     for (; **template && !((*template)[0] == '{' && (*template)[1] == '}'); (*template)++) {
@@ -15,15 +16,16 @@ static void put_until_value(Machine *machine, String *template)
         put(&machine->words, n > 1 ? many : one);
         *template += n > 1 ? n - 1 : 0;
     }
-    if (**template)
-        *template += 2;
+    if (!**template)
+        return 0;
+    *template += 2;
+    return 1;
 }
 
 String filled(Machine *machine, String template, const Value *values, int n)
 {
     machine->words.n = 0;
-    for (int k = 0; k < n; k++) {
-        put_until_value(machine, &template);
+    for (int k = 0; k < n && put_until_value(machine, &template); k++) {
         if (values[k].text)
             put(&machine->words, values[k].text);
         else

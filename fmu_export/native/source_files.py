@@ -138,7 +138,11 @@ def _names(identifier: str, texts: Iterable[str], fmi: int) -> str:
     functions = {version: _functions(version) for version in (2, 3)}
     lines = ["/* Names for linkers: several FMUs may be in one program. */", "#ifndef NAMES_H", "#define NAMES_H", ""]
     lines += ["/* a library that somebody else compiles */", "#define SOURCE_FMU", ""]
-    lines += [f"#define {name} {identifier}_{name}" for name in sorted(found - functions[2] - functions[3])]
+    # no name in front of which the FMU's stands may be another one's: the preprocessor would go on with that
+    front = f"{identifier}_"
+    while any(name.startswith(front) for name in found):
+        front += "_"
+    lines += [f"#define {name} {front}{name}" for name in sorted(found - functions[2] - functions[3])]
     for version in (2, 3):
         prefix = f"FMI{version}_FUNCTION_PREFIX"
         override, actual = f"FMI{version}_OVERRIDE_FUNCTION_PREFIX", f"FMI{version}_ACTUAL_FUNCTION_PREFIX"

@@ -186,7 +186,7 @@ class _Builder:
         model = self.attempt((), tree.compile) if whole and tree is not None else None
         initial = self._initial()
         experiment = self._experiment()
-        interface = self._interface(model, declared)
+        interface = self._interface(model, parameters.declared)
         self.check()
         assert tree is not None
         assert model is not None

@@ -124,6 +124,8 @@ class Parameters:
             if outside:
                 said = show(self._override[name]) if overridden else show(declared.value)
                 self.report(where, f"is {said}, {expected}")
+                # what takes it would only say the same again
+                self.found[name] = None
                 return None
         text = str(self._override[name] if overridden else declared.value)
         unit = units.written(value.powers, value.radians, value.kind) if value.powers is not None else ""

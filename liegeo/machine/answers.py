@@ -10,6 +10,7 @@ from liegeo.machine.blame import (
     COLON,
     TEXT,
     TOO_MANY,
+    TOO_SHORT,
     add,
     add_failure,
     add_no_rotation,
@@ -45,6 +46,7 @@ from liegeo.machine.record import (
     y_of,
 )
 from liegeo.machine.record import TOO_MANY as TOO_MANY_STEPS
+from liegeo.machine.record import TOO_SHORT as TOO_SHORT_STEPS
 
 
 @kernel(forceinline=False)
@@ -68,6 +70,12 @@ def explain(R, why, size):
         add(pieces, TOO_MANY + 2, TEXT)
         add(pieces, size, 6)
         add(pieces, TOO_MANY + 3, TEXT)
+    elif why == TOO_SHORT_STEPS:
+        add(pieces, TOO_SHORT, TEXT)
+        add(pieces, control[stepping.TIME], 6)
+        add(pieces, TOO_SHORT + 1, TEXT)
+        add(pieces, control[stepping.STEP], 6)
+        add(pieces, TOO_SHORT + 2, TEXT)
     elif why == OPEN_LOOPS:
         add_open(I, lacking, loops, pieces)
     elif why == NOT_ASSEMBLED:

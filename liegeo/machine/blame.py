@@ -63,6 +63,10 @@ FIXED = {
     "TOO_LARGE": "the loops of '{name}' cannot be measured near this state: its numbers are too large.",
     "QUATERNION": "[{}, {}, {}, {}], of length {}, but a rotation has length 1.\n"
     "  Set all four components, w, x, y and z.",
+    "TOO_SHORT": "step: at t = {} s internal steps are only {} s long, and would be far too many.\n"
+    "  Something moves too fast for this method and tolerance, or the model is no longer valid there.\n"
+    "  Look at the motion up to there; then try another integrator.method, a larger integrator.rtol, or shorter\n"
+    "  communication steps.",
 }
 # The number of the first part of each.
 _FIRST = {}
@@ -73,7 +77,7 @@ for _name, _text in FIXED.items():
 _firsts = list(_FIRST.values())
 AT, _GROWS, TOO_MANY, COLON, _COMMA, _SEMICOLON, _AND, _SINGULAR, _AND_MORE, _ELSEWHERE = _firsts[:10]
 _STIFFEST, _STIFFEST_TWO, _RATE, _RESOLVE, _PUSHES, _ACCELERATES = _firsts[10:16]
-_OPEN, _UNASSEMBLED, _SPEEDS, _TOO_LARGE, QUATERNION = _firsts[16:]
+_OPEN, _UNASSEMBLED, _SPEEDS, _TOO_LARGE, QUATERNION, TOO_SHORT = _firsts[16:]
 #: Behind them stand those of a model: of steps by status, of mechanics by status, from LOWEST on; of each row of
 #: constraints what its loop is off by, the unit of it, that of its rate, the row, its loop; of each joint its spring,
 #: damper and friction; of each force element and each speed its name; then those of quaternions.

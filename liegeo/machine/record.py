@@ -147,8 +147,8 @@ STEP, RTOL, ATOL, EXPONENT, POWER, SHARE, LONGEST = range(7)
 
 # ---- what `communicate` and others return, beside 0 and statuses of steps in `control`
 #: A step could not be made; too many would be; loops cannot be closed; outputs cannot be computed; a mechanism cannot
-#: be assembled; a quaternion is far from length 1.  STATUS says why, or which.
-STEP_FAILED, TOO_MANY, OPEN_LOOPS, NOT_SHOWN, NOT_ASSEMBLED, NO_ROTATION = range(1, 7)
+#: be assembled; a quaternion is far from length 1.  STATUS says why, or which.  Chosen steps are too short to get on.
+STEP_FAILED, TOO_MANY, OPEN_LOOPS, NOT_SHOWN, NOT_ASSEMBLED, NO_ROTATION, TOO_SHORT = range(1, 8)
 #: What `stride` returns beside those where a communication step is not at its end.
 GOES_ON = -1
 

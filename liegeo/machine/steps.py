@@ -59,6 +59,7 @@ from liegeo.machine.record import (
     TIME,
     TOLERANCE_AT,
     TOO_MANY,
+    TOO_SHORT,
     TURNED,
     W_SHOWN,
     WEIGHTS,
@@ -82,6 +83,9 @@ from liegeo.machine.showing import turn
 _retract = KERNELS["retract"]
 
 _MOST_STEPS = 10_000_000
+# Of a method that chooses its steps, so that a host that waits hears why: how many a communication step may have, and
+# how many more it may need as long as the last one; looked at after so many.
+_MOST_CHOSEN, _MOST_TO_COME, _LOOKED_AFTER = 50_000, 1e6, 1_000
 # By how much the length of a quaternion may differ from 1, if somebody wrote it with few digits; and by round-off.
 _ROTATION, _ROUND_OFF = 1e-2, 4.0 * float(np.finfo(np.float64).eps)
 # Residuals that a state may have that follows what is prescribed.
@@ -259,7 +263,8 @@ def place(R, t):
     be and there is an S_FREE, what is kept there.
     """
     y, quaternions, control = y_of(R), whole(R, QUATERNIONS), control_of(R)
-    # what is prescribed counts where loops are closed
+    # what is prescribed counts where loops are closed, on the side of jumps where the motion begins
+    breaks.limit(breaks_of(R), vector(R, D), t)
     set_coefficients(R, t, False)
     for k in range(quaternions.shape[0]):
         o = index(quaternions[k])
@@ -359,12 +364,12 @@ def start(R, t, stop):
 def _advance(R, end, most):
     """Go from `control`'s time to `end`; return 0, or why not.
 
-    With fewer than _MOST_STEPS as `most` internal steps, return GOES_ON behind those, or at a jump, before the end.
+    With 1 as `most` internal steps, return GOES_ON behind it, or at a jump, before the end.
     """
     control, B = control_of(R), breaks_of(R)
     if R[ADAPTIVE] == 0 and end - control[stepping.TIME] > _MOST_STEPS * control[stepping.LONGEST]:
         return TOO_MANY
-    status = FULL
+    status, made = FULL, 0.0
     while status == FULL:
         status = stepping.aim(control, B, end)
         if status == JUMP:
@@ -386,9 +391,12 @@ def _advance(R, end, most):
         status = _run(R, most)
         if status == FINISHED and control[stepping.STOP] != end:
             status = FULL
-        elif status == FULL and most == _MOST_STEPS:
-            return STEP_FAILED
-        if status == FULL and most < _MOST_STEPS:
+        elif status == FULL and most > 1:
+            made += control[stepping.MADE]
+            to_come = (end - control[stepping.TIME]) / control[stepping.STEP]
+            if made > _MOST_CHOSEN or to_come > _MOST_TO_COME:
+                return TOO_SHORT
+        if status == FULL and most == 1:
             return GOES_ON
     return STEP_FAILED if status == FAILED else 0
 
@@ -432,7 +440,7 @@ def communicate(R, t, size):
     """
     why = begin(R, t, size)
     if why == 0:
-        why = _advance(R, t + size, _MOST_STEPS)
+        why = _advance(R, t + size, _LOOKED_AFTER if R[ADAPTIVE] != 0 else _MOST_STEPS)
     return finish(R, t + size) if why == 0 else why
 
 

@@ -61,7 +61,10 @@ def _guard_moments(field: Field, inertia: Array, slack: float) -> None:
     """
     S = 0.5 * (inertia[0, 0] + inertia[1, 1] + inertia[2, 2]) * np.eye(3) - inertia + slack * np.eye(3)
     said = field.fault(
-        None, finding="break the triangle inequality: no distribution of mass has them", subject="principal moments"
+        None,
+        advice="The largest must not exceed the sum of the others. Check units and signs.",
+        finding="break the triangle inequality: no distribution of mass has them",
+        subject="principal moments",
     )
     pairs = [S[a, a] * S[b, b] - S[a, b] * S[b, a] for a, b in ((0, 1), (1, 2), (0, 2))]
     whole = sum(S[0, a] * (S[1, b] * S[2, c] - S[1, c] * S[2, b]) for a, b, c in ((0, 1, 2), (1, 2, 0), (2, 0, 1)))

@@ -5,11 +5,14 @@ The oracle of each kind is the other; that the kernels which both run are right 
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import fmpy
 import numpy as np
 import pytest
 from fmu.fmus import PRESCRIBED, pendulum_file
@@ -222,6 +225,74 @@ def stiff(stiffness=1e10):
         for k in "ab"
     ]
     return lg.Tree(rods, joints, forces=springs)
+
+
+DRIVEN = """
+liegeo: 1
+name: driven
+parameters: {amplitude: 0.5, fast: 0}
+bodies:
+  base: {kind: rigid, mass: 3, com: [0, 0, 0.1], inertia: [0.1, 0.1, 0.1], frames: {e: [0.5, 0, 0]}}
+  rod: {kind: rigid, mass: 1, com: [0.2, 0, 0.05], inertia: [0.01, 0.02, 0.03], frames: {tip: [0.6, 0, 0]}}
+  cart: {kind: rigid, mass: 2, inertia: [0.1, 0.1, 0.1]}
+joints:
+  yaw: {kind: revolute, parent: world, child: base}
+  flap: {kind: revolute, parent: base, child: rod, at: e, axis: [0, 1, 0], stiffness: 5}
+  rail: {kind: prismatic, parent: world, child: cart, axis: [1, 0, 0]}
+loops:
+  drive: {kind: motion, joint: yaw, law: $(amplitude * sin(3 * t))}
+forces:
+  push: {kind: actuator, joint: rail}
+  shake: {kind: actuator, joint: flap}
+experiment:
+  end: 2 s
+  output: 10 ms
+  method: rkmk-54
+  inputs:
+    push: {pieces: [{until: 0.5 s, value: $(sin(5 * t))}, {value: -1}]}
+    shake: $(fast * sin(1e9 * t))
+fmu: {inputs: {%s: }, outputs: {"*": }}
+"""
+
+
+@pytest.mark.parametrize("start", [0.0, 0.25, 0.5, 0.75])
+def test_a_run_may_begin_on_any_side_of_a_jump(start, tmp_path):
+    """The FMU is made for runs from 0 on; an input inside it jumps at 0.5 s."""
+    file = pendulum_file(tmp_path, "driven", DRIVEN % "rail")
+    expected = 0.5 * math.sin(3.0 * start)
+    rows = []
+    for fmu in both(file, tmp_path):
+        found = fmpy.simulate_fmu(str(fmu), start_time=start, stop_time=start + 0.6, output_interval=0.05)
+        assert found["yaw.angle"][0] == pytest.approx(expected, abs=1e-12)
+        rows.append(found.tobytes())
+    assert rows[0] == rows[1]
+
+
+def test_steps_that_would_take_for_ever_are_discarded(tmp_path):
+    """A motor that shakes with 1e9 rad/s: whoever waits for the step hears why, and where the FMU stands."""
+    file = pendulum_file(tmp_path, "driven", DRIVEN % "rail")
+    said = []
+    for fmu in both(file, tmp_path):
+        with Unpacked(fmu) as unpacked, Instance(unpacked) as one:
+            one.initialise(0.0, 2.0, {"fast": 1e3})
+            assert one.step(0.0, 0.5) == DISCARD
+            reached, ends = one.discarded()
+            assert 0.0 < reached < 1e-3
+            assert not ends
+            said.append(one.messages[-1][2].partition("\nTraceback (")[0])
+    assert said[0] == said[1]
+    assert re.search(r"at t = \S+ s internal steps are only \S+ s long, and would be far too many", said[0])
+
+
+def test_outputs_depend_on_an_acceleration_that_is_prescribed_from_outside(tmp_path):
+    """The body's frame moves across the axis where the joint is turned, which it is not where it begins."""
+    fmu, _ = both(pendulum_file(tmp_path, "driven", DRIVEN % "drive"), tmp_path)
+    described = fmpy.read_model_description(str(fmu))
+    depends = {unknown.variable.name: {v.name for v in unknown.dependencies} for unknown in described.outputs}
+    assert "drive.acceleration" in depends["base.e.acceleration.x"]
+    # nobody drives it: it stays
+    starts = {v.name: float(v.start) for v in described.modelVariables if v.causality == "input"}
+    assert starts == {"drive.value": 0.0, "drive.rate": 0.0, "drive.acceleration": 0.0}
 
 
 @pytest.mark.parametrize(

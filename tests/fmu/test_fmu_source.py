@@ -288,3 +288,15 @@ def test_kernels_that_a_model_cannot_use_are_left_out(source):
     assert "kernel_entry_communicate.c" in names
     # there are no loops in this model
     assert not any("loops" in name for name in names)
+
+
+def test_no_name_in_front_makes_another_name(folder):
+    """Of an FMU called tree: `along` and `tree_along` are both names of a linker's."""
+    file = folder / "tree.yaml"
+    file.write_text(re.sub(r"^name: .*$", "name: tree", Path(MODEL).read_text("utf-8"), flags=re.MULTILINE), "utf-8")
+    fmu = fmu_export.build(file, folder / "tree.fmu", native=True, source=True)
+    text = (unpacked(fmu, folder / "tree").folder / "sources/names.h").read_text("utf-8")
+    given = dict(re.findall(r"^#define ((?!FMI)\w+) (\w+)$", text, re.MULTILINE))
+    assert len(given) > 100
+    assert not set(given) & set(given.values())
+    assert len(set(given.values())) == len(given)

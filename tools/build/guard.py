@@ -22,7 +22,17 @@ except ImportError:  # by hand
 
 ROOT = Path(__file__).parents[2]
 FOLDER = "fmu_export/guard"
-SOURCES = ("fmi2.c", "exchange.c", "life.c", "variables.c", "start_values.c", "words.c", "number.c", "system.c", "python.c")
+SOURCES = (
+    "fmi2.c",
+    "exchange.c",
+    "life.c",
+    "variables.c",
+    "start_values.c",
+    "words.c",
+    "number.c",
+    "system.c",
+    "python.c",
+)
 COMMON = (
     "-std=gnu11",
     "-O2",
