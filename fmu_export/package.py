@@ -216,8 +216,8 @@ def build(
     given = _mechanism(system, set)
     path = Path(f"{_identifier(given)}.fmu" if file is None else file)
     if path.suffix != ".fmu":
-        found = "is a folder" if path.is_dir() else f"ends in '{path.suffix}'" if path.suffix else "has no ending"
-        raise InputError(f"build: '{path}' {found}, expected .fmu, as in model.fmu.")
+        what = "is a folder" if path.is_dir() else f"ends in '{path.suffix}'" if path.suffix else "has no ending"
+        raise InputError(f"build: '{path}' {what}, expected .fmu, as in model.fmu.")
     if not path.parent.is_dir():
         raise InputError(f"build: the folder of '{path}' is not there; make it first.")
     longest, usual = seconds("build: step", step), seconds("build: interval", interval)
