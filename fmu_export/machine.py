@@ -269,7 +269,7 @@ class Machine:
 
     def _wished(self, mechanism: Mechanism, initial: Mapping[tuple[str, int], float], start: float) -> State:
         """Return the state that the file and `initial` wish to begin with; its loops may be open."""
-        state = mechanism.initial.state(self.model, start)
+        state = mechanism.wished(self.model, start)
         if not initial:
             return state
         parts = {"q": state.q.copy(), "v": state.v.copy(), "x": state.x.copy()}

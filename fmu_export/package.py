@@ -37,7 +37,7 @@ from fmu_export.description3 import description3, terminals
 from fmu_export.exchanged_states import exchanged
 from fmu_export.identity import identity_of
 from fmu_export.machine import Machine
-from fmu_export.native.tracing import Settable, settable
+from fmu_export.native.tracing import AT_REST, Settable, settable
 from fmu_export.quantity_types import quantity_of
 from fmu_export.sources import sources, sources_digest
 from fmu_export.variables import (
@@ -348,7 +348,8 @@ def _settable(found: _Described) -> Settable:
         mechanism = with_starts(load(found.folder / "model.yaml", set=given))
         return _machine(mechanism, found.settings, found.variables)
 
-    return settable(found.machine, names, values, make)
+    differs = {"differs": AT_REST} if found.mechanism.experiment.settle else {}
+    return settable(found.machine, names, values, make, **differs)
 
 
 def _constants(found: _Described, parameters: Settable) -> dict[str, str]:

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import entry
 from liegeo.errors import DynamicsError, InputError
-from liegeo.kernels import articulated, checked, constraints, inverse, kinematics, loops, observe
+from liegeo.kernels import articulated, checked, constraints, inverse, kinematics, loops, observe, states
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model, Row, State
 from liegeo.model.names import Source
@@ -292,6 +292,14 @@ class Calculator:
         by_last = [function(q, v, last + e, inputs, t=t, x=x).imag / _STEP for e in steps]
         name = function.__name__.replace("dynamics", "derivatives")
         return Derivatives(*(finite(np.stack(columns, axis=1), name) for columns in (by_q, by_v, by_last)))
+
+    def state_rates(self, v: Any, x: Any, inputs: Any = None, *, t: float = 0.0) -> Array:
+        """Return the rates ẋ of the first-order states of elements."""
+        _, v, u, _ = self._verified(self.model.state().q, v, "tau", None, inputs, t, x)
+        out = np.zeros(self.model.nx, u.dtype)
+        if self.model.nx:
+            states.state_rates(self.model.ints, self.model.floats, v, u, out)
+        return finite(out, "state_rates")
 
     # ---- constraints
 

@@ -24,13 +24,13 @@ from numpy.typing import NDArray
 
 from liegeo import demo_controller, dynamics, reports
 from liegeo._cache import is_cold
-from liegeo.analysis.statics import equilibrium
 from liegeo.errors import InputError
 from liegeo.io import Mechanism, load, save, shipped
 from liegeo.model.forces import Actuator
 from liegeo.model.model import Model, State
 from liegeo.results import Result
 from liegeo.results.tables import write_whole
+from liegeo.statics import equilibrium
 from liegeo.view import write_page
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class Controller:
         """By joint: what demo_controller.SETTINGS lists."""
         there = start.q.copy()
         there[self.at_q] += [SWING[joint] for joint in self.motors]
-        away = equilibrium(model, dataclasses.replace(start, q=there), hold=SWING)
+        away = equilibrium(model, dataclasses.replace(start, q=there), hold=list(SWING))
         weights = [dynamics.inverse_dynamics(model, state)[self.at_v] for state in (start, away)]
         # what each feels of its own acceleration; a column of the mass matrix, whose kernels nothing else here needs
         pushed = [dynamics.inverse_dynamics(model, start, a) for a in np.eye(model.nv)[self.at_v]]
@@ -187,18 +187,13 @@ def warm_up() -> None:
 
 
 def settled(file: Path) -> Mechanism:
-    """The arm, written to a model file of its own, which starts at rest, as the weight has bent it."""
+    """Return the arm, written to a model file of its own, which starts at rest, as the weight has bent it."""
     given = load(shipped.find(MODEL))
-    model = given.compile()
-    start = equilibrium(model, given.state(), hold=SWING)
-    assert model.group is not None
     assert given.document is not None
-    q = {name: _plain(start.q[place]) for name, place in model.group.q.items()}
-    return load(save(dataclasses.replace(given, document={**given.document, "initial": {"q": q}}), file))
-
-
-def _plain(values: Array) -> float | list[float]:
-    return values.tolist() if len(values) > 1 else float(values[0])
+    initial = {**given.document.get("initial", {}), "keep": list(SWING)}
+    experiment = {**given.document["experiment"], "settle": True}
+    document = {**given.document, "initial": initial, "experiment": experiment}
+    return load(save(dataclasses.replace(given, document=document), file))
 
 
 def cosimulate(mechanism: Mechanism, controller: Controller, folder: Path) -> tuple[CosimResult, list[Path]]:

@@ -109,6 +109,11 @@ def inverse_derivatives(model: Model | HasModel, state: State, a: Any = None, in
     return _calculator(model, state).inverse_derivatives(state.q, state.v, a, inputs, t=state.t, x=state.x)
 
 
+def state_rates(model: Model | HasModel, state: State, inputs: Any = None) -> Array:
+    """Return the rates ẋ of the first-order states of elements."""
+    return _calculator(model, state).state_rates(state.v, state.x, inputs, t=state.t)
+
+
 def constraint_values(model: Model | HasModel, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:
     """Return how far a state, and accelerations a (zeros, if none are given), are from obeying the constraints."""
     return _calculator(model, state).constraint_values(state.q, state.v, inputs, a, t=state.t, x=state.x)

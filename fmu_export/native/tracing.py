@@ -37,6 +37,8 @@ _POINTS, _DISTANCES = 2, (0.02, 1e-4)
 #: By how much, as a share, a number may differ from that of the model that is loaded.
 TOLERANCE = 1e-12
 _DIFFERS = "a program gives other numbers than the model file does"
+#: The same of a model that begins at rest, which Newton's method finds when the model is loaded.
+AT_REST = "the position in which the model comes to rest depends on it"
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,13 @@ class Settable:
     machine: Machine
 
 
-def settable(machine: Machine, names: Sequence[str], values: Mapping[str, float], make: Make) -> Settable:
-    """Return the program of the parameters that are offered; `values` are the model's, `machine` is made of these."""
+def settable(
+    machine: Machine, names: Sequence[str], values: Mapping[str, float], make: Make, differs: str = _DIFFERS
+) -> Settable:
+    """Return the program of the parameters that are offered; `values` are the model's, `machine` is made of these.
+
+    `differs` is why a parameter is a constant with which the program gives other numbers than the loaded model has.
+    """
     constants: dict[str, str] = {}
     while True:
         left = [name for name in names if name not in constants]
@@ -58,7 +65,7 @@ def settable(machine: Machine, names: Sequence[str], values: Mapping[str, float]
         if _same_layout(machine, made):
             # it has the bits of the FMU with Python inside where nothing is set
             made = machine
-        wrong = _wrong(program, made, values, make)
+        wrong = _wrong(program, made, values, make, differs)
         if not wrong:
             ordered = {name: constants[name] for name in names if name in constants}
             return Settable(program, ordered, made)
@@ -139,7 +146,9 @@ def _same_layout(a: Machine, b: Machine) -> bool:
 # ---- whether a program is right
 
 
-def _wrong(program: Straight, machine: Machine, values: Mapping[str, float], make: Make) -> dict[str, str]:
+def _wrong(
+    program: Straight, machine: Machine, values: Mapping[str, float], make: Make, differs: str
+) -> dict[str, str]:
     """Return the parameters for which the program does not give the numbers of the model that is loaded, and why."""
     rng = np.random.default_rng(1)
     names = list(program.names)
@@ -148,8 +157,8 @@ def _wrong(program: Straight, machine: Machine, values: Mapping[str, float], mak
             found = {}
             for name in names:
                 if not _agrees(program, machine, _point(rng, [name], values), make, rng):
-                    found[name] = _DIFFERS
-            return found or dict.fromkeys(names, _DIFFERS)
+                    found[name] = differs
+            return found or dict.fromkeys(names, differs)
     return {}
 
 

@@ -1,4 +1,6 @@
-"""Modes of models; and the laboratory for integrators: problems with known answers, orders, work, precision, drift.
+"""Linear models, modes and operating points of models; and the laboratory for integrators.
+
+The laboratory has problems with known answers, orders, work, precision and drift.
 
 Names load when they are first used.
 """
@@ -12,25 +14,28 @@ from liegeo._lazy import attach
 if TYPE_CHECKING:
     from liegeo.analysis import convergence as convergence
     from liegeo.analysis import exact as exact
+    from liegeo.analysis import linear as linear
     from liegeo.analysis import modes as modes
     from liegeo.analysis import problems as problems
     from liegeo.analysis import results as results
-    from liegeo.analysis import statics as statics
     from liegeo.analysis.convergence import drift as drift
     from liegeo.analysis.convergence import order_study as order_study
     from liegeo.analysis.convergence import work_precision as work_precision
+    from liegeo.analysis.linear import LinearModel as LinearModel
+    from liegeo.analysis.linear import linearise as linearise
     from liegeo.analysis.modes import Modes as Modes
     from liegeo.analysis.problems import ALL_CASES as ALL_CASES
     from liegeo.analysis.problems import Case as Case
-    from liegeo.analysis.statics import equilibrium as equilibrium
+    from liegeo.statics import equilibrium as equilibrium
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
             "liegeo.analysis.convergence": ("drift", "order_study", "work_precision"),
+            "liegeo.analysis.linear": ("LinearModel", "linearise"),
             "liegeo.analysis.modes": ("Modes",),
             "liegeo.analysis.problems": ("ALL_CASES", "Case"),
-            "liegeo.analysis.statics": ("equilibrium",),
+            "liegeo.statics": ("equilibrium",),
         },
-        ("convergence", "exact", "modes", "problems", "results", "statics"),
+        ("convergence", "exact", "linear", "modes", "problems", "results"),
     )

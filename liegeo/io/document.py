@@ -14,6 +14,7 @@ from liegeo.accuracy import Accuracy
 from liegeo.errors import FileProblem, InputError, Path_
 from liegeo.io import problems, units
 from liegeo.io.fields import (
+    FLAG,
     POSE_MAPPING,
     TEXT,
     Form,
@@ -141,6 +142,11 @@ ExperimentForm = mapping(
         None,
     ),
     max_step=Key(_positive(units.TIME), "of methods that choose their steps", None),
+    settle=Key(
+        FLAG,
+        "whether it begins at rest, in a stable equilibrium near the initial state; what is kept is held",
+        False,
+    ),
     inputs=Key(by_name(SIGNAL), "what drives it: signals by joint, actuator, force or motion", {}),
 )
 
@@ -160,14 +166,14 @@ _VARIABLES = by_name(_VariableForm | None)
 FMUForm = mapping(
     "fmu",
     "The interface of the model as an FMU.  Names may have * and ?.",
-    name=Key(TEXT, "of the unit, a C identifier; the file's name if not given", None),
-    description=Key(TEXT, "of the unit", None),
+    name=Key(TEXT, "of the FMU, a C identifier; the file's name if not given", None),
+    description=Key(TEXT, "of the FMU", None),
     author=Key(TEXT, "who made the model, with the organisation", None),
     version=Key(TEXT, "of the model, such as '1.2'", None),
     copyright=Key(TEXT, "who holds the rights of the model, and since when", None),
     license=Key(TEXT, "under which others may use the model", None),
-    inputs=Key(_VARIABLES, "what other units drive: joints, actuators, forces, motions", {}),
-    outputs=Key(_VARIABLES, "what other units see: columns of results", {}),
+    inputs=Key(_VARIABLES, "what other FMUs drive: joints, actuators, forces, motions", {}),
+    outputs=Key(_VARIABLES, "what other FMUs see: columns of results", {}),
     parameters=Key(_VARIABLES, "parameters of this file, or paths in it such as gravity or bodies.hub.mass", {}),
     extrapolation=Key(choice("hold", "linear"), "what inputs do within a communication step", "hold"),
 )

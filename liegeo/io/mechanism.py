@@ -16,8 +16,10 @@ from liegeo.errors import InputError
 from liegeo.io.parameters import Parameter
 from liegeo.model.model import Model, State
 from liegeo.model.tree import Tree
+from liegeo.motion import Drive
 from liegeo.results import Result
 from liegeo.simulation import simulate
+from liegeo.statics import equilibrium
 
 _EXACTNESS = frozenset({"rtol", "atol", "accuracy"})
 
@@ -38,7 +40,10 @@ class Initial:
 
 @dataclass(frozen=True)
 class Experiment:
-    """The default experiment.  What is None is left to `liegeo.simulate`."""
+    """The default experiment.  What is None is left to `liegeo.simulate`.
+
+    With `settle` it begins at rest, in a stable equilibrium near the initial position.
+    """
 
     start: float = 0.0
     end: float = 1.0
@@ -50,12 +55,13 @@ class Experiment:
     atol: float | None = None
     accuracy: str | None = None
     max_step: float | None = None
+    settle: bool = False
     inputs: Mapping[str, Any] = field(default_factory=dict)
 
     def options(self) -> dict[str, Any]:
         """Arguments of `liegeo.simulate`."""
         given = {each.name: getattr(self, each.name) for each in dataclasses.fields(self)}
-        del given["start"]
+        del given["start"], given["settle"]
         optional = {name: value for name, value in given.items() if value is not None}
         return {"t_end": optional.pop("end"), **optional, "inputs": dict(self.inputs)}
 
@@ -137,10 +143,20 @@ class Mechanism:
     def state(self, model: Model | None = None) -> State:
         """The initial state; where there are loops, the assembled one nearest to it."""
         model = self.compile() if model is None else model
-        state = self.initial.state(model, self.experiment.start)
-        if not model.rows:
-            return state
+        state = self.wished(model, self.experiment.start)
         return assemble(model, state, keep=self.initial.keep, inputs=self.experiment.inputs)
+
+    def wished(self, model: Model, t: float) -> State:
+        """Return the state to begin with at a time, before loops are closed; at rest, if the experiment settles.
+
+        Joints that assembly keeps are held while the others settle, under gravity and the inputs of that time.
+        """
+        state = self.initial.state(model, t)
+        if not self.experiment.settle:
+            return state
+        near = assemble(model, state, keep=self.initial.keep, inputs=self.experiment.inputs)
+        inputs = Drive(model, self.experiment.inputs).values(t, near.q, near.w)[model.nv : model.nv + model.nu]
+        return equilibrium(model, near, hold=self.initial.keep, inputs=inputs, stable=True)
 
     def simulate(self, **overrides: Any) -> Result:
         """The default experiment, or with other arguments of `liegeo.simulate`."""

@@ -252,22 +252,6 @@ def spinning_beam(omega, gravity=False, how="substructure", n_bodies=8, n_elemen
     return lm.Tree(bodies, [hub, *joints], loops=[law], gravity=weight, name=f"spin-up, {how}").compile()
 
 
-def at_rest(model, hold):
-    """Static equilibrium with these speeds held, by Newton's method from the zero position."""
-    free = np.ones(model.nv, dtype=bool)
-    free[list(hold)] = False
-    state = model.state()
-    for _ in range(50):
-        force = dynamics.inverse_dynamics(model, state)[free]
-        K = dynamics.inverse_derivatives(model, state).q[np.ix_(free, free)]
-        step = np.zeros(model.nv)
-        step[free] = -np.linalg.solve(K, force)
-        state = lm.State(model.group.retract(state.q, step), state.v)
-        if np.abs(step).max() < 1e-11:
-            return state
-    raise ArithmeticError(f"{model}: no equilibrium in 50 iterations; the last step is {np.abs(step).max():.2g}")
-
-
 def spinning_curves(run, omega):
     body = run.model.bodies[-1]
     x, y, z = run[f"{body}.{last_node(run.model, body)}.position"].T

@@ -11,6 +11,7 @@ import pytest
 
 import liegeo as lg
 from liegeo import dynamics
+from liegeo.statics import equilibrium
 
 
 def until(table, end):
@@ -93,7 +94,7 @@ def test_slider_crank_with_the_modes_of_the_paper(reading, late):
 def spin(omega, gravity=False, **options):
     model = mechanisms.spinning_beam(omega, gravity, **options)
     table = mechanisms.reference(f"fls13_spin_up_{omega}{'_gravity' if gravity else ''}")
-    state = mechanisms.at_rest(model, hold=[0]) if gravity else None
+    state = equilibrium(model) if gravity else None
     run = lg.simulate(model, state, t_end=20.0, output=table["t"], rtol=1e-6, atol=1e-7)
     assert np.abs(run["hub.angle"] - [mechanisms.spin_up(t, omega)[0] for t in run.t]).max() < 1e-9
     return mechanisms.spinning_curves(run, omega), table
@@ -140,7 +141,7 @@ def test_spin_up_of_thirty_two_bodies(omega, bound):
 def test_static_equilibrium_hangs_where_an_elastica_does():
     """The references start there too: 1.72399 m below, 0.21548 m nearer; sixteen bodies."""
     model = mechanisms.spinning_beam(4, True, how="both", n_bodies=16)
-    state = mechanisms.at_rest(model, hold=[0])
+    state = equilibrium(model)
     assert np.abs(dynamics.inverse_dynamics(model, state)[1:]).max() < 1e-6
     tip = dynamics.frame_pose(model, state, f"{model.bodies[-1]}.4")[:3, 3]
     table = mechanisms.reference("fls13_spin_up_4_gravity")

@@ -10,10 +10,10 @@ from numpy.testing import assert_array_equal
 import liegeo as lg
 from liegeo import dynamics
 from liegeo.analysis.modes import modes
-from liegeo.analysis.statics import equilibrium
 from liegeo.errors import InputError
 from liegeo.io import shipped
 from liegeo.io.mechanism import Initial
+from liegeo.statics import equilibrium
 
 FOUR_BAR, PENDULUM = "sy16_four_bar.yaml", "double_pendulum.yaml"
 

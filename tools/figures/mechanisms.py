@@ -26,6 +26,7 @@ sys.path.append(str(Path(__file__).parents[2] / "tests" / "loops"))
 import published as mechanisms
 
 import liegeo as lg
+from liegeo.statics import equilibrium
 
 ROOT = Path(__file__).parents[2]
 # Okabe and Ito's, which the colour-blind can tell apart
@@ -132,7 +133,7 @@ def spin_up():
             curves = {}
             for how, options in HOW.items():
                 model = mechanisms.spinning_beam(omega, gravity, **options)
-                state = mechanisms.at_rest(model, hold=[0]) if gravity else None
+                state = equilibrium(model) if gravity else None
                 run = lg.simulate(model, state, t_end=20.0, output=table["t"], rtol=1e-6, atol=1e-7)
                 curves[how] = mechanisms.spinning_curves(run, omega)
                 where = f"5.3 {omega} rad/s{', gravity' if gravity else ''}, {how}"
