@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from liegeo import operators as operators
     from liegeo import results as results
     from liegeo import view as view
+    from liegeo.analysis.linear import linearise as linearise
     from liegeo.assembly import assemble as assemble
     from liegeo.calculator import Calculator as Calculator
     from liegeo.dynamics import forward_dynamics as forward_dynamics
@@ -58,6 +59,7 @@ else:
         __name__,
         {
             "liegeo._version": ("__version__",),
+            "liegeo.analysis.linear": ("linearise",),
             "liegeo.assembly": ("assemble",),
             "liegeo.calculator": ("Calculator",),
             "liegeo.dynamics": ("forward_dynamics", "inverse_dynamics", "mass_matrix"),

@@ -442,36 +442,35 @@ def view(
     pages.serve(mechanism.compile(), mechanism.state(), show=opened, port=port, progress=False, **shown, **experiment)
 
 
-@app.command()
-def modes(
-    model: ModelFile,
-    number: Annotated[int, typer.Option("--number", "-n", help="How many to show.")] = 20,
-    lock: Annotated[
-        list[str] | None, typer.Option("--lock", metavar="JOINT", help="Hold a joint; repeatable, wildcards.")
-    ] = None,
-    settle: Annotated[bool, typer.Option("--settle", help="Let it come to rest first; locked joints stay.")] = False,
-    given: Set = None,
-    quiet: Quiet = False,
-    json: Json = False,
-) -> None:
-    """Show the natural frequencies and damping of a model about its initial state, driven as its experiment begins.
+Lock = Annotated[list[str] | None, typer.Option("--lock", metavar="JOINT", help="Hold a joint; repeatable, wildcards.")]
+Settle = Annotated[bool, typer.Option("--settle", help="Let it come to rest first; locked joints stay.")]
+FrictionAtRest = Annotated[
+    str | None,
+    typer.Option(
+        "--friction",
+        metavar="CHOICE",
+        help="Of joints with Coulomb friction that stand still: 'leave out' (they move), 'tangent' (a damper), 'lock'.",
+    ),
+]
 
-    Example:  liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0
+
+def _point_to_linearise(
+    mechanism: Mechanism, lock: list[str] | None, settle: bool, moving: bool
+) -> tuple[Any, Any, Any, bool]:
+    """Return the model with joints locked, the state, inputs as the experiment begins, and whether it was stopped.
+
+    A motion is kept if it may be (`moving`).
     """
-    from liegeo import reports
+    import dataclasses
+
     from liegeo.analysis import equilibrium
-    from liegeo.analysis.modes import commutes
-    from liegeo.analysis.modes import modes as find
     from liegeo.errors import InputError
     from liegeo.model.names import matches
     from liegeo.motion import Drive
 
-    mechanism = _load(model, given)
     compiled, state = mechanism.compile(), mechanism.state()
-    stopped = bool(state.v.any()) and not commutes(compiled)
+    stopped = bool(state.v.any()) and not moving
     if stopped:
-        import dataclasses
-
         state = dataclasses.replace(state, v=0.0 * state.v)
     inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.w)[compiled.nv :]
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
@@ -482,11 +481,79 @@ def modes(
             raise InputError(f"--lock {pattern}: no joint is called so; there are {', '.join(movable)}.")
         locked.update(dict.fromkeys(found))
     if settle:
-        state = equilibrium(compiled, state, hold=locked, inputs=inputs)
-    data = reports.modes_data(find(compiled.lock(*locked) if locked else compiled, state, inputs))
+        state = equilibrium(compiled, state, hold=list(locked), inputs=inputs, stable=True)
+    return compiled.lock(*locked) if locked else compiled, state, inputs, stopped
+
+
+@app.command()
+def modes(
+    model: ModelFile,
+    number: Annotated[int, typer.Option("--number", "-n", help="How many to show.")] = 20,
+    lock: Lock = None,
+    settle: Settle = False,
+    friction: FrictionAtRest = None,
+    given: Set = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Show the natural frequencies and damping of a model about its initial state, driven as its experiment begins.
+
+    Example:  liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0
+    """
+    from liegeo import reports
+    from liegeo.analysis.modes import commutes
+    from liegeo.analysis.modes import modes as find
+
+    mechanism = _load(model, given)
+    compiled, state, inputs, stopped = _point_to_linearise(mechanism, lock, settle, commutes(mechanism.compile()))
+    data = reports.modes_data(find(compiled, state, inputs, friction=friction))
     data["stopped"] = stopped
     said = ["It begins in motion, about which it has no modes: these are those of the same position at rest."]
     _Output(quiet, json).show(data, *reports.modes_table(data, number), *(said if stopped else []))
+
+
+@app.command()
+def linearize(
+    model: ModelFile,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", "-i", metavar="NAME", help="An input; repeatable, wildcards.")
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option("--output", "-o", metavar="NAME", help="A column of results; repeatable, wildcards."),
+    ] = None,
+    file: Annotated[Path | None, typer.Option("--mat", metavar="FILE", help="Write a file for MATLAB.")] = None,
+    period: Annotated[str | None, typer.Option("--period", help="Discrete time with inputs that are held.")] = None,
+    delay: Annotated[str | None, typer.Option("--delay", help="How late inputs come, with --period.")] = None,
+    lock: Lock = None,
+    settle: Settle = False,
+    friction: FrictionAtRest = None,
+    given: Set = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Write A, B, C and D of a model about its initial state, driven as its experiment begins, and show its poles.
+
+    Example:  liegeo linearize models/double_pendulum.yaml --settle -i top -o lower.end.position.x --mat pendulum.mat
+    """
+    from liegeo import reports
+    from liegeo.analysis import linearise
+    from liegeo.errors import InputError
+
+    out = _Output(quiet, json)
+    if file is not None:
+        _target("--mat", file, (".mat",), model)
+    if delay is not None and period is None:
+        raise InputError("--delay is for discrete time, expected --period beside it.")
+    mechanism = _load(model, given)
+    compiled, state, values, _ = _point_to_linearise(mechanism, lock, settle, moving=True)
+    found = linearise(compiled, state, inputs or None, outputs or None, at=values, friction=friction)
+    if period is not None:
+        found = found.discrete(_seconds("--period", period) or 0.0, _seconds("--delay", delay) or 0.0)
+    data = reports.linear_data(found)
+    out.show(data, *reports.linear_table(data))
+    if file is not None:
+        out.wrote(found.save(file))
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from liegeo.model.notebook import frequencies
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from liegeo.analysis.linear import LinearModel
     from liegeo.analysis.modes import Modes
     from liegeo.io import Mechanism
     from liegeo.results import Result
@@ -150,6 +152,49 @@ def modes_table(data: Data, n: int) -> list[Any]:
     if data["acceleration"] > 1e-6:
         out.append(
             f"The state is no equilibrium: the largest acceleration is {data['acceleration']:.3g}.\n"
+            "  --settle lets the model come to rest first, --lock '*' holds its joints."
+        )
+    return out
+
+
+def linear_data(found: LinearModel) -> Data:
+    """Return a linear model: names, units, matrices and poles."""
+    out: Data = {"name": found.name, "period": found.period, "largest rate": found.largest_rate}
+    out |= {"notes": list(found.notes)}
+    for key in ("states", "inputs", "outputs", "state_units", "input_units", "output_units"):
+        out[key] = list(getattr(found, key))
+    for key in ("A", "B", "C", "D", "u0", "y0"):
+        out[key] = getattr(found, key).tolist()
+    out["poles"] = [[float(pole.real), float(pole.imag)] for pole in found.poles]
+    return out
+
+
+def linear_table(data: Data) -> list[Any]:
+    """Show names and poles of a linear model."""
+    names = _table("", "states", "inputs", "outputs", title=data["name"])
+    lists = [
+        [f"{name} [{unit}]" if unit else name for name, unit in zip(data[f"{key}s"], data[f"{key}_units"], strict=True)]
+        for key in ("state", "input", "output")
+    ]
+    for k, row in enumerate(itertools.zip_longest(*lists, fillvalue="")):
+        _add(names, str(k + 1), *row)
+    poles = _table("pole", "real part [1/s]", "imaginary part [1/s]", "|pole|/2π [Hz]", "damping [%]")
+    if data["period"]:
+        poles = _table("pole", "real part", "imaginary part", "size")
+    shown = [complex(*pole) for pole in data["poles"] if pole[1] >= 0.0]
+    for k, pole in enumerate(shown):
+        both = "± " if pole.imag else ""
+        numbers = [f"{pole.real:.5g}", f"{both}{pole.imag:.5g}"]
+        if data["period"]:
+            numbers.append(f"{abs(pole):.5g}")
+        else:
+            damping = -pole.real / abs(pole) if pole else 0.0
+            numbers += [f"{abs(pole) / (2.0 * np.pi):.5g}", f"{100.0 * damping:.3g}"]
+        _add(poles, str(k + 1), *numbers)
+    out: list[Any] = [names, poles, *data["notes"]]
+    if data["largest rate"] > 1e-6:
+        out.append(
+            f"The state is no operating point: the largest rate of a speed is {data['largest rate']:.3g}.\n"
             "  --settle lets the model come to rest first, --lock '*' holds its joints."
         )
     return out

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from liegeo import dynamics
 from liegeo._lazy import late
+from liegeo.analysis.linear import with_friction
 from liegeo.errors import InputError
 from liegeo.model import notebook
 from liegeo.model.model import Model, State
@@ -87,10 +88,16 @@ class Modes:
         return notebook.table(repr(self).strip("<>") + moving, head, rows)
 
 
-def modes(model: Model | HasModel, state: State | None = None, inputs: Any = None) -> Modes:
-    """Return the modes of a model about a state; if none is given, its zero position or a mechanism's initial state."""
+def modes(
+    model: Model | HasModel, state: State | None = None, inputs: Any = None, *, friction: str | None = None
+) -> Modes:
+    """Return the modes of a model about a state; if none is given, its zero position or a mechanism's initial state.
+
+    `friction` says what becomes of Coulomb friction of joints that stand still: see liegeo.analysis.linearise.
+    """
     state, model = as_state(model, state), as_model(model, "modes")
     state = model.state() if state is None else state
+    model, _ = with_friction("modes", model, state, friction)
     if np.any(state.v) and not commutes(model):
         what = "loops" if model.rows else f"joint '{_turning(model)[0]}'"
         raise InputError(
