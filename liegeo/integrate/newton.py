@@ -159,7 +159,7 @@ class NewtonRecord:
     cuts: int = 0
 
     def __bool__(self) -> bool:
-        return any(astuple(self))
+        return any(vars(self).values())
 
     def __str__(self) -> str:
         dense = f" ({self.dense_factorisations} dense)" if self.dense_factorisations else ""

@@ -81,7 +81,7 @@ def test_a_native_fmu_has_the_bits_of_the_one_with_python(built, model):
     step, stop = (float(getattr(description.defaultExperiment, name)) for name in ("stepSize", "stopTime"))
     inputs = [v.name for v in description.modelVariables if v.causality == "input"]
     # some are at rest until they are driven
-    driven = {name: 0.01 * (k + 1) for k, name in enumerate(inputs)}
+    driven = {name: 0.001 * (k + 1) for k, name in enumerate(inputs)}
     start = {} if moved(run(native, step=step)) else driven
     for share in (1.0, 3.7, 10.0):
         size = min(share * step, stop / 20.0)
