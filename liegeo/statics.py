@@ -52,6 +52,8 @@ _NEAR = 1e-5
 _LEFT, _CHANGED = 1e-7, 1e-9
 # Directions in which the equations change by less than this share are left alone; the longest step of a coordinate.
 _INDIFFERENT, _LONGEST = 1e-8, 0.5
+# How fast constraints may open in a steady motion, as a share of its speeds.
+_OPENING = 1e-8
 # Of (3): the first step, in rad and m; how many steps at most, and the share of the force at which it ends; how often
 # it begins anew, and how far beside an unstable equilibrium.
 _PACE, _LONGEST_WAY, _NEAR_REST, _ATTEMPTS, _AWAY = 0.1, 200, 1e-3, 8, 0.1
@@ -73,7 +75,7 @@ def equilibrium(
     Loops stay closed, and prescribed motions are where their laws put them at the state's time.  What holds joints is
     left out of the balance: their torques come from dynamics.inverse_dynamics.  With `speeds`, by joint, the motion is
     steady instead: these joints stay where they are and turn on as fast, all others rest in the frames that carry them,
-    as the stretched blades of a rotor do.  That is for trees.
+    as the stretched blades of a rotor do.  Loops must stay closed at these speeds, as within what turns as a whole.
 
     An equilibrium may be unstable, as that of an inverted pendulum.  With `stable`, the model goes on to where it would
     come to rest, by (3).
@@ -84,8 +86,6 @@ def equilibrium(
     state = model.state() if state is None else state
     model.check(state, "equilibrium")
     moving = dict(speeds or {})
-    if moving and model.rows:
-        raise InputError(f"equilibrium: {model!r} has loops, expected a tree where `speeds` are given.")
     v = model.state(v=moving).v if moving else np.zeros(model.nv)
     hold = hold if isinstance(hold, Mapping) else [hold] if isinstance(hold, str) else list(hold)
     free = ~model.locked
@@ -101,7 +101,16 @@ def equilibrium(
     if stable and moving:
         raise InputError("equilibrium: `stable` is for rest, expected no `speeds` beside it.")
     balance = _Balance(model, replace(state, v=v), inputs, hold, free)
-    return balance.settle() if stable else balance.solve()
+    found = balance.settle() if stable else balance.solve()
+    if moving and model.rows:
+        opening = float(np.abs(dynamics.constraint_values(model, found, inputs).rate).max())
+        if opening > _OPENING * float(np.abs(v).max()):
+            raise AssemblyError(
+                f"equilibrium: at the speeds of {', '.join(map(repr, moving))} alone, the constraints of {model!r} "
+                f"open with {opening:.3g} per second.\n  A steady motion turns all that a loop connects as a whole; "
+                "give the speeds of all joints that move."
+            )
+    return found
 
 
 class _Balance:

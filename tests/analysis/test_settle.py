@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -154,6 +152,7 @@ def start(fmu, values=None):
     return float(table["hinge.angle"][0])
 
 
+@pytest.mark.foreign
 def test_an_fmu_begins_at_rest(file, tmp_path):
     fmu = fmu_export.build(file, tmp_path / "arm.fmu")
     assert start(fmu) == lg.load(file).state()["hinge.angle"]
@@ -174,7 +173,3 @@ def test_a_native_fmu_begins_at_rest(file, tmp_path):
     table = fmu_export.run(fmu, 0.1, values={"damping": 2.0}, inputs={"motor.input": lambda t: 0.0})
     run = changed.simulate(t_end=0.1, inputs={}, output=table["time"])
     np.testing.assert_array_equal(table["hinge.angle"], run["hinge.angle"])
-
-
-def test_the_shipped_file_lists_its_key():
-    assert "settle: true" in Path("models/fls13_spin_up.yaml").read_text("utf-8")
