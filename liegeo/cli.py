@@ -457,7 +457,7 @@ FrictionAtRest = Annotated[
 def _point_to_linearise(
     mechanism: Mechanism, lock: list[str] | None, settle: bool, moving: bool
 ) -> tuple[Any, Any, Any, bool]:
-    """Return the model with joints locked, the state, inputs as the experiment begins, and whether it was stopped.
+    """Return the model with joints locked, the state, what drives it, and whether it was stopped.
 
     A motion is kept if it may be (`moving`).
     """
@@ -466,13 +466,12 @@ def _point_to_linearise(
     from liegeo.analysis import equilibrium
     from liegeo.errors import InputError
     from liegeo.model.names import matches
-    from liegeo.motion import Drive
 
     compiled, state = mechanism.compile(), mechanism.state()
     stopped = bool(state.v.any()) and not moving
     if stopped:
         state = dataclasses.replace(state, v=0.0 * state.v)
-    inputs = Drive(compiled, mechanism.experiment.inputs).values(state.t, state.q, state.w)[compiled.nv :]
+    inputs = mechanism.experiment.inputs
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}
     for pattern in lock or []:
@@ -503,10 +502,12 @@ def modes(
     from liegeo import reports
     from liegeo.analysis.modes import commutes
     from liegeo.analysis.modes import modes as find
+    from liegeo.motion import driven_by
 
     mechanism = _load(model, given)
     compiled, state, inputs, stopped = _point_to_linearise(mechanism, lock, settle, commutes(mechanism.compile()))
-    data = reports.modes_data(find(compiled, state, inputs, friction=friction))
+    driven = driven_by(compiled, state, inputs)[compiled.nv :]
+    data = reports.modes_data(find(compiled, state, driven, friction=friction))
     data["stopped"] = stopped
     said = ["It begins in motion, about which it has no modes: these are those of the same position at rest."]
     _Output(quiet, json).show(data, *reports.modes_table(data, number), *(said if stopped else []))
@@ -546,8 +547,8 @@ def linearize(
     if delay is not None and period is None:
         raise InputError("--delay is for discrete time, expected --period beside it.")
     mechanism = _load(model, given)
-    compiled, state, values, _ = _point_to_linearise(mechanism, lock, settle, moving=True)
-    found = linearise(compiled, state, inputs or None, outputs or None, at=values, friction=friction)
+    compiled, state, inputs_at, _ = _point_to_linearise(mechanism, lock, settle, moving=True)
+    found = linearise(compiled, state, inputs or None, outputs or None, at=inputs_at, friction=friction)
     if period is not None:
         found = found.discrete(_seconds("--period", period) or 0.0, _seconds("--delay", delay) or 0.0)
     data = reports.linear_data(found)

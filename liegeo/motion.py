@@ -91,6 +91,16 @@ def system(model: Model, inputs: Any = None) -> System:
     return Drive(model, inputs).system
 
 
+def driven_by(model: Model, state: State, inputs: Any) -> Array:
+    """Return generalised forces and inputs at a state, by name or function as `simulate` takes them.
+
+    A plain vector is of the inputs of force elements alone, as functions of `dynamics` take it.
+    """
+    if inputs is None or callable(inputs) or isinstance(inputs, Mapping):
+        return Drive(model, inputs).values(state.t, state.q, state.w)
+    return model.drive("tau", None, inputs, state.t, state.x)[: model.nv + model.nu].astype(np.float64)
+
+
 class Drive:
     """What drives a model.  `error` is what a user's function raised, if it did, or that an expression has no value."""
 

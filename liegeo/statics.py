@@ -3,10 +3,10 @@
 At rest, or with speeds v that do not change, forces and first-order states balance under the multipliers λ of loops,
 prescribed motions and locks,
 
-    f(q, x) − J(q)ᵀ λ = 0,    f = ID(q, v, 0);      ẋ(v, x) = 0;      φ(q) = 0,                                  (1)
+    f(q, x) − J(q)ᵀ λ = 0,    f = ID(q, v, 0) − τ;      ẋ(v, x) = 0;      φ(q) = 0,                              (1)
 
-ID being inverse dynamics of the tree, in the rows of all coordinates that are not held.  A correction (ε, χ, dλ) is the
-smallest that solves the equations linearised at (q, x, λ), in the sense of least squares,
+ID being inverse dynamics of the tree and τ the forces that drive coordinates, in the rows of all that are not held.  A
+correction (ε, χ, dλ) is the smallest that solves the equations linearised at (q, x, λ), in the sense of least squares,
 
     q ← q ⊕ ε,    x ← x + χ,    λ ← λ + dλ,                                                                      (2)
 
@@ -42,6 +42,7 @@ from liegeo.errors import AssemblyError, InputError
 from liegeo.model.checks import suggest
 from liegeo.model.model import Model, State
 from liegeo.model.standin import HasModel, as_model, as_state
+from liegeo.motion import driven_by
 
 Array = NDArray[np.float64]
 
@@ -70,7 +71,8 @@ def equilibrium(
 ) -> State:
     """Return the state at rest near the given one, with the named joints (or bodies' modes) held where they are.
 
-    Of a joint in a mapping, only the speeds with these indices are held.
+    Of a joint in a mapping, only the speeds with these indices are held.  `inputs` are those of `simulate`; functions
+    have the values that they have at this state.
 
     Loops stay closed, and prescribed motions are where their laws put them at the state's time.  What holds joints is
     left out of the balance: their torques come from dynamics.inverse_dynamics.  With `speeds`, by joint, the motion is
@@ -103,7 +105,7 @@ def equilibrium(
     balance = _Balance(model, replace(state, v=v), inputs, hold, free)
     found = balance.settle() if stable else balance.solve()
     if moving and model.rows:
-        opening = float(np.abs(dynamics.constraint_values(model, found, inputs).rate).max())
+        opening = float(np.abs(dynamics.constraint_values(model, found, balance.inputs).rate).max())
         if opening > _OPENING * float(np.abs(v).max()):
             raise AssemblyError(
                 f"equilibrium: at the speeds of {', '.join(map(repr, moving))} alone, the constraints of {model!r} "
@@ -117,7 +119,9 @@ class _Balance:
     """The equations (1) of a model."""
 
     def __init__(self, model: Model, state: State, inputs: Any, hold: Any, free: NDArray[np.bool_]) -> None:
-        self.model, self.state, self.inputs, self.free = model, state, inputs, free
+        self.model, self.state, self.free = model, state, free
+        u = driven_by(model, state, inputs)
+        self.tau, self.inputs = u[: model.nv], u[model.nv :]
         #: What assembly keeps: joints, or some of their speeds.
         self.hold = hold if isinstance(hold, Mapping) else [name for name in hold if name in model.joints]
         self._rest = np.zeros(model.nv)
@@ -126,7 +130,7 @@ class _Balance:
     def left(self, state: State, multipliers: Array) -> Array:
         """Return what is left of (1)."""
         model = self.model
-        force = dynamics.inverse_dynamics(model, state, inputs=self.inputs)
+        force = self._force(state)
         parts = [force[self.free]]
         if self.m:
             parts[0] = (force - dynamics.constraint_jacobian(model, state).T @ multipliers)[self.free]
@@ -134,6 +138,10 @@ class _Balance:
         if self.m:
             parts.append(dynamics.constraint_values(model, state, self.inputs).residual)
         return np.concatenate(parts)
+
+    def _force(self, state: State) -> Array:
+        """Return f of (1)."""
+        return np.asarray(dynamics.inverse_dynamics(self.model, state, inputs=self.inputs) - self.tau)
 
     def moved(self, state: State, step: Array) -> State:
         """Return the state after (2)."""
@@ -166,9 +174,8 @@ class _Balance:
         if not self.m:
             return np.zeros(0)
         J = dynamics.constraint_jacobian(self.model, state)[:, self.free]
-        force = dynamics.inverse_dynamics(self.model, state, inputs=self.inputs)[self.free]
-        found: Array = np.linalg.lstsq(J.T, force, rcond=_INDIFFERENT)[0]
-        return found
+        force = self._force(state)[self.free]
+        return np.asarray(np.linalg.lstsq(J.T, force, rcond=_INDIFFERENT)[0])
 
     def _slope(self, state: State, multipliers: Array) -> Array:
         """Return the derivative of what is left by (ε, χ, dλ)."""
@@ -274,7 +281,7 @@ class _Balance:
     def _forces(self, state: State) -> float:
         """Return the size of the forces that balance: what the motion takes, and what weight would do alone."""
         model = self.model
-        largest = float(np.abs(dynamics.inverse_dynamics(model, state, inputs=self.inputs)).max(initial=0.0))
+        largest = float(np.abs(self._force(state)).max(initial=0.0))
         weight = float(np.linalg.norm(np.asarray(model.tree.gravity))) * sum(
             float(getattr(body, "mass", 0.0)) for body in model.tree.bodies
         )

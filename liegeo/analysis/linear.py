@@ -52,6 +52,7 @@ from liegeo.model.model import Model
 from liegeo.model.names import Column, matches
 from liegeo.model.standin import HasModel, as_model, as_state
 from liegeo.model.state import State
+from liegeo.motion import driven_by
 
 if TYPE_CHECKING:
     import scipy.io as sio
@@ -314,7 +315,7 @@ def linearise(
 
     - `inputs`: names or wildcards of inputs ("motor", "motor.input", "*.tau"); if not given, all force elements'.
     - `outputs`: names or wildcards of any columns of a result; if not given, coordinates and speeds.
-    - `at`: values of the inputs at the operating point, as `inputs` of forward_dynamics; zeros, if not given.
+    - `at`: what drives the model at the operating point, as `inputs` of `simulate`; nothing, if not given.
     - `friction`: what becomes of Coulomb friction of joints that stand still, which has to be said if there is any:
       "leave out" (they move freely), "tangent" (a damper, as the smoothed law has it), "lock" (they do not move).
     """
@@ -382,7 +383,7 @@ class _Point:
     def __init__(self, model: Model, state: State, at: Any) -> None:
         self.model, self.state, self.calc = model, state, model.calculator()
         # forces of joints and inputs, without states and gravity
-        self.u = model.drive("tau", None, at, state.t, state.x)[: model.nv + model.nu].astype(np.float64)
+        self.u = driven_by(model, state, at) if model.nv else np.zeros(model.nu)
 
     def _arguments(self, dq: Array, dv: Array, dx: Array, du: Array) -> dict[str, Any]:
         model, state = self.model, self.state

@@ -16,7 +16,6 @@ from liegeo.errors import InputError
 from liegeo.io.parameters import Parameter
 from liegeo.model.model import Model, State
 from liegeo.model.tree import Tree
-from liegeo.motion import Drive
 from liegeo.results import Result
 from liegeo.simulation import simulate
 from liegeo.statics import equilibrium
@@ -155,8 +154,7 @@ class Mechanism:
         if not self.experiment.settle:
             return state
         near = assemble(model, state, keep=self.initial.keep, inputs=self.experiment.inputs)
-        inputs = Drive(model, self.experiment.inputs).values(t, near.q, near.w)[model.nv : model.nv + model.nu]
-        return equilibrium(model, near, hold=self.initial.keep, inputs=inputs, stable=True)
+        return equilibrium(model, near, hold=self.initial.keep, inputs=self.experiment.inputs, stable=True)
 
     def simulate(self, **overrides: Any) -> Result:
         """The default experiment, or with other arguments of `liegeo.simulate`."""

@@ -111,6 +111,15 @@ def test_what_cannot_come_to_rest():
         equilibrium(model, speeds={"hinge": 1.0}, stable=True)
 
 
+def test_forces_of_joints_are_balanced_too():
+    model = two_rods()
+    rest = equilibrium(model, inputs={"middle": 2.0, "top": lambda t: 3.0 + t}, stable=True)
+    # each rod hangs where its own weight, and what hangs on it, balances its torque
+    lower, upper = rest.q.sum(), rest.q[0]
+    assert G * np.sin(lower) == pytest.approx(2.0)
+    assert G * (2.0 * np.sin(upper) + np.sin(lower)) == pytest.approx(3.0)
+
+
 # ---- files
 
 
