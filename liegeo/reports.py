@@ -182,7 +182,9 @@ def linear_table(data: Data) -> list[Any]:
     if data["period"]:
         poles = _table("pole", "real part", "imaginary part", "size")
     shown = [complex(*pole) for pole in data["poles"] if pole[1] >= 0.0]
-    for k, pole in enumerate(shown):
+    for k, found in enumerate(shown):
+        # what is round-off beside the pole is none of it
+        pole = complex(*(part if abs(part) > 1e-10 * abs(found) else 0.0 for part in (found.real, found.imag)))
         both = "± " if pole.imag else ""
         numbers = [f"{pole.real:.5g}", f"{both}{pole.imag:.5g}"]
         if data["period"]:
