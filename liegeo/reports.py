@@ -190,7 +190,7 @@ def linear_table(data: Data) -> list[Any]:
         if data["period"]:
             numbers.append(f"{abs(pole):.5g}")
         else:
-            damping = -pole.real / abs(pole) if pole else 0.0
+            damping = 0.0 - pole.real / abs(pole) if pole else 0.0
             numbers += [f"{abs(pole) / (2.0 * np.pi):.5g}", f"{100.0 * damping:.3g}"]
         _add(poles, str(k + 1), *numbers)
     out: list[Any] = [names, poles, *data["notes"]]
