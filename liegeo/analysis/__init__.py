@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from liegeo.analysis import modes as modes
     from liegeo.analysis import problems as problems
     from liegeo.analysis import results as results
+    from liegeo.analysis import synthesis as synthesis
     from liegeo.analysis.convergence import drift as drift
     from liegeo.analysis.convergence import order_study as order_study
     from liegeo.analysis.convergence import work_precision as work_precision
@@ -37,5 +38,5 @@ else:
             "liegeo.analysis.problems": ("ALL_CASES", "Case"),
             "liegeo.statics": ("equilibrium",),
         },
-        ("convergence", "exact", "linear", "modes", "problems", "results"),
+        ("convergence", "exact", "linear", "modes", "problems", "results", "synthesis"),
     )

@@ -8,9 +8,10 @@ from __future__ import annotations
 from liegeo.flex.beams import Frame, beam
 from liegeo.flex.fe import FEModel
 from liegeo.flex.inertia import Damping, Invariants, flexible_body, invariants
-from liegeo.flex.modes import MODE_SETS, Component, Reduction, local_deformation, reduce
+from liegeo.flex.modes import MODE_SETS, Component, LocalDeformation, Reduction, local_deformation, reduce
 from liegeo.flex.sections import Material, Section, circle, i_beam, rectangle, tube
 from liegeo.flex.sid import read_sid, write_sid
+from liegeo.flex.store import ReductionStore
 from liegeo.flex.substructure import substructure
 
 __all__ = [
@@ -20,8 +21,10 @@ __all__ = [
     "FEModel",
     "Frame",
     "Invariants",
+    "LocalDeformation",
     "Material",
     "Reduction",
+    "ReductionStore",
     "Section",
     "beam",
     "circle",

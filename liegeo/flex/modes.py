@@ -20,12 +20,20 @@ which a statically determinate support can then carry without reactions.  Krylov
 
 At the end every set is made relative to its reference (`root`: no motion of that node; or none: orthogonal to rigid
 motions), made independent, and orthonormal: Φᵀ M Φ = I, Φᵀ K Φ = diag(ω²).
+
+Local deformation [M01, VII-3-4].  With ω_L the lowest frequency of a component that carries the rigid inertia of its
+appendages, and ω_A that of an appendage that is held where it is attached,
+
+    ω_L/ω_A ≥ 2: low;      (ω_L/ω_A)² ≤ 1/3: high;      between them: medium.                                  (4)
+
+The source writes of eigenvalues that are twice as large, close, and three times as small, and does not say whether it
+means ω or ω².  (4) takes of both readings the cautious one; they agree on all five structures of its table VII-18.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,6 +67,8 @@ _DENSE = 600
 _BAND_SIZE, _BAND_WIDTH = 250_000_000, 50
 # A rigid motion or a shape whose share is smaller than this is not there.
 _RANK = 1e-8
+# The limits of (4), and the share by which loads must lower the first frequency for (4) to say anything.
+_LOW, _HIGH, _LIGHT = 2.0, 1.0 / np.sqrt(3.0), 0.05
 
 
 @dataclass(frozen=True)
@@ -114,6 +124,58 @@ class Component:
         )
         self._factors: dict[bytes, _Held] = {}
 
+    def reduce(
+        self,
+        method: str = "craig-bampton",
+        *,
+        n_modes: int | None = None,
+        max_frequency: float | None = None,
+        effective_mass: float | None = None,
+        root: str | None = None,
+        imaginary: str | None = None,
+        loads: Mapping[str, Any] | None = None,
+    ) -> Reduction:
+        """Return the same as `reduce`; several mode sets of one component share its factorisations and normal modes."""
+        choose = Choice(n_modes, max_frequency, effective_mass)
+        options = _Options(root, imaginary, dict(loads or {}))
+        return self.orthonormal(method, root, self.shapes(method, choose, options))
+
+    def shapes(self, method: str, choose: Choice, options: _Options) -> Shapes:
+        """Return the shapes of a mode set as they are found."""
+        if method not in MODE_SETS:
+            raise ModelError(f"mode set {method!r} is unknown, expected one of {', '.join(MODE_SETS)}.")
+        check_nodes(self.fe, loads=options.loads, imaginary=(options.imaginary,), root=(options.root,))
+        return MODE_SETS[method](self, choose, options)
+
+    def orthonormal(self, method: str, root: str | None, found: Shapes) -> Reduction:
+        """Return the reduction that has these shapes."""
+        return _orthonormal(self.fe, self.characterisation, method, root, found)
+
+    def first_frequency(self, loads: Mapping[str, Any] | None = None) -> float:
+        """Return the lowest frequency in Hz of the component with nothing held but its boundary, rigid motions aside.
+
+        `loads` are 6 × 6 inertias on nodes, as of `loaded-interface` modes.
+        """
+        held = self.loaded(loads) if loads else self.hold(np.zeros(0, np.int64))
+        frequencies, _ = held.normal_modes(Choice(1))
+        if not len(frequencies):
+            raise ModelError(f"FE model '{self.fe.name}': all of it is held, so it has no frequency, expected one.")
+        return float(frequencies[0])
+
+    def loaded(self, loads: Mapping[str, Any]) -> _Held:
+        """Return the structure with rigid inertias on nodes, held at the boundary."""
+        fe = self.fe
+        mass = sp.lil_array(fe.mass)
+        for name, inertia in loads.items():
+            given = np.asarray(inertia, dtype=np.float64)
+            if given.shape != (6, 6):
+                raise ModelError(f"loaded-interface modes: load '{name}' has shape {given.shape}, expected (6, 6).")
+            dofs = np.array([fe.dof(name, d) for d in ALL_DIRECTIONS])
+            for a, i in enumerate(dofs):
+                for b, j in enumerate(dofs):
+                    mass[i, j] += given[a, b]
+        return _Held(Component(fe._with(mass=mass.tocsc())), self.B)
+
     def _about_center(self) -> Array:
         """Rotations about the middle of the structure."""
         x, y, z = self.fe.positions.mean(axis=0)
@@ -167,6 +229,7 @@ class _Held:
         self.M = sp.csc_array(fe.mass[self.free][:, self.free])
         self.n_rigid = 6 - component._rank(held)
         self._solvers: dict[float, Callable[[Array], Array]] = {}
+        self._found: dict[int, tuple[Array, Array]] = {}
 
     @property
     def K(self) -> sp.csc_array:
@@ -206,10 +269,12 @@ class _Held:
         """Frequencies in Hz and shapes, without the rigid ones that are left."""
         wanted = choose.first_guess(len(self.free) - self.n_rigid)
         while True:
-            values, vectors = _eigen(self, wanted + self.n_rigid)
+            if wanted not in self._found:
+                self._found[wanted] = _eigen(self, wanted + self.n_rigid)
+            values, vectors = self._found[wanted]
             frequencies = np.sqrt(np.maximum(values[self.n_rigid :], 0.0)) / (2 * np.pi)
             shapes = self.expand(vectors[:, self.n_rigid :])
-            kept = choose.enough(frequencies, shapes, self.component)
+            kept = choose.enough(frequencies, shapes, self.component.fe)
             if kept is not None or wanted >= len(self.free) - self.n_rigid:
                 kept = len(frequencies) if kept is None else kept
                 return frequencies[:kept], shapes[:, :kept]
@@ -241,14 +306,14 @@ class Choice:
     def first_guess(self, most: int) -> int:
         return min(most, self.count if self.count is not None else 20)
 
-    def enough(self, frequencies: Array, shapes: Array, component: Component) -> int | None:
+    def enough(self, frequencies: Array, shapes: Array, fe: FEModel) -> int | None:
         """How many to keep, or None if more are needed to tell."""
         if self.count is not None:
             return min(self.count, len(frequencies))
         if self.max_frequency is not None:
             above = np.flatnonzero(frequencies > self.max_frequency)
             return int(above[0]) if len(above) else None
-        share = np.cumsum(effective_mass(component.fe, shapes), axis=1).min(axis=0)
+        share = np.cumsum(effective_mass(fe, shapes), axis=1).min(axis=0)
         reached = np.flatnonzero(share >= float(self.effective_mass or 0.0))
         return int(reached[0]) + 1 if len(reached) else None
 
@@ -410,19 +475,7 @@ def _loaded_interface(component: Component, choose: Choice, options: _Options) -
     """Normal modes with the rigid inertia of the neighbours at the interfaces [M01, (II-4)]."""
     if not options.loads:
         raise ModelError("loaded-interface modes: no loads given, expected a 6×6 inertia for each loaded interface.")
-    fe = component.fe
-    mass = sp.lil_array(fe.mass)
-    for name, inertia in options.loads.items():
-        given = np.asarray(inertia, dtype=np.float64)
-        if given.shape != (6, 6):
-            raise ModelError(f"loaded-interface modes: load '{name}' has shape {given.shape}, expected (6, 6).")
-        dofs = np.array([fe.dof(name, d) for d in ALL_DIRECTIONS])
-        for a, i in enumerate(dofs):
-            for b, j in enumerate(dofs):
-                mass[i, j] += given[a, b]
-    loaded = Component(fe._with(mass=mass.tocsc()))
-    loaded.B = component.B
-    return _normal(_Held(loaded, component.B), choose)
+    return _normal(component.loaded(options.loads), choose)
 
 
 def _redundant_constraint(component: Component, choose: Choice, options: _Options) -> Shapes:
@@ -498,20 +551,26 @@ def _attachment(component: Component, choose: Choice, options: _Options) -> Shap
     return _normal(held, choose, _relief(component, options, _unit_forces(component, options)))
 
 
-def _krylov(component: Component, choose: Choice, options: _Options) -> Shapes:
-    """Shapes that match as many moments of the response to interface forces as there are blocks."""
+def _check_krylov(choose: Choice) -> int:
+    """Return how many shapes are asked for, which is the only way to choose them."""
     if choose.count is None:
         fault = Owner("Krylov shapes").fault(
             "have no frequencies to choose by", advice=" Give n_modes.", advice_in_file=" Give count."
         )
         raise ModelError(fault)
+    return choose.count
+
+
+def _krylov(component: Component, choose: Choice, options: _Options) -> Shapes:
+    """Shapes that match as many moments of the response to interface forces as there are blocks."""
+    count = _check_krylov(choose)
     block = _relief(component, options, _unit_forces(component, options))
     blocks = [block]
-    while sum(b.shape[1] for b in blocks) < choose.count:
+    while sum(b.shape[1] for b in blocks) < count:
         size = np.sqrt(np.einsum("nm,nm->m", block, component.fe.mass @ block))
         block = _relief(component, options, component.fe.mass @ (block / size))
         blocks.append(block)
-    shapes = np.concatenate(blocks, axis=1)[:, : choose.count]
+    shapes = np.concatenate(blocks, axis=1)[:, :count]
     return Shapes(np.zeros((component.fe.n, 0)), shapes, np.zeros(0))
 
 
@@ -546,6 +605,45 @@ class Reduction:
     characterisation: Characterisation
     n_dynamic: int
     n_static: int
+    # The shapes as they were found, for `truncated`.
+    found: Shapes | None = field(default=None, repr=False)
+
+    def truncated(
+        self,
+        n_modes: int | None = None,
+        *,
+        max_frequency: float | None = None,
+        effective_mass: float | None = None,
+    ) -> Reduction:
+        """Return the same mode set with fewer normal modes, and all its static shapes, without solving anything again.
+
+        It spans what `reduce` finds with this choice.  Of several modes with one frequency, such as the bending modes
+        of a round tube, a truncation between them keeps any of their combinations, here as there.
+        """
+        who = f"reduction of '{self.fe.name}'"
+        if self.found is None:
+            raise ModelError(f"{who}: its shapes were given, expected some that `reduce` found; truncated keeps those.")
+        choose, found = Choice(n_modes, max_frequency, effective_mass), self.found
+        krylov = self.method == "krylov"
+        there = found.static.shape[1] if krylov else found.dynamic.shape[1]
+        kept = _check_krylov(choose) if krylov else choose.enough(found.frequencies, found.dynamic, self.fe)
+        if kept is None or (choose.count or 0) > there:
+            has = f"{there} shapes" if krylov else f"{there} normal modes"
+            has += "" if krylov else f", up to {found.frequencies.max(initial=0.0):.4g} Hz"
+            wanted = {
+                f"{choose.count}": choose.count,
+                f"{choose.max_frequency} Hz": choose.max_frequency,
+                f"a share {choose.effective_mass} of the mass": choose.effective_mass,
+            }
+            enough = next(words for words, value in wanted.items() if value is not None)
+            raise ModelError(
+                f"{who}: it has {has}, expected enough for {enough}.\n  Reduce the component anew, with more modes."
+            )
+        if krylov:
+            found = replace(found, static=found.static[:, :kept])
+        else:
+            found = Shapes(found.dynamic[:, :kept], found.static, found.frequencies[:kept])
+        return _orthonormal(self.fe, self.characterisation, self.method, self.root, found)
 
     @property
     def n_modes(self) -> int:
@@ -594,27 +692,38 @@ def reduce(
     if method not in MODE_SETS:
         raise ModelError(f"mode set {method!r} is unknown, expected one of {', '.join(MODE_SETS)}.")
     check_nodes(fe, interfaces=interfaces, fixed=fixed, loads=loads or (), imaginary=(imaginary,), root=(root,))
-    component = Component(fe, interfaces, fixed)
-    choose = Choice(n_modes, max_frequency, effective_mass)
-    found = MODE_SETS[method](component, choose, _Options(root, imaginary, dict(loads or {})))
-    shapes = _relative(component, np.concatenate([found.dynamic, found.static], axis=1), root)
-    shapes, frequencies = orthonormal(fe, shapes)
-    return Reduction(
-        fe, shapes, frequencies, method, root, component.characterisation, found.dynamic.shape[1], found.static.shape[1]
+    return Component(fe, interfaces, fixed).reduce(
+        method,
+        n_modes=n_modes,
+        max_frequency=max_frequency,
+        effective_mass=effective_mass,
+        root=root,
+        imaginary=imaginary,
+        loads=loads,
     )
 
 
-def _relative(component: Component, shapes: Array, root: str | None) -> Array:
+def _orthonormal(
+    fe: FEModel, characterisation: Characterisation, method: str, root: str | None, found: Shapes
+) -> Reduction:
+    """Return the reduction that has these shapes."""
+    n_dynamic, n_static = found.dynamic.shape[1], found.static.shape[1]
+    shapes = _relative(fe, characterisation, np.concatenate([found.dynamic, found.static], axis=1), root)
+    shapes, frequencies = orthonormal(fe, shapes)
+    return Reduction(fe, shapes, frequencies, method, root, characterisation, n_dynamic, n_static, found)
+
+
+def _relative(fe: FEModel, characterisation: Characterisation, shapes: Array, root: str | None) -> Array:
     """The shapes as seen from the body's frame: without the root's motion, or without rigid motions."""
-    R, fe = component.rigid, component.fe
+    R = fe.rigid
     if root is not None:
         _, at_root = fe.place(root)
         return np.asarray(shapes - R @ np.linalg.solve(at_root @ R, at_root @ shapes))
-    if component.characterisation.n_r == 0:
+    if characterisation.n_r == 0:
         return shapes
-    if component.characterisation.beta:
+    if characterisation.beta:
         raise ModelError(
-            f"FE model '{fe.name}': its boundary leaves {component.characterisation.n_r} rigid motions. "
+            f"FE model '{fe.name}': its boundary leaves {characterisation.n_r} rigid motions. "
             "Fix it wholly, not at all, or name a root."
         )
     MR = fe.mass @ R
@@ -646,15 +755,57 @@ def orthonormal(fe: FEModel, shapes: Array) -> tuple[Array, Array]:
     return np.asarray(basis @ turn), np.sqrt(np.maximum(squares, 0.0)) / (2 * np.pi)
 
 
-def local_deformation(loaded: float, appendage: float) -> str:
-    """Advice after [M01, VII-3-4]: whether a component deforms locally where an appendage meets it.
+@dataclass(frozen=True)
+class LocalDeformation:
+    """How much a component deforms where an appendage is attached, after (4): three frequencies in Hz, and the advice.
 
-    From the first frequency of the component that carries the appendage's rigid inertia, and that of the appendage.
+    `loaded` is the first frequency of the component with the rigid inertia of its appendages, `appendage` that of the
+    appendage held where it is attached (infinite if it is rigid), `unloaded` that of the component alone, if known.
     """
-    ratio = loaded / appendage
-    if ratio >= 2.0:
-        return f"low ({ratio:.2g} times the appendage's frequency): free-interface modes may do."
-    return (
-        f"high ({ratio:.2g} times the appendage's frequency): use static shapes "
-        "(craig-bampton, constraint, attachment) or loaded-interface modes."
-    )
+
+    loaded: float
+    appendage: float
+    unloaded: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("loaded", "appendage", "unloaded"):
+            value = getattr(self, name)
+            if value is not None and not value > 0.0:
+                raise ModelError(Owner("local deformation").field(name).fault(value, "must be a frequency > 0"))
+
+    @property
+    def ratio(self) -> float:
+        """Frequency of the loaded component by that of the appendage."""
+        return self.loaded / self.appendage
+
+    @property
+    def degree(self) -> str:
+        """`low`, `medium` or `high`."""
+        return "low" if self.ratio >= _LOW else "high" if self.ratio <= _HIGH else "medium"
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Whether the appendages are heavy enough to matter: they lower the component's first frequency by 5 %.
+
+        Where they do not, the ratio goes on falling with ever lighter and stiffer appendages, but the deformation
+        does not grow [M01, VII-3-5 iii].  True if the frequency without them is not known.
+        """
+        return self.unloaded is None or self.loaded <= (1.0 - _LIGHT) * self.unloaded
+
+    def __str__(self) -> str:
+        advice = {
+            "low": "free-interface modes may do.",
+            "medium": "free-interface modes need many; static shapes (craig-bampton, constraint, attachment) need few.",
+            "high": "use static shapes (craig-bampton, constraint, attachment) or loaded-interface modes.",
+        }[self.degree]
+        limits = "" if self.is_conclusive else " The appendages hardly load the component: it may also be lower."
+        return f"{self.degree} ({self.ratio:.2g} times the appendage's frequency): {advice}{limits}"
+
+
+def local_deformation(loaded: float, appendage: float, unloaded: float | None = None) -> LocalDeformation:
+    """Return how much a component deforms locally where an appendage meets it, after (4) [M01, VII-3-4].
+
+    From the first frequency of the component that carries the appendage's rigid inertia, and that of the appendage;
+    with that of the component alone it can say where the criterion ends.  `liegeo.analysis.synthesis` finds all three.
+    """
+    return LocalDeformation(float(loaded), float(appendage), None if unloaded is None else float(unloaded))

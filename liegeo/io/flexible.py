@@ -7,7 +7,6 @@ import fnmatch
 import hashlib
 import inspect
 import pickle
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -484,16 +483,15 @@ def _sized(matrix: Any, shape: tuple[int | None, ...], n: int) -> Any:
     return np.zeros([n if k is None else k for k in shape]) if np.size(matrix) == 0 and n == 0 else matrix
 
 
-# The reductions that were made last, by a digest of all that they are made from.  Loading a model again with other
+# The reductions of this process, and of earlier ones (liegeo/flex/store.py).  Loading a model again with other
 # parameters, as FMUs, studies and changes of a mechanism do, would otherwise repeat what takes most of its time.
-_KEPT: OrderedDict[bytes, flex.Reduction] = OrderedDict()
-_MOST_KEPT = 32
+STORE = flex.ReductionStore()
 # Keys of a body that its modes do not depend on.
 _NOT_OF_MODES = ("damping", "stiffening", "nodes", "frames", "shapes")
 
 
 def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
-    """Return the finite elements of a body, reduced; from before, if they are the same and come from no file."""
+    """Return the finite elements of a body, reduced; from before, if they are the same."""
     if given.kind not in _WITHOUT_FILES:
         return _reduce(name, given, shelf)
     parts = [given, *getattr(given, "beams", {}).values()]
@@ -502,13 +500,9 @@ def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
         for key, things in (("material", shelf.materials), ("section", shelf.sections))
     ]
     made_from = name, given.model_dump(exclude=set(_NOT_OF_MODES)), named
+    # not even the finite elements are made again, which the store would have to be asked with
     key = hashlib.sha256(pickle.dumps(made_from)).digest()
-    found = _KEPT.get(key)
-    if found is None:
-        found = _KEPT[key] = _reduce(name, given, shelf)
-        while len(_KEPT) > _MOST_KEPT:
-            _KEPT.popitem(last=False)
-    return found
+    return STORE.remembered(key, lambda: _reduce(name, given, shelf))
 
 
 def _reduce(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
@@ -525,7 +519,7 @@ def _reduce(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
         said = f"{', '.join(_CHOICES[:-1])} and {_CHOICES[-1]}"
         raise WrongError(f"has {n_choices} of the keys {said}, expected exactly one", "modes")
     with below("modes", n_modes="count"):
-        return flex.reduce(
+        return STORE.reduce(
             fe,
             _spread(given.modes.interfaces, fe),
             given.modes.method,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -182,8 +184,8 @@ def test_ranking_of_the_sets_under_local_deformation():
     for method in ("loaded-interface", "redundant-constraint", "constraint"):
         assert worst[method] < 0.01
     # and the advice says so beforehand: the loaded platform is soft beside a stiff appendage
-    assert flex.local_deformation(loaded=full[0], appendage=full[0]).startswith("high")
-    assert flex.local_deformation(loaded=full[0], appendage=0.2 * full[0]).startswith("low")
+    assert flex.local_deformation(loaded=full[0], appendage=full[0]).degree == "medium"
+    assert flex.local_deformation(loaded=full[0], appendage=0.2 * full[0]).degree == "low"
 
 
 def test_loaded_modes_are_those_of_the_structure_with_its_appendage():
@@ -196,10 +198,83 @@ def test_loaded_modes_are_those_of_the_structure_with_its_appendage():
     assert loaded_frequencies(made, "mount", load, 6) == pytest.approx(expected, rel=1e-8)
 
 
-@pytest.mark.parametrize(("ratio", "advice"), [(0.5, "high"), (1.99, "high"), (2.0, "low"), (2.5, "low"), (6.0, "low")])
-def test_the_advice_changes_where_the_loaded_structure_is_twice_as_stiff(ratio, advice):
-    """[M01, VII-3-4]."""
-    assert flex.local_deformation(loaded=ratio * 3.0, appendage=3.0).startswith(f"{advice} ({ratio:.2g} times")
+@pytest.mark.parametrize(
+    ("ratio", "degree", "advice"),
+    [
+        (0.577, "high", "use static shapes"),
+        (0.578, "medium", "free-interface modes need many"),
+        (1.99, "medium", "free-interface modes need many"),
+        (2.0, "low", "free-interface modes may do."),
+        (6.0, "low", "free-interface modes may do."),
+    ],
+)
+def test_the_criterion_has_three_classes(ratio, degree, advice):
+    """[M01, VII-3-4]: of frequencies a half or of their squares a third, whichever warns earlier."""
+    found = flex.local_deformation(loaded=ratio * 3.0, appendage=3.0)
+    assert found.degree == degree
+    assert found.is_conclusive
+    assert str(found).startswith(f"{degree} ({ratio:.2g} times the appendage's frequency): {advice}")
+
+
+def test_the_criterion_knows_its_limits():
+    """A rigid appendage has an infinite frequency; one that is too light lowers nothing [M01, VII-3-5 iii]."""
+    assert flex.local_deformation(3.0, np.inf).degree == "high"
+    assert flex.local_deformation(3.0, 100.0, unloaded=4.0).is_conclusive
+    light = flex.local_deformation(3.9, 100.0, unloaded=4.0)
+    assert not light.is_conclusive
+    assert str(light).endswith(" The appendages hardly load the component: it may also be lower.")
+    for given, name in (((0.0, 1.0), "loaded"), ((1.0, np.nan), "appendage"), ((1.0, 1.0, -1.0), "unloaded")):
+        with pytest.raises(ModelError, match=f"local deformation: {name} is .*, must be a frequency > 0"):
+            flex.local_deformation(*given)
+
+
+OF_SETS = {"loaded-interface": {"loads": {"mount": PAYLOAD}}, "constraint": {"imaginary": "1a"}}
+
+
+@pytest.mark.parametrize("method", sorted(flex.MODE_SETS))
+@pytest.mark.parametrize("docked", [True, False])
+def test_a_truncated_set_is_the_one_that_is_asked_for(method, docked):
+    """The same frequencies and the same span, to round-off, as with so many modes from the beginning."""
+    fe, base = platform(2)
+    fixed, root, interfaces = (base, None, ["mount"]) if docked else ((), None, ["mount", "0a"])
+    options = {**OF_SETS.get(method, {}), "root": root}
+    many = flex.reduce(fe, interfaces, method, n_modes=16, fixed=fixed, **options)
+    few = flex.reduce(fe, interfaces, method, n_modes=7, fixed=fixed, **options)
+    found = many.truncated(7)
+    assert (found.n_dynamic, found.n_static, found.method) == (few.n_dynamic, few.n_static, few.method)
+    assert found.frequencies == pytest.approx(few.frequencies, rel=1e-8)
+    # each in the span of the other: cosines of the angles between them are one
+    cosines = np.linalg.svd(found.shapes.T @ (fe.mass @ few.shapes), compute_uv=False)
+    assert cosines == pytest.approx(np.ones(few.n_modes), abs=1e-8)
+    if method != "krylov":
+        limit = 0.5 * (many.found.frequencies[6] + many.found.frequencies[7])
+        assert many.truncated(max_frequency=limit).frequencies == pytest.approx(few.frequencies, rel=1e-8)
+        again = many.truncated(12).truncated(max_frequency=limit)
+        assert again.shapes.tobytes() == many.truncated(7).shapes.tobytes()
+        assert len(again.found.frequencies) == 7
+        assert many.truncated(16).shapes.tobytes() == many.shapes.tobytes()
+
+
+def test_truncating_by_effective_mass():
+    fe = beam(1.0, rectangle(0.02, 0.03), ALUMINIUM, 30)
+    many = flex.reduce(fe, ["0"], "fixed-interface", n_modes=60, root="0")
+    few = flex.reduce(fe, ["0"], "fixed-interface", effective_mass=0.8, root="0")
+    assert many.truncated(effective_mass=0.8).frequencies == pytest.approx(few.frequencies, rel=1e-8)
+
+
+def test_mode_sets_of_one_component_share_its_factorisation(monkeypatch):
+    """Four sets with fixed interfaces: one factorisation and one search for normal modes; the same bits as alone."""
+    fe, _ = platform(2)
+    sets = ("craig-bampton", "constraint", "redundant-constraint", "fixed-interface")
+    alone = {method: flex.reduce(fe, ["mount", "0a"], method, n_modes=9) for method in sets}
+    factorised, searched = [], []
+    factorise, eigen = modes._factorise, modes._eigen
+    monkeypatch.setattr(modes, "_factorise", lambda *given: factorised.append(1) or factorise(*given))
+    monkeypatch.setattr(modes, "_eigen", lambda *given: searched.append(1) or eigen(*given))
+    component = flex.Component(fe, ["mount", "0a"])
+    for method in sets:
+        assert component.reduce(method, n_modes=9).shapes.tobytes() == alone[method].shapes.tobytes()
+    assert (len(factorised), len(searched)) == (1, 1)
 
 
 @pytest.mark.parametrize("method", sorted(flex.MODE_SETS))
@@ -311,6 +386,38 @@ REFUSED = {
     "negative": (lambda fe: flex.reduce(fe, n_modes=-1), "n_modes is -1, must be ≥ 0."),
     "share": (lambda fe: flex.reduce(fe, effective_mass=80), "effective_mass is 80, expected a share of 0 to 1."),
     "unknown node": (lambda fe: flex.reduce(fe, ["99"], n_modes=1), "FE model 'beam': has no node '99'."),
+    "truncated to more": (
+        lambda fe: flex.reduce(fe, ["0"], n_modes=2, root="0").truncated(3),
+        "reduction of 'beam': it has 2 normal modes, up to 25.02 Hz, expected enough for 3.\n  Reduce",
+    ),
+    "truncated to more Krylov shapes": (
+        lambda fe: flex.reduce(fe, ["4"], "krylov", n_modes=6, root="0").truncated(12),
+        "reduction of 'beam': it has 6 shapes, expected enough for 12.",
+    ),
+    "truncated above its band": (
+        lambda fe: flex.reduce(fe, ["0"], n_modes=2, root="0").truncated(max_frequency=1e4),
+        "up to 25.02 Hz, expected enough for 10000.0 Hz.",
+    ),
+    "truncated to more mass": (
+        lambda fe: flex.reduce(fe, ["0"], n_modes=2, root="0").truncated(effective_mass=0.9),
+        "up to 25.02 Hz, expected enough for a share 0.9 of the mass.",
+    ),
+    "truncated by nothing": (
+        lambda fe: flex.reduce(fe, ["0"], n_modes=2, root="0").truncated(),
+        "expected exactly one of n_modes, max_frequency and effective_mass",
+    ),
+    "truncated Krylov by frequency": (
+        lambda fe: flex.reduce(fe, ["4"], "krylov", n_modes=6, root="0").truncated(max_frequency=1.0),
+        "Krylov shapes: have no frequencies to choose by.",
+    ),
+    "truncated shapes of another's": (
+        lambda fe: dataclasses.replace(flex.reduce(fe, ["0"], n_modes=2, root="0"), found=None).truncated(1),
+        "reduction of 'beam': its shapes were given, expected some that `reduce` found; truncated keeps those.",
+    ),
+    "unknown set of a component": (
+        lambda fe: flex.Component(fe).reduce("magic", n_modes=1),
+        "mode set 'magic' is unknown, expected one of",
+    ),
     "both": (
         lambda fe: flex.reduce(fe, ["0"], n_modes=1, fixed=["0"]),
         "FE model 'beam': a degree of freedom is both an interface and fixed.",

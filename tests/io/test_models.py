@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import sys
-from collections import OrderedDict
 from pathlib import Path
 
 import jsonschema
@@ -393,23 +392,16 @@ def test_commands_of_the_gallery_name_what_there_is(command):
 
 def test_modes_are_computed_again_only_where_they_would_be_others(monkeypatch):
     """A changed payload or damping keeps the reductions of the links, to the bit; a changed wall makes them anew."""
-    monkeypatch.setattr(flexible, "_KEPT", OrderedDict())
-    calls, reduce = [], flex.reduce
-    monkeypatch.setattr(flex, "reduce", lambda *args, **options: calls.append(1) or reduce(*args, **options))
+    monkeypatch.setattr(flexible, "STORE", flex.ReductionStore(most_bytes=0))
+    calls, shapes = [], flex.Component.shapes
+    monkeypatch.setattr(flex.Component, "shapes", lambda *args: calls.append(1) or shapes(*args))
     first = lg.load("models/flexible_arm.yaml")
     assert len(calls) == 2
     changed = lg.load("models/flexible_arm.yaml", set={"payload.mass": "1 kg", "damping": "3 %"})
     assert len(calls) == 2
-    flexible._KEPT.clear()
+    flexible.STORE.forget()
     anew = lg.load("models/flexible_arm.yaml", set={"payload.mass": "1 kg", "damping": "3 %"})
     assert changed.compile().floats.tobytes() == anew.compile().floats.tobytes()
     assert changed.compile().floats.tobytes() != first.compile().floats.tobytes()
     lg.load("models/flexible_arm.yaml", set={"lower.wall": "2 mm"})
     assert len(calls) == 5
-
-
-def test_few_reductions_are_kept(monkeypatch):
-    monkeypatch.setattr(flexible, "_KEPT", OrderedDict())
-    monkeypatch.setattr(flexible, "_MOST_KEPT", 1)
-    lg.load("models/flexible_arm.yaml")
-    assert len(flexible._KEPT) == 1
