@@ -221,3 +221,14 @@ def test_chain_of_four_flexible_links():
     x, z, seconds = simulate.flexible_chain(4)
     assert (x, z) == pytest.approx((-1.7404, -0.9553), abs=2e-4)
     assert seconds > 0.0
+
+
+def test_synthesis(tmp_path):
+    file = tmp_path / "synthesis.json"
+    done = bench("synthesis", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(file.read_text(encoding="utf-8"))["rows"]
+    assert row["dofs"] == pytest.approx(1000, rel=0.3)
+    assert -1e-6 < row["error"] < 1e-3
+    for name in ("equal", "different", "turned"):
+        assert 0.0 < row[f"ratio_{name}"] < math.inf
