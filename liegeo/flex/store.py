@@ -157,7 +157,11 @@ class ReductionStore:
             if found is None:
                 found = component.shapes(method, choose, options)
                 self._write(key, found, fe.n)
-            return component.orthonormal(method, root, found)
+            made = component.orthonormal(method, root, found)
+            # several bodies will have them
+            for array in (made.shapes, made.frequencies, found.dynamic, found.static, found.frequencies):
+                array.setflags(write=False)
+            return made
 
         reduction = self.remembered(key, make)
         return reduction if reduction.fe is fe else dataclasses.replace(reduction, fe=fe)

@@ -118,6 +118,14 @@ def test_loads_and_supports_count_by_value_and_place(made, tmp_path):
     assert len(made) == 6
 
 
+def test_nobody_changes_what_others_have(tmp_path):
+    for _ in range(2):
+        found = flex.ReductionStore(tmp_path).reduce(beam(), ["0", "40"], n_modes=3, root="0")
+        for array in (found.shapes, found.frequencies, found.found.dynamic):
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 0.0
+
+
 def test_the_boundary_counts(made, tmp_path):
     store = flex.ReductionStore(tmp_path)
     for fixed in (["0"], ["0", "1"]):
