@@ -54,6 +54,7 @@ def write_page(
     speed: float | None = None,
     max_frames: int = 1000,
     title: str | None = None,
+    choose: bool = False,
 ) -> Path:
     """Write a page that shows a run, several runs over each other (a list, or by label), or a model at rest.
 
@@ -62,6 +63,7 @@ def write_page(
     - `plots`: columns to draw below the picture: "*.angle", "energy".
     - `magnify`: how much deformation is magnified at first.  `speed`: of playing, as a multiple of real time.
     - `max_frames`: how many samples are shown at most; between them the page interpolates.
+    - `choose`: whether one of several runs is shown at a time, by choice, as modes are.
     - `state`: of a model, which otherwise rests in its zero position, as far as its loops let it.
 
     Returns the path of the file.
@@ -80,6 +82,7 @@ def write_page(
         "magnify": positive("magnify", magnify),
         "speed": speed_for(seconds) if speed is None else positive("speed", speed),
         "live": False,
+        "choose": bool(choose),
         "runs": shown,
     }
     text = compose(settings, arrays.content())

@@ -374,6 +374,21 @@ def test_two_runs_are_seen_at_once(show):
     assert page.page.locator("#status").inner_text() == "first, second (pale)"
 
 
+def test_one_of_several_runs_is_shown_by_choice(show):
+    """As modes are: one after the other, none of them pale."""
+    run = scenes.pendulum()
+    other = lg.simulate(run.model, run.model.state(q={"shoulder": 1.0}), run.t[-1], output=0.02, progress=False)
+    page = show({"first": run, "second": other}, choose=True)
+    assert page.ask("liegeo.shown()") == [0]
+    assert page.page.locator("#status").inner_text() == "first"
+    page.ask("liegeo.choose(1)")
+    page.still(0.8)
+    assert page.ask("liegeo.shown()") == [1]
+    assert page.page.locator("#status").inner_text() == "second"
+    np.testing.assert_allclose(page.ask("liegeo.position('lower', 1)"), other["lower.position"][40], atol=CLOSE)
+    assert page.page.locator("#choice option").all_inner_texts() == ["first", "second"]
+
+
 def test_a_live_page_shows_frames_as_they_come(browser):
     model = scenes.pendulum().model
     opened = []

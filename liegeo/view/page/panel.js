@@ -18,7 +18,7 @@ function element(name, attributes = {}, ...children) {
 }
 
 export class Panel {
-  constructor(stage, clock) {
+  constructor(stage, clock, settings) {
     this.stage = stage;
     this.clock = clock;
     const { runs } = stage;
@@ -26,7 +26,7 @@ export class Panel {
     this.flexible = runs.some((run) => run.bodies.some((body) => body.modes > 0));
     this.#toggles({ traces: some("traces"), arrows: some("arrows"), colors: this.flexible });
     this.#scales(some("arrows"));
-    this.#bodies();
+    this.#bodies(settings);
     this.#marks();
     this.#bar();
     this.#keys();
@@ -102,7 +102,7 @@ export class Panel {
     get("scale-end").textContent = `${short(this.stage.largestDisplacement())} m`;
   }
 
-  #bodies() {
+  #bodies(settings) {
     const { stage } = this;
     stage.runs[0].bodies.forEach(({ name, color }) => {
       const made = stage.sets.flatMap((set) => set.bodies.filter((body) => body.name === name));
@@ -122,7 +122,19 @@ export class Panel {
       label.addEventListener("pointerleave", () => light(false));
       get("bodies").append(element("li", {}, label));
     });
-    if (stage.runs.length > 1) {
+    const choose = settings.choose && stage.runs.length > 1;
+    get("choice-row").hidden = !choose;
+    if (choose) {
+      const choice = get("choice");
+      choice.append(...stage.runs.map((run, k) => element("option", { value: k, textContent: run.label })));
+      const chosen = () => {
+        stage.choose(Number(choice.value));
+        get("status").textContent = stage.runs[choice.value].label;
+        this.clock.refresh();
+      };
+      choice.addEventListener("change", chosen);
+      chosen();
+    } else if (stage.runs.length > 1) {
       const labels = stage.runs.map((run, k) => `${run.label}${k ? " (pale)" : ""}`);
       get("status").textContent = labels.join(", ");
     }
@@ -256,7 +268,7 @@ export class Panel {
         const n = skin.vertices.length;
         const largest = skin.modes.subarray(k * n, (k + 1) * n).reduce((a, x) => Math.max(a, Math.abs(x)), 0);
         const range = largest > 0 ? (0.2 * stage.size) / largest : 1;
-        add("mode-sliders", `${body.name} ${k + 1}`, range, range / 200, (value) => (run.added[body.first + k] = value));
+        add("mode-sliders", `${body.name}.eta[${k}]`, range, range / 200, (value) => (run.added[body.first + k] = value));
       }
     });
     for (const what of ["joint", "mode"]) {

@@ -48,7 +48,9 @@ export class Stage {
 
     this.#light();
     this.#ground();
-    this.sets = runs.map((run, k) => new RunSet(this, run, arrays, k));
+    // Runs of which one is shown at a time are all as solid as the first.
+    this.sets = runs.map((run, k) => new RunSet(this, run, arrays, settings.choose ? 0 : k));
+    if (settings.choose) this.choose(0);
     this.theme();
     this.dirty = true;
   }
@@ -232,6 +234,12 @@ export class Stage {
     this.dirty = true;
   }
 
+  // Show one run alone.
+  choose(number) {
+    this.sets.forEach((set, k) => (set.group.visible = k === number));
+    this.dirty = true;
+  }
+
   set(option, value) {
     this.options[option] = value;
     this.dirty = true;
@@ -250,11 +258,12 @@ export class Stage {
 
   show(time) {
     this.time = time;
-    for (const set of this.sets) {
+    const seen = this.sets.filter((set) => set.group.visible);
+    for (const set of seen) {
       set.run.show(time, this.magnify);
       if (this.options.colors) set.measure();
     }
-    for (const set of this.sets) {
+    for (const set of seen) {
       set.update();
     }
     this.#carry();
@@ -283,9 +292,9 @@ export class Stage {
     this.sun.castShadow = shadows;
     this.axes.visible = axes;
     for (const set of this.sets) {
-      set.joints.visible = joints;
-      set.ribbons.visible = traces;
-      set.vectors.visible = arrows;
+      set.joints.visible = joints && set.group.visible;
+      set.ribbons.visible = traces && set.group.visible;
+      set.vectors.visible = arrows && set.group.visible;
       for (const material of set.materials) material.wireframe = wireframe;
     }
     this.renderer.render(this.scene, this.camera);
@@ -305,7 +314,8 @@ export class Stage {
   under(x, y) {
     this.ray ??= new Raycaster();
     this.ray.setFromCamera(new Vector2(x, y), this.camera);
-    const hit = this.ray.intersectObjects(this.sets.map((set) => set.group), true).find((one) => one.object.userData.body);
+    const seen = this.sets.map((set) => set.group).filter((group) => group.visible);
+    const hit = this.ray.intersectObjects(seen, true).find((one) => one.object.userData.body);
     return hit ? hit.object.userData.body : null;
   }
 }

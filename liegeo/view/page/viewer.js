@@ -133,7 +133,7 @@ export function start(settings, numbers) {
   const canvas = document.getElementById("view");
   const clock = new Clock(runs, settings.speed);
   const stage = new Stage(canvas, runs, arrays, settings);
-  const panel = new Panel(stage, clock);
+  const panel = new Panel(stage, clock, settings);
   const viewer = { stage, clock, panel, finished: !settings.live };
 
   let plot = null;
@@ -228,6 +228,12 @@ function handle(viewer, draw, pictures) {
     setSpeed: (speed) => clock.setSpeed(speed),
     magnify: (factor) => now(() => panel.magnify(factor)),
     show: (option, value) => now(() => panel.show(option, value)),
+    choose: (run) => now(() => {
+      const choice = document.getElementById("choice");
+      choice.value = run;
+      choice.dispatchEvent(new Event("change"));
+    }),
+    shown: () => stage.sets.flatMap((set, k) => (set.group.visible ? [k] : [])),
     look: (x, y, z) => now(() => stage.look(new Vector3(x, y, z))),
     // of a body: position and quaternion (x, y, z, w) as drawn
     position: (name, run = 0) => body(name, run).group.position.toArray(),
