@@ -443,35 +443,48 @@ def view(
 
 
 Lock = Annotated[list[str] | None, typer.Option("--lock", metavar="JOINT", help="Hold a joint; repeatable, wildcards.")]
-Settle = Annotated[bool, typer.Option("--settle", help="Let it come to rest first; locked joints stay.")]
+Settle = Annotated[bool, typer.Option("--settle", help="The same as --about rest.")]
+About = Annotated[
+    str | None,
+    typer.Option(
+        "--about",
+        metavar="POINT",
+        help="The initial state ('initial'), its equilibrium with locked joints where they are ('rest'), or the steady "
+        "motion with its initial speeds ('steady'). [initial]",
+    ),
+]
 FrictionAtRest = Annotated[
     str | None,
     typer.Option(
         "--friction",
         metavar="CHOICE",
-        help="Of joints with Coulomb friction that stand still: 'leave out' (they move), 'tangent' (a damper), 'lock'.",
+        help="Coulomb friction of joints at rest: 'leave out' (they move freely), 'tangent' (a damper), 'lock'.",
     ),
 ]
 
 
 def _point_to_linearise(
-    mechanism: Mechanism, lock: list[str] | None, settle: bool, moving: bool
-) -> tuple[Any, Any, Any, bool]:
-    """Return the model with joints locked, the state, what drives it, and whether it was stopped.
+    mechanism: Mechanism, lock: list[str] | None, settle: bool, about: str | None
+) -> tuple[Any, Any, Any]:
+    """Return the model with joints locked, the state, and what drives it."""
+    from liegeo.analysis import operating_point
+    from liegeo.errors import InputError
 
-    A motion is kept if it may be (`moving`).
-    """
-    import dataclasses
+    if settle and about not in (None, "rest"):
+        raise InputError(f"--settle is --about rest, and --about is {about}; expected one of the two.")
+    compiled, state = mechanism.compile(), mechanism.state()
+    inputs = mechanism.experiment.inputs
+    locked = _locked(compiled, lock)
+    chosen = "rest" if settle else about or "initial"
+    state = operating_point(compiled, state, chosen, hold=locked, inputs=inputs)
+    return compiled.lock(*locked) if locked else compiled, state, inputs
 
-    from liegeo.analysis import equilibrium
+
+def _locked(compiled: Any, lock: list[str] | None) -> list[str]:
+    """Return the joints behind names and wildcards of --lock."""
     from liegeo.errors import InputError
     from liegeo.model.names import matches
 
-    compiled, state = mechanism.compile(), mechanism.state()
-    stopped = bool(state.v.any()) and not moving
-    if stopped:
-        state = dataclasses.replace(state, v=0.0 * state.v)
-    inputs = mechanism.experiment.inputs
     movable = [name for name in compiled.joints if compiled.group is not None and name in compiled.group.v]
     locked: dict[str, None] = {}
     for pattern in lock or []:
@@ -479,15 +492,21 @@ def _point_to_linearise(
         if not found:
             raise InputError(f"--lock {pattern}: no joint is called so; there are {', '.join(movable)}.")
         locked.update(dict.fromkeys(found))
-    if settle:
-        state = equilibrium(compiled, state, hold=list(locked), inputs=inputs, stable=True)
-    return compiled.lock(*locked) if locked else compiled, state, inputs, stopped
+    return list(locked)
 
 
 @app.command()
 def modes(
     model: ModelFile,
     number: Annotated[int, typer.Option("--number", "-n", help="How many to show.")] = 20,
+    about: About = None,
+    kind: Annotated[
+        str, typer.Option("--kind", help="'damped', 'gyroscopic' (without damping), 'undamped' (also without spin).")
+    ] = "damped",
+    masses: Annotated[bool, typer.Option("--masses", help="Show effective masses in six directions.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--view", metavar="FILE.html", help="Write a page that shows them.")
+    ] = None,
     lock: Lock = None,
     settle: Settle = False,
     friction: FrictionAtRest = None,
@@ -495,22 +514,74 @@ def modes(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Show the natural frequencies and damping of a model about its initial state, driven as its experiment begins.
+    """Show natural frequencies, damping and shapes of a model about a state, driven as its experiment begins.
 
-    Example:  liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0
+    Examples:
+
+      liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0 --view arm.html
+
+      liegeo modes models/heavy_top.yaml --about steady
     """
     from liegeo import reports
-    from liegeo.analysis.modes import commutes
     from liegeo.analysis.modes import modes as find
-    from liegeo.motion import driven_by
 
+    out = _Output(quiet, json)
+    if html is not None:
+        _target("--view", html, _PAGES, model)
+    compiled, state, inputs = _point_to_linearise(_load(model, given), lock, settle, about)
+    found = find(compiled, state, inputs, kind=kind, friction=friction)
+    data = reports.modes_data(found)
+    out.show(data, *reports.modes_table(data, number, masses))
+    if html is not None:
+        out.wrote(found.view(html))
+
+
+@app.command()
+def campbell(
+    model: ModelFile,
+    parameter: Annotated[str, typer.Argument(help="A parameter of the model, or the speed of a joint: 'spin.speed'.")],
+    start: Annotated[str, typer.Option("--from", metavar="VALUE", help="Its first value, as in 0, or '100 rpm'.")],
+    end: Annotated[str, typer.Option("--to", metavar="VALUE", help="Its last value.")],
+    points: Annotated[int, typer.Option("--points", help="How many values.", min=2)] = 21,
+    number: Annotated[int | None, typer.Option("--number", "-n", help="How many branches; all, if not given.")] = None,
+    picture: Annotated[Path | None, typer.Option("--plot", help="Campbell's diagram: .png, .pdf or .svg.")] = None,
+    roots: Annotated[Path | None, typer.Option("--roots", help="The root locus: .png, .pdf or .svg.")] = None,
+    frame: Annotated[
+        str, typer.Option("--frame", help="Modes of rotors as seen from the 'fixed' or 'rotating' frame.")
+    ] = ("fixed"),
+    about: About = None,
+    lock: Lock = None,
+    friction: FrictionAtRest = None,
+    given: Set = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Follow modes over a parameter or the speed of a rotor: a table, Campbell's diagram and the root locus.
+
+    Example:  liegeo campbell models/flexible_arm.yaml payload.mass --from 0 --to 2 --lock '*' --plot arm.png
+    """
+    import numpy as np
+
+    from liegeo import reports
+    from liegeo.analysis import locus
+
+    out = _Output(quiet, json)
+    for option, file in (("--plot", picture), ("--roots", roots)):
+        if file is not None:
+            _target(option, file, _PICTURES, model)
+    values = np.linspace(_number("--from", start), _number("--to", end), points)
     mechanism = _load(model, given)
-    compiled, state, inputs, stopped = _point_to_linearise(mechanism, lock, settle, commutes(mechanism.compile()))
-    driven = driven_by(compiled, state, inputs)[compiled.nv :]
-    data = reports.modes_data(find(compiled, state, driven, friction=friction))
-    data["stopped"] = stopped
-    said = ["It begins in motion, about which it has no modes: these are those of the same position at rest."]
-    _Output(quiet, json).show(data, *reports.modes_table(data, number), *(said if stopped else []))
+    options: dict[str, Any] = {"about": about, "number": number, "lock": _locked(mechanism.compile(), lock)}
+    options["inputs"] = mechanism.experiment.inputs
+    found = locus(mechanism, parameter, values, friction=friction, frame=frame, **options)
+    data = reports.locus_data(found)
+    out.show(data, *reports.locus_table(data))
+    if picture is not None:
+        found.plot(picture)
+        out.wrote(picture)
+    if roots is not None:
+        found.plot_roots(roots)
+        out.wrote(roots)
 
 
 @app.command()
@@ -526,6 +597,7 @@ def linearize(
     file: Annotated[Path | None, typer.Option("--mat", metavar="FILE", help="Write a file for MATLAB.")] = None,
     period: Annotated[str | None, typer.Option("--period", help="Discrete time with inputs that are held.")] = None,
     delay: Annotated[str | None, typer.Option("--delay", help="How late inputs come, with --period.")] = None,
+    about: About = None,
     lock: Lock = None,
     settle: Settle = False,
     friction: FrictionAtRest = None,
@@ -547,7 +619,7 @@ def linearize(
     if delay is not None and period is None:
         raise InputError("--delay is for discrete time, expected --period beside it.")
     mechanism = _load(model, given)
-    compiled, state, inputs_at, _ = _point_to_linearise(mechanism, lock, settle, moving=True)
+    compiled, state, inputs_at = _point_to_linearise(mechanism, lock, settle, about)
     found = linearise(compiled, state, inputs or None, outputs or None, at=inputs_at, friction=friction)
     if period is not None:
         found = found.discrete(_seconds("--period", period) or 0.0, _seconds("--delay", delay) or 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from liegeo.analysis.linear import LinearModel
+    from liegeo.analysis.loci import Locus
     from liegeo.analysis.modes import Modes
     from liegeo.io import Mechanism
     from liegeo.results import Result
@@ -130,29 +131,160 @@ def _sentence(data: Data) -> str:
 
 
 def modes_data(found: Modes) -> Data:
-    """Modes, slowest first."""
+    """Modes, rigid ones first, then slowest first; they are counted from 0, as columns are."""
+    from liegeo.analysis.modes import DIRECTIONS
+
+    fixed = found.fixed() if found.state.v.any() and found.linear.is_steady and found.constant else None
+    masses = found.effective_masses
+    rows = []
+    for i, (f, d) in enumerate(zip(found.frequencies, found.damping, strict=True)):
+        row: Data = {
+            "number": i,
+            "rigid": i < found.rigid,
+            "frequency": float(f),
+            "damping": float(d),
+            "mostly": found.mostly(i),
+            "effective_masses": dict(zip(DIRECTIONS, masses[i].tolist(), strict=True)),
+        }
+        if fixed is not None:
+            row |= {
+                "fixed_frequency": float(abs(fixed.eigenvalues[i]) / (2.0 * np.pi)),
+                "fixed_share": float(fixed.shares[i]),
+                "whirl": float(fixed.whirl[i]),
+            }
+        rows.append(row)
+    own = {
+        body.name: float(np.max(frequencies(body)[1], initial=0.0))
+        for body in found.model.tree.bodies
+        if isinstance(body, FlexibleBody)
+    }
     return {
         "name": found.model.tree.name,
+        "kind": found.kind,
+        "rigid": found.rigid,
         "acceleration": found.acceleration,
-        "modes": [
-            {"frequency": float(f), "damping": float(d), "mostly": found.mostly(i)}
-            for i, (f, d) in enumerate(zip(found.frequencies, found.damping, strict=True))
-        ],
+        "moves": bool(found.state.v.any()),
+        "rotates": found.rotates,
+        "frame": found.frame(),
+        "own_damping": {name: ratio for name, ratio in own.items() if ratio > 0.0},
+        "movable": dict(zip(DIRECTIONS, found.movable.tolist(), strict=True)),
+        "notes": list(found.notes),
+        "modes": rows,
     }
 
 
-def modes_table(data: Data, n: int) -> list[Any]:
-    table = _table("mode", "frequency [Hz]", "damping [%]", "most of it in", title=data["name"])
-    for i, mode in enumerate(data["modes"][:n]):
-        frequency = "rigid" if mode["frequency"] == 0.0 else f"{mode['frequency']:.5g}"
-        _add(table, str(i + 1), frequency, f"{100 * mode['damping']:.3g}", mode["mostly"])
+def modes_table(data: Data, n: int, masses: bool = False) -> list[Any]:
+    """`modes_data` for people, the first n, and effective masses if they are wanted."""
+    moving = any("whirl" in mode for mode in data["modes"])
+    head = ["frequency [Hz]", "damping [%]", "most of it in"]
+    if data["rotates"]:
+        head[:1] = ["rotating [Hz]", "fixed [Hz]"]
+    table = _table("mode", *head, *(["whirl"] if moving else []), title=data["name"])
+    for mode in data["modes"][:n]:
+        frequency = "rigid" if mode["rigid"] else f"{mode['frequency']:.5g}"
+        cells = [str(mode["number"]), frequency]
+        if data["rotates"]:
+            mixed = "" if mode["fixed_share"] > 0.99 else f" ({100 * mode['fixed_share']:.0f} %)"
+            cells.append("rigid" if mode["rigid"] else f"{mode['fixed_frequency']:.5g}{mixed}")
+        cells += [_percent(mode["damping"]), mode["mostly"]]
+        if moving:
+            cells.append("forward" if mode["whirl"] > 0.0 else "backward" if mode["whirl"] < 0.0 else "")
+        _add(table, *cells)
     out: list[Any] = [table]
     if len(data["modes"]) > n:
         out.append(f"… and {len(data['modes']) - n} more: --number {len(data['modes'])}")
+    if masses:
+        out.append(_masses_table(data, n))
+    if data["moves"]:
+        out.append(data["frame"])
+    out += data["notes"]
+    if data["own_damping"] and data["kind"] == "damped":
+        bodies = ", ".join(f"'{name}' to {_percent(ratio)} %" for name, ratio in data["own_damping"].items())
+        out.append(
+            f"Damping that bodies have is that of their own modes, held at their frames ({bodies}); as parts of the "
+            "system\n  they give its modes the ratios above. Modes.with_damping gives ratios to modes of the system."
+        )
     if data["acceleration"] > 1e-6:
         out.append(
             f"The state is no equilibrium: the largest acceleration is {data['acceleration']:.3g}.\n"
-            "  --settle lets the model come to rest first, --lock '*' holds its joints."
+            "  --about rest lets the model come to rest first, --about steady keeps its speeds, --lock '*' holds its "
+            "joints."
+        )
+    return out
+
+
+def _percent(ratio: float) -> str:
+    from liegeo.analysis.modes import percent
+
+    return percent(ratio)
+
+
+def _masses_table(data: Data, n: int) -> Table:
+    """Return effective inertia and masses of modes, their sum, and what the coordinates can move at all."""
+    units = {name: "kg m²" if name.startswith("turn") else "kg" for name in data["movable"]}
+    table = _table("mode", *(f"{name} [{unit}]" for name, unit in units.items()), title="effective masses")
+    rows = [mode["effective_masses"] for mode in data["modes"]]
+    for mode, row in zip(data["modes"][:n], rows, strict=False):
+        _add(table, str(mode["number"]), *(f"{x:.4g}" for x in row.values()))
+    _add(table, "sum", *(f"{sum(row[name] for row in rows):.4g}" for name in units))
+    _add(table, "movable", *(f"{x:.4g}" for x in data["movable"].values()))
+    return table
+
+
+def locus_data(found: Locus) -> Data:
+    """Return branches of modes over a parameter; null where a branch has no mode."""
+    return {
+        "name": found.name,
+        "parameter": found.parameter,
+        "frame": found.frame,
+        "rotates": bool(found.speed.any()),
+        "values": found.values.tolist(),
+        "rigid": found.rigid.tolist(),
+        "speed": found.speed.tolist(),
+        "branches": [
+            {
+                "frequencies": [_number(x) for x in found.frequencies[:, k]],
+                "damping": [_number(x) for x in found.damping[:, k]],
+                "eigenvalues": [None if np.isnan(x) else [float(x.real), float(x.imag)] for x in branch],
+            }
+            for k, branch in enumerate(found.eigenvalues.T)
+        ],
+        "critical_speeds": found.critical_speeds().tolist() if np.ptp(found.speed) > 0.0 else [],
+        "doubts": [doubt._asdict() for doubt in found.doubts],
+        "unsteady": max(each.acceleration for each in found.modes),
+    }
+
+
+def _branches(data: Data, what: str, unit: str, show: Callable[[float], str]) -> Table:
+    table = _table(data["parameter"], *(f"{k} {unit}" for k in range(len(data["branches"]))), title="")
+    for i, value in enumerate(data["values"]):
+        cells = [branch[what][i] for branch in data["branches"]]
+        _add(table, f"{value:.6g}", *("" if x is None else show(x) for x in cells))
+    return table
+
+
+def locus_table(data: Data) -> list[Any]:
+    """`locus_data` for people: frequencies, and damping where there is any."""
+    branches = data["branches"]
+    out: list[Any] = [_branches(data, "frequencies", "[Hz]", lambda x: f"{x:.5g}")]
+    out[0].title = f"{data['name']}: frequencies"
+    if any(abs(x or 0.0) > 1e-11 for branch in branches for x in branch["damping"]):
+        out.append(_branches(data, "damping", "[%]", _percent))
+        out[1].title = f"{data['name']}: damping"
+    if data["rotates"]:
+        out.append(f"Frequencies are those of the {data['frame']} frame.")
+    if data["critical_speeds"]:
+        speeds = ", ".join(f"{speed:.6g}" for speed in data["critical_speeds"])
+        out.append(f"Critical speeds, where a frequency is that of the rotation: {speeds} rad/s.")
+    out += [
+        f"Branch {doubt['branch']} changes its shape from {doubt['value']:.6g} to {doubt['following']:.6g} (MAC "
+        f"{doubt['mac']:.2f}): more values would tell whether it is the same mode."
+        for doubt in data["doubts"]
+    ]
+    if data["unsteady"] > 1e-6:
+        out.append(
+            f"Some states are no operating points: the largest acceleration is {data['unsteady']:.3g}.\n"
+            "  --about rest lets the model come to rest, --about steady keeps its speeds."
         )
     return out
 
@@ -197,7 +329,8 @@ def linear_table(data: Data) -> list[Any]:
     if data["largest rate"] > 1e-6:
         out.append(
             f"The state is no operating point: the largest rate of a speed is {data['largest rate']:.3g}.\n"
-            "  --settle lets the model come to rest first, --lock '*' holds its joints."
+            "  --about rest lets the model come to rest first, --about steady keeps its speeds, --lock '*' holds its "
+            "joints."
         )
     return out
 

@@ -46,6 +46,10 @@ from liegeo.motion import driven_by
 
 Array = NDArray[np.float64]
 
+#: What analyses of small motions are about.
+INITIAL, REST, STEADY = "initial", "rest", "steady"
+ABOUT = (INITIAL, REST, STEADY)
+
 _MOST, _TOLERANCE = 100, 1e-10
 # Of the differences: their error, its square and 1e-16 over it, is far below what Newton's method needs.
 _NEAR = 1e-5
@@ -113,6 +117,40 @@ def equilibrium(
                 "give the speeds of all joints that move."
             )
     return found
+
+
+def operating_point(
+    model: Model | HasModel,
+    state: State | None = None,
+    about: str = REST,
+    *,
+    hold: Iterable[str] = (),
+    inputs: Any = None,
+    speeds: Mapping[str, Any] | None = None,
+) -> State:
+    """Return the state near the given one that analyses are about.
+
+    `about` is "initial" (the state itself), "rest" (where it comes to rest) or "steady": joints that move in it turn on as
+    fast, with `speeds` in the place of their own, and all others rest in the frames that carry them.
+    """
+    if about not in ABOUT:
+        raise InputError(f"about is {about!r}, expected one of {', '.join(map(repr, ABOUT))}.")
+    state, model = as_state(model, state), as_model(model, "operating_point")
+    state = model.state() if state is None else state
+    model.check(state, "operating_point")
+    if about == REST:
+        return equilibrium(model, state, hold, inputs, stable=True)
+    places = model.group.v if model.group is not None else {}
+    moving = {name: state.v[place] for name, place in places.items() if name in model.joints and state.v[place].any()}
+    moving |= dict(speeds or {})
+    if about == INITIAL:
+        return replace(state, v=model.state(v=moving).v) if speeds else state
+    if not moving:
+        raise InputError(
+            f"about is 'steady', and no joint of {model!r} moves in its initial state.\n"
+            "  Give a joint an initial speed, or take about='rest'."
+        )
+    return equilibrium(model, state, [name for name in hold if name not in moving], inputs, speeds=moving)
 
 
 class _Balance:

@@ -22,7 +22,21 @@ from liegeo.io import shipped
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
-COMMANDS = ("demo", "new", "check", "info", "simulate", "plot", "view", "modes", "convert", "schema", "bench", "cosim")
+COMMANDS = (
+    "demo",
+    "new",
+    "check",
+    "info",
+    "simulate",
+    "plot",
+    "view",
+    "modes",
+    "campbell",
+    "convert",
+    "schema",
+    "bench",
+    "cosim",
+)
 PENDULUM = """\
 liegeo: 1
 name: swing
@@ -36,6 +50,22 @@ forces:
   motor: {kind: actuator, joint: hinge}
 initial: {q: {hinge: 10 deg}}
 experiment: {end: 1 s, output: 10 ms}
+"""
+# A mass on two slides that turn, on springs.
+ROTOR = """\
+liegeo: 1
+name: rotor
+bodies:
+  hub: {kind: rigid, mass: 0 kg, inertia: [1, 1, 1]}
+  cart: {kind: rigid, mass: 0 kg}
+  mass: {kind: rigid, mass: 2 kg, inertia: [1e-9, 1e-9, 1e-9]}
+joints:
+  spin: {kind: revolute, parent: world, child: hub}
+  x: {kind: prismatic, parent: hub, child: cart, axis: [1, 0, 0], stiffness: 1800 N/m}
+  y: {kind: prismatic, parent: cart, child: mass, axis: [0, 1, 0], stiffness: 1800 N/m}
+gravity: [0, 0, 0]
+initial: {v: {spin: 20 rad/s}}
+experiment: {end: 1 s}
 """
 # An arm with a finger that follows it and a tool that is fixed; one mesh is in another package.
 ROBOT = """\
@@ -272,6 +302,57 @@ def test_modes(liegeo, swing):
     assert "… and 14 more: --number 16" in liegeo("modes", shipped.find("flexible_arm"), "--lock", "*", "-n", 2)[1]
 
 
+def test_modes_about_a_steady_motion(liegeo, tmp_path):
+    """A mass on springs that turn: both whirls, from both frames, with a free hub."""
+    path = tmp_path / "rotor.yaml"
+    path.write_text(ROTOR)
+    code, out, _ = liegeo("modes", path, "--about", "steady", "--masses", "--view", "page.html")
+    assert code == 0
+    assert "wrote page.html" in out
+    assert "effective masses" in out
+    data = json.loads(liegeo("modes", path, "--about", "steady", "--json")[1])
+    assert data["rigid"] == 1
+    assert [mode["rigid"] for mode in data["modes"]] == [True, False, False]
+    # m ẍ = −k x, seen from a frame that turns with the slides
+    omega, speed = 30.0, 20.0
+    assert [mode["frequency"] * 2 * np.pi for mode in data["modes"][1:]] == pytest.approx(
+        [omega - speed, omega + speed]
+    )
+    assert [mode["fixed_frequency"] * 2 * np.pi for mode in data["modes"][1:]] == pytest.approx([omega, omega])
+    assert [np.sign(mode["whirl"]) for mode in data["modes"][1:]] == [1.0, -1.0]
+    assert "--about is steady; expected one of the two" in liegeo("modes", path, "--settle", "--about", "steady")[2]
+    assert "about is 'now', expected one of 'initial', 'rest', 'steady'" in liegeo("modes", path, "--about", "now")[2]
+    assert "kind is 'loud', expected one of" in liegeo("modes", path, "--kind", "loud")[2]
+
+
+def test_campbell(liegeo, swing, tmp_path):
+    (tmp_path / "rotor.yaml").write_text(ROTOR)
+    range_ = ("--from", "0", "--to", "400 rpm", "--points", "5")
+    code, out, err = liegeo("campbell", "rotor.yaml", "spin.speed", *range_, "--plot", "c.png", "--roots", "r.pdf")
+    assert (code, err) == (0, "")
+    assert "Critical speeds, where a frequency is that of the rotation: 30, 30 rad/s." in out
+    assert "Frequencies are those of the fixed frame." in out
+    assert out.endswith("wrote c.png\nwrote r.pdf\n")
+    data = json.loads(liegeo("campbell", "rotor.yaml", "spin.speed", *range_, "--json", "--frame", "rotating")[1])
+    speeds = np.linspace(0.0, 400.0 * 2.0 * np.pi / 60.0, 5)
+    assert data["values"] == pytest.approx(speeds)
+    found = np.sort(np.array([branch["frequencies"] for branch in data["branches"]]).T, axis=1)
+    expected = np.sort(np.abs(np.stack([30.0 - speeds, 30.0 + speeds], axis=1)), axis=1) / (2.0 * np.pi)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    code, out, _ = liegeo("campbell", swing, "rod.length", "--from", "50 cm", "--to", "2", "--points", "3")
+    assert code == 0
+    assert "Some states are no operating points" in out
+    settled = liegeo("campbell", swing, "rod.length", "--from", "0.5", "--to", "2", "--points", "3", "--about", "rest")[
+        1
+    ]
+    assert "no operating points" not in settled
+    assert f"{np.sqrt(9.81 / 0.5) / (2 * np.pi):.5g}" in settled
+    assert (
+        "ends in '.txt', expected one of .png"
+        in liegeo("campbell", swing, "drag", "--from", "0", "--to", "1", "--plot", "x.txt")[2]
+    )
+
+
 def test_libraries_that_are_compiled_are_told_of(capsys):
     """Where nobody sees a bar: begun, each quarter, done."""
     with cli._library_progress(False) as progress:
@@ -388,7 +469,10 @@ def test_a_closed_pipe_is_no_error(swing):
 def test_modes_of_what_begins_in_motion(liegeo, name):
     code, out, err = liegeo("modes", shipped.find(name))
     assert (code, err) == (0, "")
-    assert "It begins in motion, about which it has no modes" in out
+    said = "The motion is not steady: frequencies are those of the system frozen in this state."
+    assert (said in out) == (name == "heavy_top")
+    steady = "Frequencies are those of the fixed frame."
+    assert (steady in out) == (name == "st21_spacecraft")
 
 
 def test_what_floats_at_rest_is_settled(liegeo):

@@ -24,19 +24,25 @@ if TYPE_CHECKING:
     from liegeo.analysis.convergence import work_precision as work_precision
     from liegeo.analysis.linear import LinearModel as LinearModel
     from liegeo.analysis.linear import linearise as linearise
+    from liegeo.analysis.loci import Locus as Locus
+    from liegeo.analysis.loci import locus as locus
     from liegeo.analysis.modes import Modes as Modes
+    from liegeo.analysis.modes import cross_orthogonality as cross_orthogonality
+    from liegeo.analysis.modes import mac as mac
     from liegeo.analysis.problems import ALL_CASES as ALL_CASES
     from liegeo.analysis.problems import Case as Case
     from liegeo.statics import equilibrium as equilibrium
+    from liegeo.statics import operating_point as operating_point
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
         {
             "liegeo.analysis.convergence": ("drift", "order_study", "work_precision"),
             "liegeo.analysis.linear": ("LinearModel", "linearise"),
-            "liegeo.analysis.modes": ("Modes",),
+            "liegeo.analysis.loci": ("Locus", "locus"),
+            "liegeo.analysis.modes": ("Modes", "cross_orthogonality", "mac"),
             "liegeo.analysis.problems": ("ALL_CASES", "Case"),
-            "liegeo.statics": ("equilibrium",),
+            "liegeo.statics": ("equilibrium", "operating_point"),
         },
         ("convergence", "exact", "linear", "modes", "problems", "results", "synthesis"),
     )

@@ -33,7 +33,7 @@ import dataclasses
 import os
 import tempfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -64,6 +64,8 @@ else:
 Array = NDArray[Any]
 Names = tuple[str, ...]
 
+# How much equations may change on the way of a steady motion.
+_CONSTANT = 1e-6
 # The step of derivatives.
 _STEP = 1e-40
 # How far J may be from full rank; the weight of modes where dependent coordinates are chosen.
@@ -94,7 +96,7 @@ class LinearModel:
     States are z, w and χ of the module's equations, in this order.  `x0`, `u0` and `y0` are values at the operating
     point; of coordinates in x0 those that are no plain numbers, such as rotations, are 0.  `period` is that of discrete
     time, 0 in continuous time.  `largest_rate` is the largest |v̇| or |ẋ| at the operating point, `notes` what was
-    decided on the way.
+    decided on the way.  `basis` is N of (4), the deviations of all coordinates of the model for each z.
     """
 
     A: Array
@@ -115,6 +117,7 @@ class LinearModel:
     period: float = 0.0
     notes: Names = ()
     name: str = "model"
+    basis: Array = field(default_factory=lambda: np.zeros((0, 0)))
 
     def __repr__(self) -> str:
         kind = f", every {self.period:g} s" if self.period else ""
@@ -347,9 +350,9 @@ def linearise(
     kinematic[:, :n] = (P - point.bracket(N))[chosen]
     kinematic[:, n : 2 * n] = np.eye(n)
     whole = np.concatenate([kinematic, acceleration[chosen], rates])
-    speeds = _speed_columns(model)
+    speeds, names = _speed_columns(model), deviations(model)
     states = [
-        *(_deviation(model, speeds[k]) for k in chosen),
+        *(names[k] for k in chosen),
         *((speeds[k].name, speeds[k].unit) for k in chosen),
         *((column.name, column.unit) for column in _columns(model, "x")),
     ]
@@ -374,7 +377,31 @@ def linearise(
         0.0,
         tuple(notes),
         model.tree.name,
+        N,
     )
+
+
+def changes_on_the_way(model: Model, state: State, at: Any) -> bool:
+    """Return whether small motions have other equations after a part of the steady motion of a state.
+
+    They have where a rotor turns in bearings that are softer in one direction than in another: coefficients of (5) then
+    change with the time.  Accelerations along one deviation, the same in the model's coordinates, are compared.
+    """
+    if model.group is None or not state.v.any():
+        return False
+    # no fraction of a turn about an axis of symmetry
+    later = dataclasses.replace(state, q=model.group.retract(state.q, state.v / float(np.abs(state.v).max())))
+    found = []
+    for each in (state, later):
+        point = _Point(model, each, at)
+        N, P, chosen = _free(point)
+        along = np.linspace(1.0, 2.0, N.shape[1])[:, None]
+        held = np.zeros((model.nx, 1)), np.zeros((len(point.u), 1))
+        found.append((chosen, point.along((), N @ along, P @ along, *held)[0][chosen]))
+    if found[0][0] != found[1][0]:
+        return True
+    size = np.abs(found[0][1]).max(initial=0.0)
+    return bool(np.abs(found[1][1] - found[0][1]).max(initial=0.0) > _CONSTANT * size)
 
 
 class _Point:
@@ -536,19 +563,25 @@ _DEVIATIONS = {
 }
 
 
-def _deviation(model: Model, speed: Column) -> tuple[str, str]:
-    """Return the name and unit of the deviation that belongs to a speed: that of its coordinate if there is one."""
+def deviations(model: Model) -> list[tuple[str, str]]:
+    """Return names and units of the small changes of all coordinates, each called as its coordinate if there is one."""
     group = model.group
-    assert group is not None
-    owner = next(name for name, place in group.v.items() if place.start <= speed.place < place.stop)
-    q, v = group.q[owner], group.v[owner]
-    if q.stop - q.start == v.stop - v.start:
-        column = next(c for c in _columns(model, "q") if c.place == q.start + speed.place - v.start)
-        return column.name, column.unit
-    rest = speed.name.removeprefix(f"{owner}.")
-    quantity, dot, component = rest.partition(".")
-    word, unit = _DEVIATIONS.get(quantity, ("change", ""))
-    return f"{owner}.{word}{dot}{component}", unit
+    if group is None:
+        return []
+    coordinates = {column.place: column for column in _columns(model, "q")}
+    owners = {k: name for name, place in group.v.items() for k in range(place.start, place.stop)}
+    found = []
+    for speed in _speed_columns(model):
+        owner = owners[speed.place]
+        q, v = group.q[owner], group.v[owner]
+        if q.stop - q.start == v.stop - v.start:
+            column = coordinates[q.start + speed.place - v.start]
+            found.append((column.name, column.unit))
+            continue
+        quantity, dot, component = speed.name.removeprefix(f"{owner}.").partition(".")
+        word, unit = _DEVIATIONS.get(quantity, ("change", ""))
+        found.append((f"{owner}.{word}{dot}{component}", unit))
+    return found
 
 
 def _input_columns(model: Model, wanted: Iterable[str] | None) -> list[Column]:
@@ -578,4 +611,13 @@ def _output_names(model: Model, wanted: Iterable[str] | None) -> list[str]:
     return model.names.match([wanted] if isinstance(wanted, str) else list(wanted), "outputs")
 
 
-__all__ = ["FRICTIONS", "LinearModel", "SecondOrder", "linearise", "resting_friction", "with_friction"]
+__all__ = [
+    "FRICTIONS",
+    "LinearModel",
+    "SecondOrder",
+    "changes_on_the_way",
+    "deviations",
+    "linearise",
+    "resting_friction",
+    "with_friction",
+]

@@ -14,6 +14,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from liegeo.analysis.loci import Locus
     from liegeo.analysis.results import DriftStudy, OrderStudy, WorkPrecision
 
 # Okabe and Ito's colours, which the colour-blind can tell apart; black comes last.
@@ -150,3 +151,78 @@ def _legend(figure: Figure, styles: dict[str, dict[str, Any]], title: str) -> No
     if handles:
         columns = min(6, len(handles))
         figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
+
+
+# ---- modes over a parameter
+
+
+def campbell(found: Locus, orders: Sequence[float]) -> Figure:
+    """Draw frequencies, and damping below if there is any, over the parameter; dashed lines at orders of a speed."""
+    damping = 100.0 * found.damping
+    damped = bool(np.nanmax(np.abs(damping), initial=0.0) > 1e-6)
+    figure = Figure(figsize=(7.4, 6.4 if damped else 4.4), layout="constrained")
+    panels = figure.subplots(2 if damped else 1, 1, sharex=True, squeeze=False, height_ratios=[2, 1] if damped else [1])
+    upper = panels[0, 0]
+    dashes = {"": "-", "forward whirl": "-", "backward whirl": "-.", "no whirl": ":"}
+    drawn: set[str] = set()
+    for k, frequencies in enumerate(found.frequencies.T):
+        # by what a branch does most of the way
+        mean = float(np.mean(np.sign(found.whirl[:, k])))
+        way = "forward whirl" if mean > 0.5 else "backward whirl" if mean < -0.5 else "no whirl"
+        way = way if found.whirl.any() else ""
+        drawn.add(way)
+        style: dict[str, Any] = {"color": _COLOURS[k % len(_COLOURS)], "lw": 1.4, "ls": dashes[way]}
+        upper.plot(found.values, frequencies, **style)
+        if damped:
+            panels[1, 0].plot(found.values, damping[:, k], **style)
+    if found.whirl.any():
+        handles = [Line2D([], [], color="#444444", ls=dashes[way], lw=1.2, label=way) for way in sorted(drawn)]
+        upper.legend(handles=handles, frameon=False, fontsize=8, loc="upper left")
+    upper.set_ylabel("frequency / Hz")
+    top = float(np.nanmax(found.frequencies, initial=0.0)) or 1.0
+    upper.set_ylim(0.0, 1.06 * top)
+    upper.set_xlim(*sorted((found.values[0], found.values[-1])))
+    if np.ptp(found.speed) > 0.0:
+        for order in orders:
+            line = order * found.speed / (2.0 * np.pi)
+            upper.plot(found.values, line, color=_GUIDE, linewidth=1.0, linestyle=(0, (4, 2)), zorder=0.5)
+            inside = np.flatnonzero(line <= top)
+            if len(inside):
+                last = inside[np.argmax(line[inside])]
+                place = (found.values[last], line[last])
+                upper.annotate(f"{order:g}×", place, (-3, 3), textcoords="offset points", fontsize=8,
+                               color="#808080", ha="right")  # fmt: skip
+    if damped:
+        panels[1, 0].set_ylabel("damping / %")
+        panels[1, 0].axhline(0.0, color=_GUIDE, lw=0.8, zorder=0.5)
+    unit = " / (rad/s)" if np.array_equal(np.abs(found.values), found.speed) else ""
+    panels[-1, 0].set_xlabel(found.parameter + unit)
+    for axes in panels[:, 0]:
+        _decent(axes)
+    seen = f", {found.frame} frame" if found.speed.any() else ""
+    figure.suptitle(f"{found.name}{seen}", fontsize=12, x=0.01, ha="left")
+    return figure
+
+
+def roots(found: Locus) -> Figure:
+    """Draw branches in the plane of eigenvalues, with a cross where each begins and a dot where it ends."""
+    figure = Figure(figsize=(6.4, 5.6), layout="constrained")
+    axes = figure.add_subplot()
+    for k, branch in enumerate(found.eigenvalues.T):
+        there = branch[~np.isnan(branch)]
+        colour = _COLOURS[k % len(_COLOURS)]
+        axes.plot(there.real, there.imag, color=colour, lw=1.4)
+        axes.plot(there.real[:1], there.imag[:1], "x", color=colour, markersize=6)
+        axes.plot(there.real[-1:], there.imag[-1:], "o", color=colour, markersize=4.5)
+    axes.axvline(0.0, color=_GUIDE, lw=1.0, zorder=0.5)
+    axes.set_xlabel("real part / (1/s)")
+    axes.set_ylabel("imaginary part / (rad/s)")
+    # a spectrum without damping is a line, not a cloud of round-off
+    widest = float(np.nanmax(np.abs(found.eigenvalues.real), initial=0.0))
+    highest = float(np.nanmax(np.abs(found.eigenvalues), initial=0.0)) or 1.0
+    if widest < 1e-6 * highest:
+        axes.set_xlim(-0.01 * highest, 0.01 * highest)
+    _decent(axes)
+    title = f"{found.name}: {found.parameter} from {found.values[0]:.6g} (×) to {found.values[-1]:.6g} (•)"
+    figure.suptitle(title, fontsize=12, x=0.01, ha="left")
+    return figure

@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 import liegeo as lg
 from liegeo import model as lm
-from liegeo.analysis.linear import FRICTIONS, LinearModel, _deviation, _speed_columns, linearise
+from liegeo.analysis.linear import FRICTIONS, LinearModel, deviations, linearise
 from liegeo.analysis.modes import modes
 from liegeo.errors import AssemblyError, InputError
 from liegeo.model.state import State
@@ -218,8 +218,8 @@ def remainders(model, state, linear, held, scale=1.0, time=None, amplitudes=(1e-
 
     Each coordinate and speed deviates by as much as changes the energy alike.
     """
-    n, columns = linear.n_coordinates, _speed_columns(model)
-    names = [_deviation(model, column)[0] for column in columns]
+    n = linear.n_coordinates
+    names = [name for name, _ in deviations(model)]
     chosen = [names.index(name) for name in linear.states[:n]]
     whole = linear.second_order
     stiff, heavy = np.abs(np.diag(whole.K)), np.diag(whole.M)
@@ -233,7 +233,7 @@ def remainders(model, state, linear, held, scale=1.0, time=None, amplitudes=(1e-
         ends = [begin.t, begin.t + time]
         return lg.simulate(model, begin, t_end=ends[1], output=ends, **chosen_run).end
 
-    def deviations(here, there):
+    def difference(here, there):
         shift = model.group.difference(here.q, there.q)[chosen]
         return np.concatenate([shift, (here.v - there.v)[chosen], here.x - there.x])
 
@@ -245,8 +245,8 @@ def remainders(model, state, linear, held, scale=1.0, time=None, amplitudes=(1e-
             model.group.retract(state.q, shift), state.v + speed, state.t, state.x + amplitude * start[2 * n :]
         )
         moved = lg.assemble(model, moved)
-        expected = sla.expm(time * linear.A) @ deviations(moved, state)
-        found.append(float((np.abs(deviations(after(moved), rest) - expected) / size).max()))
+        expected = sla.expm(time * linear.A) @ difference(moved, state)
+        found.append(float((np.abs(difference(after(moved), rest) - expected) / size).max()))
     return np.array(found)
 
 
