@@ -64,6 +64,8 @@ else:
 Array = NDArray[Any]
 Names = tuple[str, ...]
 
+# Coordinates are known to this, so that stiff ones have accelerations at rest.
+_ROUNDED = 1e-12
 # How much equations may change on the way of a steady motion.
 _CONSTANT = 1e-6
 # The step of derivatives.
@@ -357,7 +359,10 @@ def linearise(
         *((column.name, column.unit) for column in _columns(model, "x")),
     ]
     outputs_at, units = point.values(shown)
-    largest = max(float(np.abs(part).max(initial=0.0)) for part in point.rates())
+    # what the rounding of stiff coordinates makes is no rate
+    rounded = _ROUNDED * np.abs(acceleration[:, :n]).sum(axis=1)
+    a, x_rates = (np.abs(part) for part in point.rates())
+    largest = max(float(part.max(initial=0.0)) for part in (np.where(a > rounded, a, 0.0), x_rates))
     return LinearModel(
         whole[:, :size],
         whole[:, size:],

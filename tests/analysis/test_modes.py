@@ -286,6 +286,25 @@ def test_a_spinning_flexible_spacecraft():
     assert not at_rest.eigenvalues.real.any()
 
 
+def test_a_satellite_with_a_momentum_wheel():
+    """It stands still and nutates with h/√(A B); the wheel's angle is a rigid motion of its own."""
+    body = lg.Body("bus", mass=100.0, inertia=(30.0, 40.0, 20.0))
+    wheel = lm.Wheel(name="wheel", body="bus", axis=(0, 0, 1), inertia=0.05, transverse=0.0)
+    free = lm.Free(name="free", parent="world", child="bus")
+    model = lg.Tree([body], [free], wheels=[wheel], gravity=(0, 0, 0)).compile()
+    for damping in (0.0, 1e-3):
+        tree = dataclasses.replace(model.tree, wheels=[dataclasses.replace(wheel, damping=damping)])
+        spun = tree.compile()
+        state = spun.state(v={"wheel": 400.0})
+        found = modes(spun, state)
+        assert found.rigid == 7
+        nutation = found.eigenvalues[found.eigenvalues.imag > 0.0]
+        np.testing.assert_allclose(nutation, [1j * 0.05 * 400.0 / np.sqrt(30.0 * 40.0)], rtol=CLOSE)
+        # the bearing takes the wheel's speed relative to the bus, 1/J + 1/C, and nothing else
+        slowing = found.eigenvalues[7:][found.eigenvalues[7:].imag == 0.0]
+        np.testing.assert_allclose(slowing, [-damping * (1.0 / 0.05 + 1.0 / 20.0)] if damping else [], rtol=CLOSE)
+
+
 def test_a_sleeping_top():
     """A ψ̈ − i C Ω ψ̇ − m g l ψ = 0 for the tilt ψ."""
     body = lg.Body("top", mass=0.5, com=(0, 0, 0.2), inertia=(0.002, 0.002, 0.001))
@@ -475,6 +494,16 @@ def test_effective_masses_of_a_cantilever():
         # what no mode has is that of the clamped node
         assert found.movable[k] == pytest.approx((along @ M[:, 3:]) @ np.linalg.solve(M[3:, 3:], M[3:] @ along))
         assert own.sum() == pytest.approx(found.movable[k], rel=CLOSE)
+
+
+def test_a_stiff_equilibrium_is_one():
+    """Modes of 1 kHz round to accelerations of 1e-6 m/s², which are none."""
+    mechanism = lg.load(Path("models/flexible_arm.yaml"))
+    state = operating_point(mechanism, about="rest")
+    assert np.abs(lg.forward_dynamics(mechanism, state)).max() > 0.0
+    assert modes(mechanism, state).acceleration < 1e-6
+    # what is no equilibrium keeps its acceleration
+    assert modes(mechanism).acceleration > 1.0
 
 
 # ---- damping
@@ -756,6 +785,7 @@ def test_critical_speeds_of_a_rotor(tmp_path):
     found = locus(lambda speed: modes(model, model.state(v={"free": (0, 0, speed, 0, 0, 0)})), "speed", speeds)
     assert found.doubts == ()
     assert len(found) == 5
+    assert len(locus(lambda speed: modes(model), "speed", speeds[:3], number=2)) == 2
     M, gyro, K = rotors.rigid_rotor(*ROTOR.values(), BEARINGS, ARMS)
     forward = np.sqrt(sla.eigh(K, M - gyro, eigvals_only=True))
     backward = np.sqrt(sla.eigh(K, M + gyro, eigvals_only=True))
