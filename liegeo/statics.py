@@ -130,8 +130,8 @@ def operating_point(
 ) -> State:
     """Return the state near the given one that analyses are about.
 
-    `about` is "initial" (the state itself), "rest" (where it comes to rest) or "steady": joints that move in it turn on as
-    fast, with `speeds` in the place of their own, and all others rest in the frames that carry them.
+    `about` is "initial" (the state itself), "rest" (where it comes to rest) or "steady": joints that move in it turn on
+    as fast, with `speeds` in the place of their own, and all others rest in the frames that carry them.
     """
     if about not in ABOUT:
         raise InputError(f"about is {about!r}, expected one of {', '.join(map(repr, ABOUT))}.")
