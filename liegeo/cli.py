@@ -630,6 +630,127 @@ def linearize(
 
 
 @app.command()
+def frf(
+    model: ModelFile,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", "-i", metavar="NAME", help="An input; repeatable, wildcards.")
+    ] = None,
+    loads: Annotated[
+        list[str] | None,
+        typer.Option("--load", metavar="FRAME=X,Y,Z", help="A force in N on a frame or node; repeatable."),
+    ] = None,
+    torques: Annotated[
+        list[str] | None, typer.Option("--torque", metavar="FRAME=X,Y,Z", help="A torque in N m; repeatable.")
+    ] = None,
+    base: Annotated[
+        list[str] | None,
+        typer.Option("--base", metavar="AXIS", help="Acceleration of the support: x, y, z, rx, ry, rz; repeatable."),
+    ] = None,
+    motions: Annotated[
+        list[str] | None,
+        typer.Option("--motion", metavar="NAME", help="Acceleration of what a motion prescribes; repeatable."),
+    ] = None,
+    outputs: Annotated[
+        list[str] | None,
+        typer.Option("--output", "-o", metavar="NAME", help="A column of results; repeatable, wildcards."),
+    ] = None,
+    first: Annotated[str, typer.Option("--from", metavar="FREQUENCY", help="The lowest frequency.")] = "0.1 Hz",
+    last: Annotated[str, typer.Option("--to", metavar="FREQUENCY", help="The highest frequency.")] = "100 Hz",
+    points: Annotated[int, typer.Option("--points", help="How many, besides those that crowd at resonances.")] = 200,
+    modes: Annotated[int | None, typer.Option("--modes", help="Take so many modes, and a static correction.")] = None,
+    modal: Annotated[str | None, typer.Option("--modal-damping", help="Damping ratio of all system modes.")] = None,
+    structural: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--structural-damping", metavar="[NAME=]FACTOR", help="Loss factor of all, or of a body or joint."
+        ),
+    ] = None,
+    noise: Annotated[
+        float | None,
+        typer.Option("--noise", metavar="DENSITY", help="Show RMS values under white noise, one-sided, per Hz."),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="FILE", help="Draw a Bode diagram.")] = None,
+    nyquist: Annotated[
+        Path | None, typer.Option("--nyquist", metavar="FILE", help="Draw it in the complex plane.")
+    ] = None,
+    csv: Annotated[Path | None, typer.Option("--csv", metavar="FILE", help="Write a table.")] = None,
+    about: About = None,
+    lock: Lock = None,
+    settle: Settle = False,
+    friction: FrictionAtRest = None,
+    given: Set = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Show the frequency response of a model about a state, driven as its experiment begins.
+
+    Example:  liegeo frf models/flexible_arm.yaml --lock '*' --settle --load payload.tip=0,0,1 -o payload.tip.position.z
+    """
+    from liegeo import reports
+    from liegeo.analysis import BaseMotion, DrivenMotion, Load, driven_model, frequency_grid, frequency_response
+    from liegeo.errors import InputError
+    from liegeo.io.units import FREQUENCY
+
+    out = _Output(quiet, json)
+    for option, file, suffixes in (
+        ("--plot", plot, _PICTURES),
+        ("--nyquist", nyquist, _PICTURES),
+        ("--csv", csv, (".csv",)),
+    ):
+        if file is not None:
+            _target(option, file, suffixes, model)
+    span = _number("--from", first, FREQUENCY), _number("--to", last, FREQUENCY)
+    if points < 2:
+        raise InputError(f"--points is {points}, expected at least 2.")
+    excited: list[Any] = list(inputs or [])
+    excited += [Load(at=at, force=xyz, name=f"force at {at}") for at, xyz in _vectors("--load", loads)]
+    excited += [Load(at=at, torque=xyz, name=f"torque at {at}") for at, xyz in _vectors("--torque", torques)]
+    excited += [BaseMotion(axis=axis) for axis in base or []]
+    excited += [DrivenMotion(motion=motion) for motion in motions or []]
+    factors = [text if "=" in text else f"*={text}" for text in structural or []]
+    losses = {
+        name: _number(f"--structural-damping {name}", text)
+        for name, text in _assignments(factors, "--structural-damping", "boom=0.02").items()
+    }
+    ratio = None if modal is None else _number("--modal-damping", modal)
+    mechanism = _load(model, given)
+    compiled, state, inputs_at = _point_to_linearise(mechanism, lock, settle, about)
+    asked: dict[str, Any] = {"at": inputs_at, "friction": friction, "modal_damping": ratio}
+    driven = driven_model(compiled, state, excited or None, outputs or None, **asked)
+    found = frequency_response(
+        compiled,
+        state,
+        excited or None,
+        outputs or None,
+        frequencies=frequency_grid(driven, *span, points),
+        method="direct" if modes is None else "modal",
+        modes=modes,
+        structural_damping=losses.get("*", losses or None),
+        **asked,
+    )
+    data = reports.response_data(found, None if noise is None else found.psd(noise))
+    out.show(data, *reports.response_table(data))
+    for file, write in ((plot, found.bode), (nyquist, found.nyquist), (csv, found.to_csv)):
+        if file is not None:
+            write(file)
+            out.wrote(file)
+
+
+def _vectors(option: str, given: list[str] | None) -> list[tuple[str, tuple[float, ...]]]:
+    """Return name and three numbers of each FRAME=X,Y,Z."""
+    found = []
+    for text in given or []:
+        ((name, numbers),) = _assignments([text], option, "payload.tip=0,0,1").items()
+        parts = numbers.split(",")
+        if len(parts) != 3:
+            raise typer.BadParameter(
+                f"'{text}' has {len(parts)} numbers, expected three as in {option} payload.tip=0,0,1"
+            )
+        found.append((name, tuple(_number(f"{option} {name}", part) for part in parts)))
+    return found
+
+
+@app.command()
 def convert(
     source: Annotated[Path, typer.Argument(help="A model (.yaml, .urdf, .xml) or a table (.csv, .npz, .parquet).")],
     target: Annotated[Path, typer.Argument(help="A model file (.yaml), or a table.")],

@@ -20,9 +20,11 @@ from liegeo.model.notebook import frequencies
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from liegeo.analysis.frequency import FrequencyResponse
     from liegeo.analysis.linear import LinearModel
     from liegeo.analysis.loci import Locus
     from liegeo.analysis.modes import Modes
+    from liegeo.analysis.spectra import SpectralDensity
     from liegeo.io import Mechanism
     from liegeo.results import Result
 
@@ -30,10 +32,12 @@ Data = dict[str, Any]
 
 # Frequencies of a flexible body that a table shows.
 _SHOWN = 4
+# Peaks of a frequency response that a table shows.
+_PEAKS = 4
 # Seconds that do not count.
 _NOTHING = 0.05
 # Columns of numbers, beside those with units.
-_NUMBERS = ("dof", "mode", "modes", "steps", "value", "× real time")
+_NUMBERS = ("amplitude", "dof", "mode", "modes", "steps", "value", "× real time")
 
 
 def info(mechanism: Mechanism) -> Data:
@@ -333,6 +337,52 @@ def linear_table(data: Data) -> list[Any]:
             "joints."
         )
     return out
+
+
+def response_data(found: FrequencyResponse, random: SpectralDensity | None = None) -> Data:
+    """Return a frequency response, its peaks, and RMS values under noise."""
+    out: Data = {"name": found.name, "notes": list(found.notes), "frequencies": found.frequencies.tolist()}
+    out["responses"] = []
+    for i, output in enumerate(found.outputs):
+        for j, given in enumerate(found.inputs):
+            y = found.values[:, i, j]
+            size = np.abs(y)
+            inner = 1 + np.flatnonzero((size[1:-1] > size[:-2]) & (size[1:-1] >= size[2:]))
+            largest = inner[np.argsort(-size[inner])][:_PEAKS]
+            out["responses"].append(
+                {
+                    "output": output,
+                    "input": given,
+                    "unit": found.unit(i, j),
+                    "real": y.real.tolist(),
+                    "imag": y.imag.tolist(),
+                    "peaks": [[float(found.frequencies[k]), float(size[k])] for k in sorted(largest)],
+                }
+            )
+    if random is not None:
+        numbers = zip(random.outputs, random.units, random.rms(), strict=True)
+        out["rms"] = [{"output": name, "unit": unit, "rms": float(value)} for name, unit, value in numbers]
+    return out
+
+
+def response_table(data: Data) -> list[Any]:
+    """Show the first amplitude and the peaks of a frequency response."""
+    f = data["frequencies"]
+    table = _table("output, by input", "frequency [Hz]", "amplitude", title=data["name"])
+    for k, row in enumerate(data["responses"]):
+        if k == 0 or data["responses"][k - 1]["output"] != row["output"]:
+            _add(table, row["output"], "", "")
+        first = [f[0], np.hypot(row["real"][0], row["imag"][0])]
+        for n, (at, size) in enumerate([first, *row["peaks"]]):
+            name = "    peak" if n else f"  by {row['input']}" + (f" [{row['unit']}]" if row["unit"] else "")
+            _add(table, name, f"{at:.5g}", f"{size:.5g}")
+    out: list[Any] = [table]
+    if "rms" in data:
+        noise = _table("output", "unit", f"RMS under noise from {f[0]:.4g} to {f[-1]:.4g} Hz")
+        for row in data["rms"]:
+            _add(noise, row["output"], row["unit"], f"{row['rms']:.5g}")
+        out.append(noise)
+    return [*out, *data["notes"]]
 
 
 @contextmanager

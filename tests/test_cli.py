@@ -32,6 +32,7 @@ COMMANDS = (
     "view",
     "modes",
     "campbell",
+    "frf",
     "convert",
     "schema",
     "bench",
@@ -351,6 +352,48 @@ def test_campbell(liegeo, swing, tmp_path):
         "ends in '.txt', expected one of .png"
         in liegeo("campbell", swing, "drag", "--from", "0", "--to", "1", "--plot", "x.txt")[2]
     )
+
+
+def test_frf(liegeo, swing):
+    hung = ("--set", "drag=0.2 N*m*s/rad", "--settle")
+    code, out, _ = liegeo(
+        "frf", swing, *hung, "-i", "motor", "-o", "hinge.angle", "--from", "0.1", "--to", "1 kHz", "--json"
+    )
+    assert code == 0
+    data = json.loads(out)
+    (row,) = data["responses"]
+    f = np.array(data["frequencies"])
+    s = 2j * np.pi * f
+    np.testing.assert_allclose(
+        np.array(row["real"]) + 1j * np.array(row["imag"]), 1.0 / (s**2 + 0.2 * s + 9.81), rtol=1e-9
+    )
+    assert row["unit"] == "rad/(N·m)"
+    assert row["peaks"][0] == pytest.approx([np.sqrt(9.81 - 0.02) / (2 * np.pi), 1.0 / (0.2 * np.sqrt(9.8))], rel=2e-3)
+    options = ("--load", "bob.tip=1,0,0", "--torque", "bob.tip=0,1,0", "--base", "x", "-o", "bob.tip.position.x")
+    code, out, err = liegeo(
+        "frf", swing, *hung, *options, "--noise", "0.5", "--plot", "bode.png", "--nyquist", "n.svg", "--csv", "r.csv"
+    )
+    assert code == 0, err
+    assert [f"wrote {name}" in out for name in ("bode.png", "n.svg", "r.csv")] == [True] * 3
+    assert "  by torque at bob.tip [m]" in out
+    assert "RMS under noise from 0.1 to 100 Hz" in out
+    damping = ("--modal-damping", "2 %", "--structural-damping", "0.01", "--modes", "1")
+    assert liegeo("frf", swing, *hung, *options, *damping, "-q") == (0, "", "")
+    for wrong, message in (
+        (("--load", "bob.tip=1,0"), "'bob.tip=1,0' has 2 numbers, expected three as in --load payload.tip=0,0,1"),
+        (
+            ("--structural-damping", "bob=0.1"),
+            "structural_damping: 'bob' is no flexible body and no joint with a spring",
+        ),
+        (("--motion", "motor"), "DrivenMotion: 'motor' is no prescribed motion of the model"),
+        (("--base", "w"), "support: axis is 'w', expected one of x, y, z, rx, ry, rz"),
+        (("--points", "1"), "--points is 1, expected at least 2."),
+        (("--plot", "bode.txt"), "--plot: bode.txt ends in '.txt', expected one of .png, .pdf, .svg"),
+        (("--from", "0 Hz"), "frequency_grid: range is 0.0 to 100.0 Hz, expected 0 < first < last"),
+    ):
+        code, _, err = liegeo("frf", swing, *wrong)
+        assert code in (1, 2)
+        assert message in " ".join(err.replace("│", " ").split())
 
 
 def test_libraries_that_are_compiled_are_told_of(capsys):

@@ -57,6 +57,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "kernels": ("liegeo/kernels/*.py",),
     "integrate": tuple(f"liegeo/integrate/{name}.py" for name in (*INTEGRATORS, "variational")),
     "lie": ("liegeo/lie/*.py",),
+    "response": tuple(f"liegeo/analysis/{name}.py" for name in ("excitation", "frequency", "spectra", "reduction")),
     "flex": tuple(f"liegeo/flex/{name}.py" for name in ("beams", "fe", "inertia", "modes", "sections", "solid")),
 }
 

@@ -521,12 +521,19 @@ def with_friction(who: str, model: Model, state: State, friction: str | None) ->
             "smoothed law has it) or 'lock' (it does not move)."
         )
     if friction == LOCK:
-        return model.lock(*resting), [f"joints that friction holds are locked: {names}"]
+        return model.lock(*resting, speeds=_without(model.locks, resting)), [
+            f"joints that friction holds are locked: {names}"
+        ]
     if friction == TANGENT:
         return model, [f"friction at rest is a damper, by the smoothed law: {names}"]
     tree = model.tree
     joints = [dataclasses.replace(joint, friction=0.0) if joint.name in resting else joint for joint in tree.joints]
-    return dataclasses.replace(tree, joints=joints).compile(), [f"friction at rest is left out: {names}"]
+    smooth = dataclasses.replace(tree, joints=joints).compile().lock(speeds=model.locks)
+    return smooth, [f"friction at rest is left out: {names}"]
+
+
+def _without(locks: dict[str, list[int]], names: Iterable[str]) -> dict[str, list[int]]:
+    return {name: speeds for name, speeds in locks.items() if name not in names}
 
 
 def resting_friction(model: Model, state: State) -> list[str]:

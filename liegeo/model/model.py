@@ -223,6 +223,13 @@ class Model:
                 out[int(self.ints[row + at.JV]) + k] = self.ints[row + at.LOCKED] >> k & 1
         return out
 
+    @property
+    def locks(self) -> dict[str, list[int]]:
+        """By joint, the speeds that are locked: `other.lock(speeds=model.locks)` locks the same of another model."""
+        places = {} if self.group is None else self.group.v
+        found = {name: np.flatnonzero(self.locked[places[name]]).tolist() for name in self.joints if name in places}
+        return {name: numbers for name, numbers in found.items() if numbers}
+
     def failure(self, status: int) -> Fault:
         """Return what a status of the kernels of the tree means, other than 0 (liegeo/status.py)."""
         if status == NOT_FINITE:

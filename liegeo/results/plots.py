@@ -89,7 +89,7 @@ def draw_runs(
         _tidy(axis, _heading([numbered[0][1]]))
     axes[-1].set_xlabel("frequency [Hz]" if logarithmic else "time [s]")
     figure.legend([lines[k] for k in sorted(lines)], list(runs), loc="outside upper right", ncols=5, frameon=False)
-    return _finish(figure, file)
+    return finish(figure, file)
 
 
 def _draw(
@@ -125,7 +125,7 @@ def _draw(
                 handlelength=1.4, borderaxespad=0.4,
             )  # fmt: skip
     axes[-1].set_xlabel(x_label)
-    return _finish(figure, file)
+    return finish(figure, file)
 
 
 def _figure(rows: int, title: str | None, legend_rows: int = 0) -> tuple[Figure, list[Axes]]:
@@ -174,7 +174,7 @@ def _tidy(axis: Axes, heading: str) -> None:
         axis.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4), useMathText=True)
 
 
-def _finish(figure: Figure, file: str | os.PathLike[str] | None) -> Figure:
+def finish(figure: Figure, file: str | os.PathLike[str] | None) -> Figure:
     if file is not None:
         suffix = Path(file).suffix.lower()
         if suffix not in FORMATS:

@@ -492,6 +492,15 @@ def test_friction_at_rest_has_to_be_said():
     assert len(modes(model, friction="leave out")) == 1
 
 
+def test_friction_leaves_locks_as_they_are():
+    tree = linked_arm().tree
+    joints = [dataclasses.replace(each, friction=0.1) if each.name == "elbow" else each for each in tree.joints]
+    model = dataclasses.replace(tree, joints=joints).compile().lock("shoulder", speeds={"wrist": [2]})
+    for friction, count in (("leave out", 3), ("tangent", 3), ("lock", 2)):
+        assert linearise(model, friction=friction).n_coordinates == count
+    assert model.lock("elbow", "wrist").locks == {"elbow": [0], "wrist": [0, 1, 2]}
+
+
 # ---- what is refused
 
 
