@@ -34,7 +34,7 @@ from liegeo.errors import InputError
 from liegeo.model.body import Body, FlexibleBody
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
-from liegeo.model.forces import Actuator, PointForce, place_fields
+from liegeo.model.forces import Actuator, PointForce, SpringDamper, place_fields
 from liegeo.model.joints import Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.standin import HasModel, as_model, as_state
@@ -230,10 +230,11 @@ def plant_of(
         ]
     # all that linearise is asked for: what is wanted, coordinates of springs and of motions, forces of all speeds
     springs, coordinates = _springs(new)
+    lengths = {f"{f.name}.length": f for f in new.tree.forces if isinstance(f, SpringDamper) and f.stiffness}
     motions = {
         key: (_plain(new, "q", *key), _plain(new, "v", *key)) for key in excited.motors if key[0] != excited.support
     }
-    seen = list(dict.fromkeys([*shown, *coordinates, *(name for pair in motions.values() for name in pair)]))
+    seen = list(dict.fromkeys([*shown, *coordinates, *lengths, *(name for pair in motions.values() for name in pair)]))
     texts = [each for each in listed if isinstance(each, str)]
     more = [*excited.loads.values(), *excited.motors.values(), *forces]
     linear = linearise(new, excited.state, [*texts, *more], seen, at=excited.at, friction=friction)
@@ -261,6 +262,12 @@ def plant_of(
             power, j = QUANTITIES.index(each.quantity), list(excited.motors).index(key)
             chosen.add(each.title, unit + ("/s²", "/s", "")[power], by_motion[0][:, j], by_motion[1][:, j], power)
     tau, m = [columns[name] for name in forces], len(shown)
+    elastic = {name: (speeds, K, C[[rows[c] for c in names]]) for name, (speeds, K, names) in springs.items()}
+    free = np.setdiff1d(np.arange(linear.n_coordinates), np.array(places, int))
+    for column, spring in lengths.items():
+        # a spring between frames pulls along the derivative of its length
+        row = C[[rows[column]]]
+        elastic[spring.name] = np.arange(new.nv), spring.stiffness * to_speeds[:, free] @ row[:, free].T, row
     return _without_idle(
         Plant(
             new,
@@ -277,7 +284,7 @@ def plant_of(
             linear.output_units[:m],
             tuple(chosen.powers),
             to_speeds,
-            {name: (speeds, K, C[[rows[c] for c in names]]) for name, (speeds, K, names) in springs.items()},
+            elastic,
             tuple(places),
         )
     )

@@ -8,9 +8,11 @@ With (1) of excitation.py, prescribed motions put in,
 with M, K (symmetric part) and undamped modes Φᵀ M Φ = 1, Φᵀ K Φ = Ω², and of the modal coordinates η_b of a body b:
 
     modal:        Γ x = M Φ diag(2 ζ Ω) Φᵀ M ż,                                                                   (2)
-    structural:   Γ x = i γ_b K_b η_b   in the rows of η_b, for positive frequencies; likewise springs of joints,   (3)
+    structural:   Γ x = i γ_b K_b η_b   in the rows of η_b, for positive frequencies,                               (3)
 
-so that loops, gyroscopic terms and first-order states need no case of their own.  (3) makes A complex.
+likewise springs of joints, and springs between frames with i γ k (∂ℓ/∂z)ᵀ ∂ℓ/∂z by their length ℓ, without what their
+tension adds to the stiffness; so that loops, gyroscopic terms and first-order states need no case of their own.  (3)
+makes A complex.
 
 **Direct**: y = (C (s − A)⁻¹ B + D) δ at s = 2πi f.  **Modal**: z = Φ_k p with the k slowest modes, and what the others
 do not resist otherwise than by their stiffness,
@@ -212,7 +214,7 @@ def frequency_response(
     - `method`: "direct", or "modal" with the first `modes` modes (if not given, those up to 1.5 times the highest
       frequency) and, with `residual`, the static correction for the others.
     - `modal_damping`: ratio of critical damping of the modes of the whole system, one for all or one per mode.
-    - `structural_damping`: loss factor of flexible bodies and of springs of joints, one for all or by name.
+    - `structural_damping`: loss factor of flexible bodies and of springs, one for all or by name.
     - `viscous`: whether the model's own dampers act.  Damping of other kinds is added to them.
     - `at`, `friction`: see liegeo.analysis.linearise.
     """
@@ -339,7 +341,7 @@ def _damped(
     for name, factor in factors.items():
         if name not in plant.springs:
             raise InputError(
-                f"structural_damping: '{name}' is no flexible body and no joint with a spring."
+                f"structural_damping: '{name}' is no flexible body, no joint with a spring and no SpringDamper."
                 f"{suggest(str(name), list(plant.springs))}"
             )
         if not (np.isfinite(factor) and factor >= 0.0):

@@ -365,6 +365,42 @@ def test_a_beam_under_a_tip_force():
     assert errors[1].max() < 2e-4
 
 
+def test_structural_damping_of_a_spring_between_frames():
+    """A pendulum that an inclined, stretched spring holds, on a base that moves: its tension has no loss factor."""
+    length, k, loss, mass = 1.5, 80.0, 0.3, 2.0
+    anchor, rest = np.array([1.2, 0.0, 0.4]), 0.5
+    rod = lg.Body("rod", mass=mass, com=(0, 0, -length), frames={"end": (0, 0, -length)})
+    hinge = lm.Revolute(name="hinge", parent="world", child="rod", axis=(0, 1, 0))
+    spring = lm.SpringDamper(name="spring", a=("world", anchor), b="rod.end", stiffness=k, length=rest)
+    model = lg.Tree([rod], [hinge], forces=[spring]).compile()
+    state = equilibrium(model)
+    angle = state["hinge.angle"]
+    # by the distance ℓ of the end from the anchor: V = k (ℓ − ℓ₀)²/2 − m g z
+    end = -length * np.array([np.sin(angle), 0.0, np.cos(angle)])
+    slope = -length * np.array([np.cos(angle), 0.0, -np.sin(angle)])
+    far = float(np.linalg.norm(end - anchor))
+    along = float((end - anchor) @ slope / far)
+    bend = float((slope @ slope - (end - anchor) @ end - along**2) / far)
+    stiffness = k * along**2 + k * (far - rest) * bend + mass * G * length * np.cos(angle)
+    f = np.array([0.3, 1.0, 2.5])
+    expected = 1.0 / (stiffness + 1j * loss * k * along**2 - mass * length**2 * (2.0 * np.pi * f) ** 2)
+    for damping in ({"spring": loss}, loss):
+        found = frequency_response(
+            model, state, "hinge", "hinge.angle", frequencies=f, structural_damping=damping, viscous=False
+        )
+        np.testing.assert_allclose(found["hinge.angle", "hinge.tau"], expected, rtol=1e-9)
+    # the same with a carriage behind the hinge, whose motion is prescribed
+    cart = lg.Body("cart", mass=1.0)
+    slide = lm.Prismatic(name="slide", parent="world", child="cart", axis=(1, 0, 0))
+    hinge = dataclasses.replace(hinge, parent="cart")
+    held = lm.Motion(name="held", joint="slide", law=0.0)
+    model = lg.Tree([cart, rod], [slide, hinge], forces=[spring], loops=[held]).compile()
+    state = equilibrium(model)
+    options = {"frequencies": f, "structural_damping": loss, "viscous": False}
+    found = frequency_response(model, state, ["hinge", DrivenMotion(motion="held")], "hinge.angle", **options)
+    np.testing.assert_allclose(found["hinge.angle", "hinge.tau"], expected, rtol=1e-9)
+
+
 def test_structural_damping_of_each_component_against_a_dense_complex_solution():
     """Two beams and a sprung hinge between them, each with its own loss factor; moments at the end too."""
     n, spring = 5, 300.0
@@ -657,7 +693,7 @@ def test_pictures_and_tables(tmp_path):
         ({"inputs": "motor"}, "'motor' is none of the model's inputs"),
         ({"modal_damping": -0.1}, "modal_damping is -0.1, expected a ratio of critical damping, at least 0"),
         ({"modal_damping": [0.1] * 3}, "or one for each of the 2 modes, slowest first"),
-        ({"structural_damping": {"m0": 0.1}}, "structural_damping: 'm0' is no flexible body and no joint"),
+        ({"structural_damping": {"m0": 0.1}}, "'m0' is no flexible body, no joint with a spring and no SpringDamper"),
         ({"structural_damping": -1.0}, "structural_damping: 's0' has -1.0, expected a loss factor of at least 0"),
         ({"inputs": BaseMotion(axis="x"), "frequencies": [0.0]}, "at 0 Hz the response is infinite"),
     ],
