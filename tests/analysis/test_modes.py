@@ -416,6 +416,36 @@ def test_a_column_under_load():
         assert np.abs(found.eigenvalues.imag / expected - 1.0).min() < 1e-3, share
 
 
+@pytest.mark.parametrize("share", [-0.5, 0.0, 0.9, 0.999])
+def test_a_column_of_rigid_links_under_load(share):
+    """Hencky's column: masses on a chain of rods with springs between, exact in absolute angles, up to its buckling."""
+    n, length, mass, spring = 5, 0.3, 1.2, 40.0
+    difference = np.eye(n) - np.eye(n, k=-1)
+    elastic = spring * difference.T @ difference
+    M = mass * length**2 * np.array([[n - max(i, j) for j in range(n)] for i in range(n)])
+    # the end comes down by half the squares of the angles: V = θᵀ (elastic − P a) θ/2
+    buckling = float(np.linalg.eigvalsh(elastic)[0]) / length
+    load = share * buckling
+    rods = [lg.Body(f"r{k}", mass=mass, com=(0, 0, length), frames={"end": (0, 0, length)}) for k in range(n)]
+    hinges = [
+        lm.Revolute(
+            name=f"j{k}",
+            parent=f"r{k - 1}" if k else "world",
+            at=(0, 0, length if k else 0.0),
+            child=f"r{k}",
+            axis=(0, 1, 0),
+            stiffness=spring,
+        )
+        for k in range(n)
+    ]
+    dead = lm.PointForce(name="dead", at=f"r{n - 1}.end", axes="world")
+    model = lg.Tree(rods, hinges, forces=[dead], gravity=(0, 0, 0)).compile()
+    found = modes(model, inputs={"dead": [0, 0, 0, 0, 0, -load]})
+    expected = np.sqrt(sla.eigh(elastic - load * length * np.eye(n), M, eigvals_only=True))
+    # near buckling round-off of the stiffness is that much of the small difference
+    np.testing.assert_allclose(np.abs(found.eigenvalues), expected, rtol=1e-12 / (1.0 - share))
+
+
 def test_a_four_bar_with_a_flexible_link():
     """Against a mesh in absolute coordinates (tests/oracles/planar.py)."""
     n, section = 6, flex.rectangle(0.03, 0.006)
