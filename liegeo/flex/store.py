@@ -31,7 +31,6 @@ import os
 import platform
 import threading
 import time
-import zipfile
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -186,7 +185,7 @@ class ReductionStore:
             self._kept.clear()
 
     def _path(self, key: bytes) -> Path:
-        return self.folder / f"{key.hex()}.npz"
+        return self.folder / f"{key.hex()}.arrays"
 
     def _read(self, key: bytes, n: int) -> Shapes | None:
         """Return the shapes on disk, None if there are none that can be trusted."""
@@ -198,9 +197,9 @@ class ReductionStore:
             return None
         # what was written whole was written by `_write`; who wrote something else into it gets a component reduced anew
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as file:
-                found = Shapes(*(np.asarray(file[each.name]) for each in dataclasses.fields(Shapes)))
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+            file = io.BytesIO(content)
+            found = Shapes(*(np.lib.format.read_array(file, allow_pickle=False) for _ in dataclasses.fields(Shapes)))
+        except (ValueError, OSError, EOFError):
             return None
         if found.dynamic.shape != (n, len(found.frequencies)) or found.static.shape[:1] != (n,):
             return None
@@ -217,7 +216,8 @@ class ReductionStore:
         if n < _SMALLEST or 4 * size > most:
             return
         content = io.BytesIO()
-        np.savez(content, **{each.name: getattr(found, each.name) for each in dataclasses.fields(Shapes)})
+        for each in dataclasses.fields(Shapes):
+            np.lib.format.write_array(content, getattr(found, each.name), allow_pickle=False)
         path = self._path(key)
         private_file(path, content.getvalue())
         _make_room(path.parent, most)
@@ -236,7 +236,7 @@ def _make_room(folder: Path, most: int) -> None:
                 if path.suffix == ".tmp":
                     if time.time() - found.st_mtime > _ABANDONED_SECONDS:
                         path.unlink()
-                elif path.suffix == ".npz":
+                elif path.suffix == ".arrays":
                     entries.append((found.st_mtime, found.st_size, path))
     total = sum(size for _, size, _ in entries)
     for _, size, path in sorted(entries):

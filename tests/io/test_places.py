@@ -419,6 +419,7 @@ FORMS: list[tuple[Any, tuple[Any, ...], list[Any]]] = [
     (with_experiment, ("experiment", "start"), ["x", "1 kg"]),
     (with_experiment, ("experiment", "output"), [-1, "x"]),
     (with_experiment, ("experiment", "every"), [0, 1.5]),
+    (with_experiment, ("experiment", "settle"), ["x", 1]),
     (with_experiment, ("experiment", "method"), ["rkm"]),
     *((with_experiment, ("experiment", key), [0, -1, "1 m"]) for key in ("rtol", "atol")),
     (with_accuracy, ("experiment", "accuracy"), [0, "-1 mm", "1 kg"]),
