@@ -449,8 +449,8 @@ About = Annotated[
     typer.Option(
         "--about",
         metavar="POINT",
-        help="The initial state ('initial'), its equilibrium with locked joints where they are ('rest'), or the steady "
-        "motion with its initial speeds ('steady'). [initial]",
+        help="The initial state ('initial'), where the model comes to rest with locked joints held ('rest'), or the "
+        "steady motion with its initial speeds ('steady'). [initial]",
     ),
 ]
 FrictionAtRest = Annotated[
@@ -520,7 +520,7 @@ def modes(
 
       liegeo modes models/flexible_arm.yaml --lock '*' --settle --set payload.mass=0 --view arm.html
 
-      liegeo modes models/heavy_top.yaml --about steady
+      liegeo modes models/st21_spacecraft.yaml --set torque=0 --masses
     """
     from liegeo import reports
     from liegeo.analysis.modes import modes as find

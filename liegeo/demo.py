@@ -56,11 +56,11 @@ Two links of thin aluminium tube, three motors, half a kilogram to carry: it swi
 WHAT_NEXT = """
 [bold]Next[/bold]
   open {page} in a browser: play, slow down, magnify the bending
-  liegeo new arm                  the arm's model file: make a wall thinner
-  liegeo simulate arm.yaml        its own experiment, without a controller
-  liegeo view arm.yaml            see it live
-  liegeo modes arm.yaml           its natural frequencies
-  liegeo fmu build arm.yaml       an FMU for any FMI tool"""
+  liegeo new arm                    the arm's model file: make a wall thinner
+  liegeo simulate arm.yaml          its own experiment, without a controller
+  liegeo view arm.yaml              see it live
+  liegeo modes arm.yaml --lock '*'  its natural frequencies, with its joints held
+  liegeo fmu build arm.yaml         an FMU for any FMI tool"""
 
 
 @dataclass(frozen=True)
