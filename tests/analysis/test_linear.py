@@ -327,7 +327,7 @@ def test_every_shipped_model_moves_like_its_linear_model(path):
     linear = linearise(model, state, at=held, friction="tangent")
     assert linear.largest_rate < 1e-9
     found = remainders(model, state, linear, held, SMALLER.get(path.stem, 1.0))
-    # Bricard's mechanism is symmetric about this position: a quarter leaves a sixty-fourth there
+    # the squeezer has no terms of second order here: a quarter leaves a sixty-fourth
     assert (found[:-1] / found[1:] > 15.0).all()
 
 
