@@ -225,10 +225,14 @@ def magnitude(layout, y, inverse):
 @kernel
 def motion(h, v, change, inverse):
     """Return μ of (12); `change` is (Δ | v₁ − v₀)."""
-    nv, size = v.shape[0], 0.0
+    nv = v.shape[0]
+    # three chains of comparisons that do not wait for each other
+    moved = drift = gain = 0.0
     for k in range(nv):
-        steady = 1e-3 * max(abs(change[k]), abs(h * v[k]))
-        size = max(size, max(steady, abs(h * change[nv + k])) * inverse[k])
+        moved = max(moved, abs(change[k]) * inverse[k])
+        drift = max(drift, abs(v[k]) * inverse[k])
+        gain = max(gain, abs(change[nv + k]) * inverse[k])
+    size = max(1e-3 * max(moved, abs(h) * drift), abs(h) * gain)
     return size
 
 

@@ -473,6 +473,9 @@ def joint_powers(I, F, v, u):
         if n > 0:
             damping = at.modal_matrices(I, b)[4]
             for k in range(n):
+                if I[b + at.DIAGONAL] == 1:
+                    dissipated += F[damping + (n + 1) * k] * v[ev + k] * v[ev + k]
+                    continue
                 for l in range(n):
                     dissipated += F[damping + n * k + l] * v[ev + k] * v[ev + l]
     if I[at.N_STATES] > 0:
