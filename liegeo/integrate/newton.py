@@ -232,8 +232,7 @@ def motion(h, v, change, inverse):
         moved = max(moved, abs(change[k]) * inverse[k])
         drift = max(drift, abs(v[k]) * inverse[k])
         gain = max(gain, abs(change[nv + k]) * inverse[k])
-    size = max(1e-3 * max(moved, abs(h) * drift), abs(h) * gain)
-    return size
+    return max(1e-3 * max(moved, abs(h) * drift), abs(h) * gain)
 
 
 @kernel

@@ -80,7 +80,7 @@ def forward_dynamics(I, F, q, v, u, W, out):
         if status != 0:
             return status
         gather(I, F, i, out, True, True, W)
-    scatter(I, F, at.gravity(I, u), True, W, out)
+    scatter(I, F, u[at.gravity(I) :], True, W, out)
     return 0
 
 

@@ -32,7 +32,7 @@ def inverse_dynamics(I, F, q, v, a, W, out):
 
     The inertia of each body by itself stays in W, for articulated.factorise_next.
     """
-    gravity = at.gravity(I, a)
+    gravity = a[at.gravity(I) :]
     # Body by body, not pass by pass: what is read of a body is still in the cache for what follows.
     for i in range(I[at.N_BODIES]):
         body_pose(I, F, i, q, False, W)

@@ -550,10 +550,9 @@ def rows(i):
 
 
 @kernel
-def gravity(I, u):
-    """Return the acceleration of gravity, the last three numbers of u."""
-    g = index(I[N_U]) - 3
-    return u[g], u[g + 1], u[g + 2]
+def gravity(I):
+    """Return where the acceleration of gravity begins in u, its last three numbers."""
+    return index(I[N_U]) - 3
 
 
 @kernel

@@ -40,14 +40,14 @@ def forward_dynamics(I, F, q, v, u, W, out):
     status = articulated.forward_dynamics(I, F, q, v, u, W, out)
     if status == 0 and I[at.N_ROWS] > 0:
         constraints.evaluate(I, F, q, v, u, W)
-        constraints.accelerated(I, F, q, v, out, at.gravity(I, u), W)
+        constraints.accelerated(I, F, q, v, out, u[at.gravity(I) :], W)
         operational_inertia(I, F, W)
         m, o = I[at.N_ROWS], index(I[at.ROWS_W])
         for k in range(m):
             W[o + at.RIGHT * m + k] *= -1.0
         multipliers(I, W)
         _add_rows(I, W, out)
-        articulated.scatter(I, F, at.gravity(I, u), False, W, out)
+        articulated.scatter(I, F, u[at.gravity(I) :], False, W, out)
     return status
 
 
@@ -61,7 +61,7 @@ def inverse_dynamics(I, F, q, v, a, W, out):
         apply_elements(I, F, q, v, a, W)
     constraints.evaluate(I, F, q, v, a, W)
     constraints.push_rows(I, W)
-    accelerations(I, F, a, at.gravity(I, a), W)
+    accelerations(I, F, a, a[at.gravity(I) :], W)
     forces(I, F, q, v, a, W, out)
     constraints.add_rows(I, F, -1.0, W, out)
 

@@ -367,7 +367,8 @@ def energies(I, F, q, v, u, W, world, out):
     """
     for k in range(13):
         out[k] = 0.0
-    g0, g1, g2 = at.gravity(I, u)
+    g = at.gravity(I)
+    g0, g1, g2 = u[g], u[g + 1], u[g + 2]
     if I[at.N_ELEMENTS] > 0:
         place_frames(I, F, q, v, W)
         out[2] = element_energy(I, F, u, W)

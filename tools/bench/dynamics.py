@@ -78,7 +78,7 @@ PHASES = (
     ("load", lambda I, F, q, v, u, W, out: elements.load(I, F, q, v, u, out)),
     ("articulate", lambda I, F, q, v, u, W, out: articulate(I, F, W)),
     ("gather", lambda I, F, q, v, u, W, out: gather(I, F, W, out)),
-    ("scatter", lambda I, F, q, v, u, W, out: articulated.scatter(I, F, at.gravity(I, u), True, W, out)),
+    ("scatter", lambda I, F, q, v, u, W, out: articulated.scatter(I, F, u[at.gravity(I) :], True, W, out)),
 )
 ALL_PHASES = tuple(label for label, _ in PHASES)
 # Those that the paper counts: [JR90, (7.10), (7.11), (7.12)].

@@ -78,11 +78,11 @@ PHASES = {
     "tree alone": kernel(lambda I, F, q, v, u, W, out: articulated.forward_dynamics(I, F, q, v, u, W, out)),
     "rows": kernel(lambda I, F, q, v, u, W, out: constraints.evaluate(I, F, q, v, u, W)),
     "accelerations": kernel(
-        lambda I, F, q, v, u, W, out: constraints.accelerated(I, F, q, v, out, at.gravity(I, u), W)
+        lambda I, F, q, v, u, W, out: constraints.accelerated(I, F, q, v, out, u[at.gravity(I) :], W)
     ),
     "J M⁻¹ Jᵀ": kernel(lambda I, F, q, v, u, W, out: loops.operational_inertia(I, F, W)),
     "multipliers": kernel(lambda I, F, q, v, u, W, out: loops.multipliers(I, W)),
-    "scatter": kernel(lambda I, F, q, v, u, W, out: articulated.scatter(I, F, at.gravity(I, u), False, W, out)),
+    "scatter": kernel(lambda I, F, q, v, u, W, out: articulated.scatter(I, F, u[at.gravity(I) :], False, W, out)),
 }
 
 
