@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import entry
 from liegeo.errors import DynamicsError, InputError
-from liegeo.kernels import articulated, checked, constraints, inverse, kinematics, loops, observe, states
+from liegeo.kernels import articulated, checked, constraints, inverse, joint_elements, kinematics, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model, Row, State
 from liegeo.model.names import Source
@@ -293,12 +293,12 @@ class Calculator:
         name = function.__name__.replace("dynamics", "derivatives")
         return Derivatives(*(finite(np.stack(columns, axis=1), name) for columns in (by_q, by_v, by_last)))
 
-    def state_rates(self, v: Any, x: Any, inputs: Any = None, *, t: float = 0.0) -> Array:
+    def state_rates(self, q: Any, v: Any, x: Any, inputs: Any = None, *, t: float = 0.0) -> Array:
         """Return the rates ẋ of the first-order states of elements."""
-        _, v, u, _ = self._verified(self.model.state().q, v, "tau", None, inputs, t, x)
+        q, v, u, _ = self._verified(q, v, "tau", None, inputs, t, x)
         out = np.zeros(self.model.nx, u.dtype)
         if self.model.nx:
-            states.state_rates(self.model.ints, self.model.floats, v, u, out)
+            joint_elements.state_rates(self.model.ints, self.model.floats, q, v, u, out)
         return finite(out, "state_rates")
 
     # ---- constraints

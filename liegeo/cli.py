@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ENDED_EARLY, INTERRUPTED = 3, 130
 # Suffixes of tables and pictures, as liegeo/results writes them, and of pages and model files.
 _TABLES, _PICTURES = (".csv", ".npz", ".parquet"), (".png", ".pdf", ".svg")
-_PAGES, _MODELS = (".html", ".htm"), (".yaml", ".yml")
+_PAGES, _MODELS, _MJCF = (".html", ".htm"), (".yaml", ".yml"), (".xml", ".mjcf")
 
 app = typer.Typer(
     name="liegeo",
@@ -763,6 +763,7 @@ def convert(
         bool, typer.Option("--actuators", help="URDF: a motor on every joint that turns or slides.")
     ] = False,
     no_mimic: Annotated[bool, typer.Option("--no-mimic", help="URDF: mimic joints move on their own.")] = False,
+    no_limits: Annotated[bool, typer.Option("--no-limits", help="URDF, MJCF: joints have no stops.")] = False,
     no_merge: Annotated[
         bool, typer.Option("--no-merge-fixed", help="URDF: links on fixed joints stay bodies.")
     ] = False,
@@ -791,10 +792,13 @@ def convert(
     asked |= {"--package": ("packages", packages)} if packages else {}
     asked |= {"--actuators": ("actuators", True)} if actuators else {}
     asked |= {"--no-mimic": ("mimic", False)} if no_mimic else {}
+    asked |= {"--no-limits": ("limits", False)} if no_limits else {}
     asked |= {"--no-merge-fixed": ("merge_fixed", False)} if no_merge else {}
     asked |= {"--no-meshes": ("meshes", False)} if no_meshes else {}
-    if asked and source.suffix.lower() != ".urdf":
-        raise InputError(f"convert: {source.name} is no URDF file, which alone takes {', '.join(asked)}.")
+    suffix = source.suffix.lower()
+    wrong = [option for option in asked if suffix != ".urdf" and (option != "--no-limits" or suffix not in _MJCF)]
+    if wrong:
+        raise InputError(f"convert: {source.name} is no URDF file, which alone takes {', '.join(wrong)}.")
     if source.suffix in _TABLES:
         from liegeo.results import convert_table
 

@@ -111,7 +111,7 @@ def inverse_derivatives(model: Model | HasModel, state: State, a: Any = None, in
 
 def state_rates(model: Model | HasModel, state: State, inputs: Any = None) -> Array:
     """Return the rates ẋ of the first-order states of elements."""
-    return _calculator(model, state).state_rates(state.v, state.x, inputs, t=state.t)
+    return _calculator(model, state).state_rates(state.q, state.v, state.x, inputs, t=state.t)
 
 
 def constraint_values(model: Model | HasModel, state: State, inputs: Any = None, a: Any = None) -> ConstraintValues:

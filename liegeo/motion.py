@@ -61,6 +61,7 @@ DYNAMICS = Dynamics(
     along=motion.along,
     local_tangents=motion.local_tangents,
     displacement=motion.displacement,
+    switches=motion.switches,
 )
 
 CONSTRAINED = DYNAMICS._replace(
@@ -142,8 +143,10 @@ class Drive:
         n_work, n_u = (int(model.ints[place]) for place in (at.N_WORK, at.N_U))
         work = motion.work_size(n_work, n_u, model.nv, model.nx, model.nq, len(model.bodies))
         dynamics, constrained = (CONSTRAINED, True) if model.rows else (DYNAMICS, False)
-        if not _has_friction(model):
+        if not _has_tangents(model):
             dynamics = dynamics._replace(local_tangents=None)
+        if not _has_switches(model):
+            dynamics = dynamics._replace(switches=None)
         if model.custom:
             # functions of a user's own take no complex numbers: the geometry of their forces stays out
             dynamics = dynamics._replace(along=motion.along)
@@ -469,8 +472,28 @@ def _sizes(model: Model) -> Array:
             out[ev : ev + n] = [length * root(share) for share in shares]
     for force in model.tree.forces:
         if force.name in model.states:
-            out[model.nv + model.states[force.name].start] = force.state_size
+            place = model.states[force.name]
+            out[model.nv + place.start : model.nv + place.stop] = force.state_size
     return floats(out)
+
+
+@once_per_model
+def _has_tangents(model: Model) -> bool:
+    """Return whether forces depend on one speed, or one coordinate, in a way that (M + αD + βK) does not know."""
+    I = model.ints
+    local = [I[r + at.JE_N_TERMS] == 1 and I[r + at.JE_N_X] == 0 for r in _joint_elements(model)]
+    return _has_friction(model) or any(local)
+
+
+def _joint_elements(model: Model) -> list[int]:
+    """Return the rows of elements that act on joints."""
+    return [int(model.ints[at.JOINT_ELEMENTS]) + k * at.JE_SIZE for k in range(int(model.ints[at.N_JOINT_ELEMENTS]))]
+
+
+def _has_switches(model: Model) -> bool:
+    """Return whether there are elements that push or pull in one direction only."""
+    kinds = [int(model.ints[r + at.JE_KIND]) for r in _joint_elements(model)]
+    return any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT) for kind in kinds)
 
 
 @once_per_model
@@ -485,11 +508,11 @@ def _is_coupled(model: Model) -> bool:
     """Whether there are forces that may be stiff besides those of modes and joints that (M + αD + βK) knows.
 
     These are all elements but plain loads, friction, springs of joints whose coordinates are not added, and elements
-    with first-order states.
+    that act on joints.
     """
     I = model.ints
     on_group = any(I[at.rows(i)[0] + at.PASSIVE] == at.ON_GROUP for i in range(len(model.bodies)))
-    if model.nx or on_group or _has_friction(model):
+    if I[at.N_JOINT_ELEMENTS] or on_group or _has_friction(model):
         return True
     kinds = {int(I[I[at.ELEMENTS] + k * at.ELEMENT_SIZE + at.ELEMENT_KIND]) for k in range(I[at.N_ELEMENTS])}
     return bool(kinds - {at.LOAD_WORLD, at.LOAD_BODY})

@@ -260,7 +260,7 @@ def _task_of(force: forces.Force) -> tuple[int, int, int, int]:
     if isinstance(force, forces.Actuator):
         return observe.MOTOR, at.ACTUATORS, at.ACTUATOR_SIZE, 2
     if isinstance(force, forces.JointForce):
-        return observe.WITH_STATE, at.STATES, at.STATE_SIZE, 1
+        return observe.ON_JOINTS, at.JOINT_ELEMENTS, at.JE_SIZE, 4
     return observe.ELEMENT, at.ELEMENTS, at.ELEMENT_SIZE, 6
 
 
@@ -268,8 +268,8 @@ def _has_row(force: forces.Force, table: int) -> bool:
     """Whether a force element has a row in a table of the kernels."""
     if table == at.ACTUATORS:
         return isinstance(force, forces.Actuator)
-    if table == at.STATES:
-        return force.n_states > 0
+    if table == at.JOINT_ELEMENTS:
+        return isinstance(force, forces.JointForce) and force.has_row
     return not isinstance(force, forces.JointForce)
 
 

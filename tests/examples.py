@@ -77,6 +77,69 @@ FORCES = {
         "damping": 3.0,
         "viscous": 0.4,
     },
+    lm.DryFriction: {"speed": 0, "coulomb": 1.0, "static": 1.4, "stribeck": 0.05, "viscous": 0.2, "smoothing": 1e-3},
+    lm.Stop: {
+        "speed": 0,
+        "lower": -0.5,
+        "upper": 0.4,
+        "stiffness": 200.0,
+        "dissipation": 0.3,
+        "hertzian": True,
+    },
+    lm.GearTrain: {
+        "speed": 0,
+        "ratio": 20.0,
+        "stiffness": 300.0,
+        "damping": 2.0,
+        "backlash": 0.002,
+        "onset": 0.001,
+        "efficiency": 0.9,
+        "slow": 0.002,
+    },
+    lm.Motor: {
+        "speed": 0,
+        "constant": 0.2,
+        "resistance": 1.5,
+        "inductance": 0.01,
+        "limit": 24.0,
+        "gear": 10.0,
+        "inertia": 1e-5,
+    },
+    lm.HydraulicCylinder: {
+        "speed": 0,
+        "area": 2e-3,
+        "rod_area": 5e-4,
+        "stroke": 3.0,
+        "dead_volume": 1e-2,
+        "supply": 2e7,
+        "tank": 1e5,
+        "flow": 1e-3,
+        "drop": 3.5e6,
+        "bulk_modulus": 1.2e9,
+        "leakage": 1e-12,
+    },
+    lm.Belt: {
+        "speed": 0,
+        "radius": 0.1,
+        "driven_radius": 0.3,
+        "stiffness": 2000.0,
+        "damping": 3.0,
+        "pretension": 20.0,
+    },
+    lm.Cable: {
+        "speed": 0,
+        "radius": 0.1,
+        "driven_radius": 0.3,
+        "stiffness": 2000.0,
+        "damping": 3.0,
+        "slack": -0.1,
+    },
+    lm.ForceCurve: {
+        "speed": 0,
+        "table": ((-1.0, -3.0), (0.0, 0.0), (0.5, 2.0), (1.0, 7.0)),
+        "over": "speed",
+        "smooth": False,
+    },
 }
 
 
@@ -86,8 +149,10 @@ def joint_example(cls):
     return JOINTS[cls]
 
 
-def force_fields(cls, *places, joint):
-    """Return the fields of an example of a class of forces between these places, or on this joint."""
+def force_fields(cls, *places, joint, other=""):
+    """Return the fields of an example of a class of forces between these places, on this joint, or on two joints."""
     assert cls in FORCES, f"tests/examples.py has no example of the force {cls.__name__}: add one to FORCES"
     where = dict(zip(place_fields(cls), places, strict=False))
-    return {**where, **({} if where else {"joint": joint}), **FORCES[cls]}
+    on = {} if where else {"joint": joint}
+    on |= {name: other for name in ("motor", "driven") if name in cls.__dataclass_fields__}
+    return {**where, **on, **FORCES[cls]}

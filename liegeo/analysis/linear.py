@@ -432,7 +432,7 @@ class _Point:
         }
 
     def _rates_of_states(self, given: dict[str, Any]) -> Array:
-        return self.calc.state_rates(given["v"], given["x"], given["inputs"], t=self.state.t)
+        return self.calc.state_rates(given["q"], given["v"], given["x"], given["inputs"], t=self.state.t)
 
     def along(self, shown: Sequence[str], dq: Array, dv: Array, dx: Array, du: Array) -> tuple[Array, Array, Array]:
         """Return the derivatives of accelerations, rates of states and outputs along the columns of directions."""

@@ -45,6 +45,7 @@ ARGUMENTS = {
     "along": (_I, _F, _T, _V, _V, _V, _V, _V, _V, _V, _V),
     "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
     "displacement": (_I, _F, _V, _V, _V, _V),
+    "switches": (_I, _F, _V, _V, _V),
 }
 SIZE = len(ARGUMENTS)
 # What is compiled when a step asks for it.
@@ -128,9 +129,14 @@ def _displacement(I, F, q, e, W, out):
     return invoke(I[I.shape[0] - SIZE + 14], (I, F, q, e, W, out))
 
 
+@kernel
+def _switches(I, F, q, v, W):
+    return invoke(I[I.shape[0] - SIZE + 15], (I, F, q, v, W))
+
+
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next, _along, _local_tangents, _displacement),
+    *(_correct, _release, _factorise_next, _along, _local_tangents, _displacement, _switches),
 )
 
 

@@ -113,6 +113,8 @@ STARTED, DENSE = range(2)
 # Behind the memory, from `scratch(nv)`: the record; (x | base of v), (base of Δ | w), (residual | correction), a row
 # more, (x | correction) where (10) begins, l of the recursion's matrix, and v̇ where the step begins.
 RECORD, X, BASE, RESIDUAL, EXTRA, BEGIN, LOCAL, START, _END = 0, *range(4, 12)
+# In the second place of the record's first row: 1 if a step in which a force switches is IMPRECISE (stiff.in_parts).
+WATCHED = 1
 # The numbers of the record, the first of a row each.
 ITERATIONS, FACTORISATIONS, DENSE_FACTORISATIONS, CUTS = range(4)
 

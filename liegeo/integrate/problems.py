@@ -68,6 +68,8 @@ class Dynamics(NamedTuple):
     # alone and are not in D and K; if `secant` is 1, not 0, f/v in place of ∂f/∂v
     local_tangents: Kernel | None = None
     displacement: Kernel | None = None  # (I, F, q, e, W, out): metres and radians that a small change e moves it by
+    # (I, F, q, v, W): a whole number, another one where a contact is made or lost, a gap crossed, a strand slack
+    switches: Kernel | None = None
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
@@ -86,6 +88,14 @@ def _no_tangents(I, F, q, v, alpha, beta, secant, out):  # type: ignore[no-untyp
 
 
 no_tangents = kernel(_no_tangents, name="integrate.no_tangents", forceinline=False)
+
+
+def _no_switches(I, F, q, v, W):  # type: ignore[no-untyped-def]
+    """Return 0: no force has a kink."""
+    return 0
+
+
+no_switches = kernel(_no_switches, name="integrate.no_switches", forceinline=False)
 
 
 @functools.lru_cache(maxsize=64)
@@ -135,6 +145,9 @@ class System:
         if self.dynamics.local_tangents is None:
             none = no_tangents if self.compiled else _no_tangents
             object.__setattr__(self, "dynamics", self.dynamics._replace(local_tangents=none))
+        if self.dynamics.switches is None:
+            none = no_switches if self.compiled else _no_switches
+            object.__setattr__(self, "dynamics", self.dynamics._replace(switches=none))
         if self.dynamics.along is None:
             object.__setattr__(self, "dynamics", self.dynamics._replace(along=absent if self.compiled else _absent))
 
@@ -194,8 +207,9 @@ class Problem:
     def of(cls, system: System, q: ArrayLike, v: ArrayLike, t_end: float, **more: Any) -> Problem:
         """Return the motion of a mechanical system from (q, v); coordinates ξ of (2) may be left out, and are zero."""
         place, speeds = (np.asarray(x, dtype=np.float64) for x in (q, v))
-        if system.states and len(place) == system.group.element_shape[0] - len(system.states):
-            place = np.append(place, np.zeros(len(system.states)))
+        n = system.group.factors[STATES].dim if system.states else 0
+        if n and len(place) == system.group.element_shape[0] - n:
+            place = np.append(place, np.zeros(n))
         start = np.concatenate([place, speeds])
         return cls(system.state_group, system.field, start, t_end, system=system, **more)
 

@@ -30,7 +30,8 @@ from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
-from liegeo.model.forces import ALL_FORCES, Force, JointForce, Place, Wheel, place_fields
+from liegeo.model.drives import ALL_FORCES
+from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
 from liegeo.model.joints import ALL_JOINTS, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from liegeo import model as lm
+from liegeo.dynamics import mass_matrix
 from liegeo.errors import InputError, ModelError
 
 Array = NDArray[np.float64]
@@ -79,3 +83,52 @@ def warn_once(who: str, notes: Sequence[str]) -> None:
     """Everything that a reader did not take over, in one warning."""
     if notes:
         warnings.warn("\n  - ".join([f"{who}: not everything was taken over.", *notes]), UserWarning, stacklevel=3)
+
+
+#: The time in which a stop slows its joint down, and the share by which its force grows per rad/s or m/s of the impact.
+STOP_TIME, STOP_DISSIPATION = 0.02, 5.0
+
+
+class Limit(NamedTuple):
+    """The range of a joint, and the time in which its stops slow it down."""
+
+    lower: float
+    upper: float
+    time: float = STOP_TIME
+
+
+def with_stops(tree: lm.Tree, limits: Mapping[str, Limit], names: UniqueNames, notes: list[str]) -> lm.Tree:
+    """Return the tree with a Stop "‹joint›_stops" for each joint that has limits.
+
+    Files say where stops are, not how stiff.  With the inertia J that a joint feels where all coordinates are zero, the
+    others free, 1/(M⁻¹)ₖₖ, the stiffness J/T² lets an impact last π T, whatever the size of the robot (the default of
+    MuJoCo has the same T of 0.02 s).
+    """
+    if not limits:
+        return tree
+    model = tree.compile()
+    M = mass_matrix(model, model.state())
+    with np.errstate(all="ignore"):
+        try:
+            inertias = 1.0 / np.diag(np.linalg.inv(M))
+        except np.linalg.LinAlgError:
+            inertias = np.diag(M)
+    stops, weightless = [], []
+    for joint, limit in limits.items():
+        inertia = float(inertias[model.index(joint).v.start])
+        if not (np.isfinite(inertia) and inertia > 0.0):
+            weightless.append(joint)
+            continue
+        stops.append(
+            lm.Stop(
+                name=names.take(f"{joint}_stops", "stop"),
+                joint=joint,
+                lower=limit.lower,
+                upper=limit.upper,
+                stiffness=inertia / limit.time**2,
+                dissipation=STOP_DISSIPATION,
+            )
+        )
+    if weightless:
+        notes.append(f"limits of joints that move nothing that has mass: {shorten(weightless)}.")
+    return dataclasses.replace(tree, forces=[*tree.forces, *stops])

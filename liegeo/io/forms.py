@@ -18,6 +18,7 @@ from liegeo.errors import InputError, ModelError, Owner
 from liegeo.io import units
 from liegeo.io.fields import (
     DIRECTION,
+    FLAG,
     INERTIA,
     NAME,
     PLACE,
@@ -46,7 +47,7 @@ from liegeo.io.fields import (
 from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
 from liegeo.lie import SE3Q, SO3Q
-from liegeo.model import constraints, forces, joints, shapes
+from liegeo.model import constraints, drives, forces, joints, shapes
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
@@ -68,6 +69,10 @@ _PER_SPEED: Mapping[str, tuple[Dimension, Dimension]] = {
 
 # By kind of a column: its dimension.
 DIMENSIONS: Mapping[str, Dimension] = {
+    "input": units.NUMBER,
+    "voltage": units.VOLTAGE,
+    "current": units.CURRENT,
+    "pressure": units.PRESSURE,
     "angle": units.ANGLE,
     "position": units.LENGTH,
     "quaternion": units.NUMBER,
@@ -186,6 +191,19 @@ _TRIANGLES = made(
 )
 FRAMES = Key(by_name(POSE), about_fields(Body)["frames"].says)
 
+
+def _read_pairs(value: Any) -> Any:
+    expected = "a list of pairs [position or speed, force or torque]"
+    if not isinstance(value, list) or not all(isinstance(pair, list) and len(pair) == 2 for pair in value):
+        raise InputError(f"is {show(value)}, expected {expected}")
+    places, forces_ = (units.ANGLE, units.LENGTH, units.ANGULAR_SPEED, units.SPEED), (units.TORQUE, units.FORCE)
+    pairs = [[read_number(place, places), read_number(force, forces_)] for place, force in value]
+    return plain_or_recorded(pairs)
+
+
+_PAIR = {"type": "array", "minItems": 2, "maxItems": 2, "items": QUANTITY_SCHEMA}
+_PAIRS = made(_read_pairs, {"type": "array", "minItems": 2, "items": _PAIR})
+
 # By kind of a field (model/about.py) that is no physical dimension: its type.
 _KINDS: Mapping[str, Any] = {
     "name": NAME,
@@ -201,6 +219,8 @@ _KINDS: Mapping[str, Any] = {
     "numbers by name": by_name(number()),
     "triangles": _TRIANGLES,
     "signal": SIGNAL,
+    "yes or no": FLAG,
+    "pairs": _PAIRS,
 }
 
 
@@ -264,5 +284,5 @@ JOINT_FORMS = forms(joints.ALL_JOINTS)
 CONSTRAINT_FORMS = forms(c for c in constraints.ALL_CONSTRAINTS if c is not constraints.Custom)
 SHAPES = list_of(one_of(*SHAPE_FORMS.values()))
 BODY_FORM = form(Body, "rigid", {"shapes": SHAPES})
-FORCE_FORMS = forms(forces.ALL_FORCES)
+FORCE_FORMS = forms(drives.ALL_FORCES)
 WHEEL_FORM = form(forces.Wheel)

@@ -26,7 +26,17 @@ from numpy.typing import ArrayLike
 
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
-from liegeo.io.foreign import Array, UniqueNames, css_color, read_bytes, shorten, warn_once
+from liegeo.io.foreign import (
+    STOP_TIME,
+    Array,
+    Limit,
+    UniqueNames,
+    css_color,
+    read_bytes,
+    shorten,
+    warn_once,
+    with_stops,
+)
 from liegeo.lie import SO3, SO3Q
 from liegeo.model.checks import LARGEST
 
@@ -35,12 +45,13 @@ WORLD = "world"
 SHOWN_GROUPS = 3
 
 
-def read_mjcf(path: str | Path, *, friction_speed: float = 1e-3) -> lm.Tree:
+def read_mjcf(path: str | Path, *, limits: bool = True, friction_speed: float = 1e-3) -> lm.Tree:
     """The tree of an MJCF file: bodies, joints, motors, servos; equalities as loops, geoms as shapes, sites as frames.
 
     Equalities hold exactly, where MuJoCo's are soft; frictionloss is Coulomb friction, smoothed over `friction_speed`.
-    Contacts, limits, tendons and other actuators are left out, in one warning that names them; what would leave a
-    different mechanism behind is refused.
+    Ranges of hinges and slides become stops "‹joint›_stops" as stiff as the file's solref says, unless `limits` is off.
+    Contacts, ranges of balls, tendons and other actuators are left out, in one warning that names them; what would
+    leave a different mechanism behind is refused.
     """
     file = Path(path)
     read_bytes(file, "an MJCF")
@@ -59,6 +70,8 @@ def read_mjcf(path: str | Path, *, friction_speed: float = 1e-3) -> lm.Tree:
     _check_numbers(file, compiled)
     reader = _Reader(mujoco, compiled, file, friction_speed)
     tree = reader.tree(spec.modelname or file.stem)
+    if limits:
+        tree = with_stops(tree, reader.limits(), reader.names, reader.notes)
     warn_once(f"model '{tree.name}' ({file.name})", reader.notes)
     return tree
 
@@ -372,13 +385,28 @@ class _Reader:
         else:
             self.unseen.append(f"{self._given('geom', g)} ({kind.name.removeprefix('mjGEOM_').lower()})")
 
+    def limits(self) -> dict[str, Limit]:
+        """Return the ranges of hinges and slides, unless the file switches limits off."""
+        m = self.m
+        found: dict[str, Limit] = {}
+        sliding = (self.mj.mjtJoint.mjJNT_HINGE, self.mj.mjtJoint.mjJNT_SLIDE)
+        if m.opt.disableflags & self.mj.mjtDisableBit.mjDSBL_LIMIT:
+            return found
+        for k in range(m.njnt):
+            if m.jnt_limited[k] and self.mj.mjtJoint(m.jnt_type[k]) in sliding:
+                time, ratio = (float(x) for x in m.jnt_solref[k])
+                # two positive numbers are a time constant and a damping ratio, negative ones a stiffness and a damping
+                period = time * ratio * float(m.jnt_solimp[k][1]) if time > 0.0 else STOP_TIME
+                found[self.joint_names[k]] = Limit(float(m.jnt_range[k][0]), float(m.jnt_range[k][1]), period)
+        return found
+
     def _left_out(self) -> None:
         m, bits = self.m, self.mj.mjtDisableBit
         here = [g for g in range(m.ngeom) if m.geom_contype[g] or m.geom_conaffinity[g]]
         if (len(here) > 1 or m.npair) and not m.opt.disableflags & bits.mjDSBL_CONTACT:
             self.notes.append(f"contacts: {len(here)} geoms pass through each other.")
         for kind, count, flag in (
-            ("limits of joint", m.njnt, m.jnt_limited),
+            ("limits of joint", m.njnt, m.jnt_limited * (m.jnt_type == int(self.mj.mjtJoint.mjJNT_BALL))),
             ("tendon", m.ntendon, np.ones(m.ntendon)),
             ("gravity compensation of body", m.nbody, m.body_gravcomp),
         ):

@@ -105,8 +105,10 @@ class Dimension:
         return f"{article} {self.name}" + (f" in {self.unit}" if self.unit else "")
 
 
-def _of(name: str, unit: str, m: float = 0, kg: float = 0, s: float = 0, kind: str = "") -> Dimension:
-    return Dimension(name, unit, (m, kg, s, 0.0, 0.0, 0.0, 0.0), kind)
+def _of(
+    name: str, unit: str, m: float = 0, kg: float = 0, s: float = 0, kind: str = "", ampere: float = 0
+) -> Dimension:
+    return Dimension(name, unit, (m, kg, s, ampere, 0.0, 0.0, 0.0), kind)
 
 
 NUMBER = _of("number", "")
@@ -131,6 +133,18 @@ STIFFNESS = _of("stiffness", "N/m", 0, 1, -2)
 TURNING_STIFFNESS = _of("stiffness against turning", "N*m/rad", 2, 1, -2)
 DAMPING = _of("damping", "N*s/m", 0, 1, -1)
 TURNING_DAMPING = _of("damping of turning", "N*m*s/rad", 2, 1, -1)
+SLOWNESS = _of("time per length", "s/m", -1, 0, 1)
+RATE_PER_LENGTH = _of("angle per length", "rad/m", -1)
+VOLUME = _of("volume", "m^3", 3)
+PRESSURE = _of("pressure", "Pa", -1, 1, -2)
+FLOW = _of("flow", "m^3/s", 3, 0, -1)
+LEAKAGE = _of("flow per pressure", "m^3/s/Pa", 4, -1, 1)
+VOLTAGE = _of("voltage", "V", 2, 1, -3, ampere=-1)
+CURRENT = _of("current", "A", ampere=1)
+RESISTANCE = _of("resistance", "ohm", 2, 1, -3, ampere=-2)
+INDUCTANCE = _of("inductance", "H", 2, 1, -2, ampere=-2)
+TORQUE_CONSTANT = _of("torque per current", "N*m/A", 2, 1, -2, ampere=-1)
+FORCE_CONSTANT = _of("force per current", "N/A", 1, 1, -2, ampere=-1)
 # In the order in which a message would name them: several have the same powers.
 _KNOWN = tuple(value for value in tuple(globals().values()) if isinstance(value, Dimension))
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
-from liegeo.io.foreign import Array, UniqueNames, css_color, read_bytes, shorten, warn_once
+from liegeo.io.foreign import Array, Limit, UniqueNames, css_color, read_bytes, shorten, warn_once, with_stops
 from liegeo.lie import SE3, SO3
 from liegeo.model.checks import LARGEST, suggest
 
@@ -95,6 +95,7 @@ def read_urdf(
     actuators: bool = False,
     merge_fixed: bool = True,
     meshes: bool = True,
+    limits: bool = True,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     friction_speed: float = 1e-3,
 ) -> lm.Tree:
@@ -105,7 +106,8 @@ def read_urdf(
     independent without `mimic`.  `actuators` gives every other joint with one speed a motor "‹joint›_motor" that keeps
     to the effort limit.  Fixed joints vanish, unless `merge_fixed` is off.  `packages` says where the folders of
     "package://" are; without it they are looked for above the file and in ROS_PACKAGE_PATH.  Without `meshes` no other
-    file is opened.  Friction is Coulomb's, smoothed over `friction_speed`.
+    file is opened.  Friction is Coulomb's, smoothed over `friction_speed`.  Joints with limits get stops
+    "‹joint›_stops" (io/foreign.py says how stiff), unless `limits` is off.
     """
     if base not in (FIXED, FREE):
         raise InputError(f"read_urdf: base is {base!r}, expected '{FIXED}' or '{FREE}'.")
@@ -114,7 +116,10 @@ def read_urdf(
         name: link if isinstance(link, FlexibleLink) else FlexibleLink(link) for name, link in (flexible or {}).items()
     }
     finder = _Meshes(Path(path), packages or {}) if meshes else None
-    tree = _Builder(file, base, given, merge_fixed, finder, friction_speed).tree(mimic, actuators, gravity)
+    builder = _Builder(file, base, given, merge_fixed, finder, friction_speed)
+    tree = builder.tree(mimic, actuators, gravity)
+    if limits:
+        tree = with_stops(tree, builder.limits(mimic), builder.names, file.notes)
     warn_once(f"robot '{tree.name}' ({file.path.name})", file.notes)
     return tree
 
@@ -774,6 +779,18 @@ class _Builder:
         if follow.multiplier and leads.type != "fixed":
             terms[self.joint_names[follow.joint]] = -follow.multiplier
         return lm.Coupling(name=self.names.take(f"{name}_mimic", "coupling"), terms=terms, offset=follow.offset)
+
+    def limits(self, mimic: bool) -> dict[str, Limit]:
+        """Return the ranges of joints that turn or slide; one that follows another has those of its leader."""
+        found = {}
+        for joint in self.robot.joints:
+            if joint.type not in ("revolute", "prismatic") or joint.limit is None or (mimic and joint.mimic):
+                continue
+            lower, upper = joint.limit.lower, joint.limit.upper
+            # a file that gives no range has zeros
+            if lower is not None and upper is not None and lower < upper:
+                found[self.joint_names[joint.name]] = Limit(float(lower), float(upper))
+        return found
 
     def _motor(self, joint: Any) -> lm.Actuator:
         name = self.joint_names[joint.name]

@@ -29,7 +29,7 @@ from liegeo.io.source import scalar
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import as_pose
 from liegeo.model.constraints import ALL_CONSTRAINTS, Custom
-from liegeo.model.forces import ALL_FORCES
+from liegeo.model.drives import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
 from liegeo.model.names import matches
 from liegeo.model.shapes import ALL_SHAPES
@@ -316,7 +316,7 @@ def _thing(thing: Any, kind: bool = True) -> dict[str, Any]:
 
 
 def _field(thing: Any, name: str, value: Any) -> Any:
-    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+    if isinstance(value, str | int):
         return value
     if name == "law":
         return _signal(str(thing.owner), value)

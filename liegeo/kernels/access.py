@@ -30,7 +30,7 @@ N_BODIES: compiler.model -> articulated composite constraints elements inertia i
     motion observe
 N_Q: compiler.model -> motion observe
 N_V: compiler.model -> articulated constraints elements loops motion observe
-N_U: compiler._states -> articulated inverse loops motion observe states
+N_U: compiler._on_joints -> articulated inverse loops motion observe joint_elements
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
 N_ELEMENTS: compiler._forces -> articulated elements inverse loops motion observe
@@ -40,14 +40,14 @@ FRAMES: compiler._put_frames -> elements
 N_ACTUATORS: compiler._forces -> elements inverse
 ACTUATORS: compiler._forces -> elements inverse
 WORLD: compiler._put_frames -> elements
-N_X: compiler._states -> motion states
+N_X: compiler._on_joints -> motion joint_elements
 SHARED: compiler.model -> inertia reduced
 N_CONSTRAINTS: compiler._constraints -> constraints loops
 CONSTRAINTS: compiler._constraints -> constraints loops
 N_ROWS: compiler._constraints -> constraints loops motion observe
 ROWS_W: compiler._constraints -> constraints loops motion observe
-N_STATES: compiler._states -> elements inverse motion observe states
-STATES: compiler._states -> states
+N_JOINT_ELEMENTS: compiler._on_joints -> elements inverse motion observe joint_elements
+JOINT_ELEMENTS: compiler._on_joints -> joint_elements
 
 [BODY_ROW]
 PARENT: compiler._body_ints -> articulated composite inverse kinematics loops observe
@@ -102,7 +102,7 @@ ELEMENT_U: compiler._forces -> elements
 
 [ACTUATOR_ROW]
 ACTUATED: compiler._forces -> elements inverse observe
-ACTUATOR_U: compiler._forces compiler._states -> elements
+ACTUATOR_U: compiler._forces compiler._on_joints -> elements
 ACTUATOR_F: compiler._forces -> elements
 
 [CONSTRAINT_ROW]
@@ -119,12 +119,23 @@ C_MORE: compiler._constraints custom.connect -> constraints loops
 N_TERMS: compiler._coupling -> constraints loops
 TERMS: compiler._coupling -> constraints loops
 
-[STATE_ROW]
-STATE_KIND: compiler._states -> states
-STATE_SPEED: compiler._states -> states
-STATE_U: compiler._states -> states
-STATE_INPUT: compiler._states -> states
-STATE_F: compiler._states -> states
+[JOINT_ELEMENT_ROW]
+JE_KIND: compiler._on_joints -> joint_elements
+JE_TERMS: compiler._on_joints -> joint_elements
+JE_N_TERMS: compiler._on_joints -> joint_elements
+JE_FACTORS: compiler._on_joints -> joint_elements
+JE_X: compiler._on_joints -> joint_elements
+JE_N_X: compiler._on_joints -> joint_elements
+JE_INPUT: compiler._on_joints -> joint_elements
+JE_F: compiler._on_joints -> joint_elements
+JE_N: compiler._on_joints ->
+
+[TERM_ROW]
+TERM_SPEED: compiler._terms -> joint_elements
+TERM_COORDINATE: compiler._terms -> joint_elements
+
+[FACTOR_DATA]
+TERM_FACTORS: compiler._terms -> joint_elements
 
 [BODY_DATA]
 X_NJ_R: compiler._body_floats -> joints kinematics
@@ -340,9 +351,9 @@ COMPLEX_U: motion.along,slope ->
 RESULT: motion.along ->
 
 [DRIVE_VECTOR]
-FORCES: model.Model.drive motion.drive -> elements inverse kinematics observe states
-INPUTS: model.Model.drive motion.drive -> constraints elements observe states
-STATES_X: model.Model.drive motion.drive -> elements observe states
+FORCES: model.Model.drive motion.drive -> elements inverse joint_elements kinematics observe
+INPUTS: model.Model.drive motion.drive -> constraints elements joint_elements observe
+STATES_X: model.Model.drive motion.drive -> elements joint_elements observe
 GRAVITY: model.Model.drive motion.drive -> articulated inverse loops observe
 
 [DRIVE_INTS]
@@ -415,7 +426,7 @@ ACCESS = _parse(_TEXT)
 # The compiler writes the numbers of every kind of element alike, and the law of the kind reads them.
 for _kinds, _access in (
     (at.ELEMENT_KINDS, Access(("compiler._forces",), ("elements",))),
-    (at.STATE_KINDS, Access(("compiler._states",), ("states",))),
+    (at.JOINT_ELEMENT_KINDS, Access(("compiler._on_joints",), ("joint_elements",))),
 ):
     for _name, _table in at.TABLES.items():
         if _table in _kinds.data:

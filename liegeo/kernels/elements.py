@@ -28,6 +28,11 @@ import numpy as np
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.dispatch import Laws
+from liegeo.kernels.joint_elements import (
+    add_joint_element_forces,
+    add_joint_element_slopes,
+    smooth_sign,
+)
 from liegeo.kernels.kinematics import world_poses
 from liegeo.kernels.nodes import node_modes, node_pose
 from liegeo.kernels.spatial import (
@@ -44,15 +49,11 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
-from liegeo.kernels.states import add_state_forces, state_power
 from liegeo.lie import quaternion, se2, se3q
 from liegeo.lie.series import dexpinv_coefficients
 from liegeo.lie.so3 import cross, log_entries, quadratic_apply, quadratic_d_apply
 
 LAWS = Laws(at.ELEMENT_KINDS, "liegeo/kernels/elements.py")
-
-# Beyond it tanh is ±1 but for less than round-off.
-_SURE = 20.0
 
 
 @kernel
@@ -92,17 +93,7 @@ def joint_friction(F, f, k, speed):
     """
     if F[f + at.FRICTION + k] == 0.0:
         return 0.0 * speed
-    return F[f + at.FRICTION + k] * _smooth_sign(speed / F[f + at.FRICTION_SPEED])
-
-
-@kernel
-def _smooth_sign(x):
-    """tanh x; of complex numbers too, where the one of the library overflows."""
-    if x.real > _SURE:
-        return 0.0 * x + 1.0
-    if x.real < -_SURE:
-        return 0.0 * x - 1.0
-    return np.tanh(x)
+    return F[f + at.FRICTION + k] * smooth_sign(speed / F[f + at.FRICTION_SPEED])
 
 
 @kernel(forceinline=False)
@@ -110,9 +101,7 @@ def local_tangents(I, F, q, v, alpha, beta, secant, out):
     """Write α ∂f/∂v + β ∂f/∂q of the forces f of each joint that D and K do not hold: of friction.
 
     Friction f(v) = T tanh(v/v_s) has the tangent (T/v_s)(1 − tanh²(v/v_s)) and, if `secant` is 1, f(v)/v in its place.
-    A force with a first-order state x of its own, f(v, x) with ẋ = g(v, x) and x₁ = … + α ẋ, belongs here too: it has
-
-        ∂f/∂v + ∂f/∂x · α ∂g/∂v / (1 − α ∂g/∂x).                                                               (5)
+    Elements that act on one speed, without a state, have those of their laws.
     """
     for k in range(I[at.N_V]):
         out[k] = 0.0
@@ -126,11 +115,13 @@ def local_tangents(I, F, q, v, alpha, beta, secant, out):
             if friction == 0.0 or I[b + at.LOCKED] >> k & 1:
                 continue
             scaled = v[jv + k] / F[f + at.FRICTION_SPEED]
-            sign = _smooth_sign(scaled)
+            sign = smooth_sign(scaled)
             slope = 1.0 - sign * sign
             if secant != 0.0 and scaled != 0.0:
                 slope = sign / scaled
             out[jv + k] = alpha * friction / F[f + at.FRICTION_SPEED] * slope
+    if I[at.N_JOINT_ELEMENTS] > 0:
+        add_joint_element_slopes(I, F, q, v, alpha, beta, secant, out)
     return 0
 
 
@@ -202,8 +193,8 @@ def load(I, F, q, v, u, out):
     for i in range(I[at.N_ACTUATORS]):
         a = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
         out[index(I[a + at.ACTUATED])] += actuator_force(I, F, a, u)
-    if I[at.N_STATES] > 0:
-        add_state_forces(I, F, v, u, -1.0, out)
+    if I[at.N_JOINT_ELEMENTS] > 0:
+        add_joint_element_forces(I, F, q, v, u, -1.0, out)
 
 
 @kernel
@@ -456,7 +447,7 @@ _law = LAWS.chosen("elements.law")
 
 @kernel(forceinline=False)
 def joint_powers(I, F, v, u):
-    """Return the power of generalised forces and actuators, and the power that joints, modes and states dissipate."""
+    """Return the power of generalised forces and actuators, and the power that joints and modes dissipate."""
     work = dissipated = 0.0 * v[0]
     for k in range(I[at.N_V]):
         work += u[k] * v[k]
@@ -478,6 +469,4 @@ def joint_powers(I, F, v, u):
                     continue
                 for l in range(n):
                     dissipated += F[damping + n * k + l] * v[ev + k] * v[ev + l]
-    if I[at.N_STATES] > 0:
-        dissipated += state_power(I, F, v, u)
     return work, dissipated

@@ -21,9 +21,9 @@ from liegeo.kernels import layout as at
 from liegeo.kernels.articulated import clear, from_parent, give_force
 from liegeo.kernels.elements import actuator_force, add_resistance, apply_elements
 from liegeo.kernels.inertia import body_bias, body_inertia
+from liegeo.kernels.joint_elements import add_joint_element_forces
 from liegeo.kernels.kinematics import body_pose, body_velocity
 from liegeo.kernels.spatial import add, dot, inertia_apply, plus, put, six, sum_columns, times, wrench_inward
-from liegeo.kernels.states import add_state_forces
 
 
 @kernel(forceinline=False, apart=True)
@@ -65,8 +65,8 @@ def _balance(I, F, q, v, a, W, out):
     for i in range(I[at.N_ACTUATORS]):
         k = index(I[at.ACTUATORS]) + i * at.ACTUATOR_SIZE
         out[index(I[k + at.ACTUATED])] -= actuator_force(I, F, k, a)
-    if I[at.N_STATES] > 0:
-        add_state_forces(I, F, v, a, 1.0, out)
+    if I[at.N_JOINT_ELEMENTS] > 0:
+        add_joint_element_forces(I, F, q, v, a, 1.0, out)
 
 
 @kernel(forceinline=False, apart=True)

@@ -31,9 +31,9 @@ from liegeo.kernels import articulated, elements, inverse, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
+from liegeo.kernels.joint_elements import clear_inputs, joint_element_powers, joint_element_switches, state_rates
 from liegeo.kernels.kinematics import poses, velocities, world_poses
 from liegeo.kernels.programs import run_programs
-from liegeo.kernels.states import clear_lags, state_rates
 from liegeo.lie.quaternion import matrix_entries
 from liegeo.status import INPUT_FAILED
 
@@ -138,8 +138,8 @@ def _acceleration(forward_dynamics, name):
             return status
         I, F = model_of(S)
         u = W[index(I[at.N_WORK]) :]
-        if I[at.N_STATES] > 0:
-            state_rates(I, F, w, u, out[index(I[at.N_V]) :])
+        if I[at.N_X] > 0:
+            state_rates(I, F, q, w, u, out[index(I[at.N_V]) :])
         return forward_dynamics(I, F, q, w, u, W, out)
 
     return acceleration
@@ -186,8 +186,8 @@ def _residual(inverse_dynamics, name):
             out[k] -= forces[k]
             u[k] = forces[k]
         clear_locked(I, out)
-        if I[at.N_STATES] > 0:
-            state_rates(I, F, w, W[o:], out[nv:])
+        if I[at.N_X] > 0:
+            state_rates(I, F, q, w, W[o:], out[nv:])
             for k in range(nv, nv + I[at.N_X]):
                 out[k] = a[k] - out[k]
         return 0
@@ -249,7 +249,7 @@ def _along(inverse_dynamics, closed, name):
             out[n] = rate[n].imag / _STEP
         clear_locked(I, out)
         if nx > 0:
-            state_rates(I, F, speeds, u, rate[nv:])
+            state_rates(I, F, place, speeds, u, rate[nv:])
             for n in range(nv, nv + nx):
                 out[n] = da[n] - rate[n].imag / _STEP
         return 0
@@ -316,6 +316,13 @@ def factorise_next(S, D, q, alpha, beta, local, W):
     """articulated.factorise_next."""
     I, F = model_of(S)
     return articulated.factorise_next(I, F, q, alpha, beta, local, W)
+
+
+@kernel(forceinline=False)
+def switches(S, D, q, w, W):
+    """Return a number that changes where a force has a kink."""
+    I, F = model_of(S)
+    return joint_element_switches(I, F, q, w)
 
 
 @kernel(forceinline=False)
@@ -480,7 +487,7 @@ def _powers(forward_dynamics, name):
     def powers(S, D, T, Y, held, W, out):
         I, F = model_of(S)
         o, nv = index(I[at.N_WORK]), index(I[at.N_V])
-        nq, inputs = index(I[at.N_Q]), at.first_state(I)
+        nq = index(I[at.N_Q])
         a, b, _, _, _, _ = _parts(I)
         for k in range(T.shape[0]):
             q, w = Y[k, :nq], Y[k, nq + index(I[at.N_X]) :]
@@ -488,13 +495,16 @@ def _powers(forward_dynamics, name):
             if status != 0:
                 return status
             out[k, 0], out[k, 1] = joint_powers(I, F, w, W[o:])
+            gained = lost = 0.0
+            if I[at.N_JOINT_ELEMENTS] > 0:
+                gained, lost = joint_element_powers(I, F, q, w, W[o:])
             if held:
                 status = forward_dynamics(I, F, q, w, W[o:], W, W[a : a + nv])
                 if status != 0:
                     return status
-                for d in range(inputs):
-                    W[o + d] = W[a + d] if d < nv else 0.0
-                clear_lags(I, W[o:])
+                for d in range(nv):
+                    W[o + d] = W[a + d]
+                clear_inputs(I, W[o:])
                 inverse.inverse_dynamics(I, F, q, w, W[o:], W, W[b : b + nv])
                 out[k, 0] = 0.0
                 for d in range(nv):
@@ -508,6 +518,8 @@ def _powers(forward_dynamics, name):
                 work, dissipated = element_powers(I, F, W[o:], W)
                 out[k, 0] += work
                 out[k, 1] += dissipated
+            out[k, 0] += gained
+            out[k, 1] += lost
         return 0
 
     return powers

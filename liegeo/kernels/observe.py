@@ -31,6 +31,7 @@ from liegeo.kernels.elements import (
     spring_energy,
 )
 from liegeo.kernels.inertia import inertias
+from liegeo.kernels.joint_elements import joint_element_energy, joint_element_law
 from liegeo.kernels.kinematics import poses, velocities, world_poses
 from liegeo.kernels.layout_table import Numbers
 from liegeo.kernels.nodes import node_modes, node_pose, node_rate
@@ -49,7 +50,6 @@ from liegeo.kernels.spatial import (
     twist_outward,
     wrench_inward,
 )
-from liegeo.kernels.states import state_energy, state_law
 from liegeo.lie.quaternion import from_entries
 from liegeo.lie.so3 import cross, log_entries
 
@@ -63,7 +63,7 @@ POSES, TWISTS, RATES, WEIGH, ELEMENTS, REACT = (1 << k for k in range(6))
 # deform), its modes in q and v, and its pose in `data`; of others the number of the body, or the row in I.
 KIND, PLACE, OWNER, NODE, EQ, EV, DATA = range(7)
 TASK_SIZE = 7
-FRAME, REACTION, LOOP, ELEMENT, MOTOR, WITH_STATE, RESISTANCE, FRICTION = range(8)
+FRAME, REACTION, LOOP, ELEMENT, MOTOR, ON_JOINTS, RESISTANCE, FRICTION = range(8)
 
 # ---- z: numbers of a frame.  First where they stand, then how they are called, in the order of columns in results.
 # V_F and V̇_F are in F; velocities and accelerations, the angular ones first, in the world; bending is displacement and
@@ -218,8 +218,8 @@ def _show_element(plan, r, I, F, q, v, u, W, z):
     elif kind == MOTOR:
         z[o] = actuator_force(I, F, e, u)
         z[o + 1] = z[o] * v[index(I[e + at.ACTUATED])]
-    elif kind == WITH_STATE:
-        z[o], _, _, _ = state_law(I, F, e, v, u)
+    elif kind == ON_JOINTS:
+        _, _, _, _, _, _, (z[o], z[o + 1], z[o + 2], z[o + 3]) = joint_element_law(I, F, e, q, v, u)
     else:
         b, f, _ = at.rows(e)
         jv, n = index(I[b + at.JV]), index(I[b + at.NV])
@@ -409,8 +409,8 @@ def energies(I, F, q, v, u, W, world, out):
         out[10] += c0
         out[11] += c1
         out[12] += c2
-    if I[at.N_STATES] > 0:
-        out[2] += state_energy(I, F, v, u)
+    if I[at.N_JOINT_ELEMENTS] > 0:
+        out[2] += joint_element_energy(I, F, q, v, u)
     if out[9].real > 0.0:
         for k in range(3):
             out[10 + k] /= out[9]

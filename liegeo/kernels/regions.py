@@ -46,10 +46,13 @@ def regions(I: Any) -> list[Region]:
     for i in range(I[at.N_ACTUATORS]):
         r, owner = I[at.ACTUATORS] + i * at.ACTUATOR_SIZE, f"actuator {i}"
         out += [*_row(at.ACTUATOR_ROW, owner, r), *_row(at.ACTUATOR_DATA, owner, I[r + at.ACTUATOR_F])]
-    for i in range(I[at.N_STATES]):
-        r, owner = I[at.STATES] + i * at.STATE_SIZE, f"state {i}"
-        data = at.STATE_KINDS.table(int(I[r + at.STATE_KIND]))
-        out += [*_row(at.STATE_ROW, owner, r), *_row(data, owner, I[r + at.STATE_F])]
+    for i in range(I[at.N_JOINT_ELEMENTS]):
+        r, owner = I[at.JOINT_ELEMENTS] + i * at.JE_SIZE, f"element {i} on joints"
+        data, terms = at.JOINT_ELEMENT_KINDS.table(int(I[r + at.JE_KIND])), int(I[r + at.JE_N_TERMS])
+        out += [*_row(at.JOINT_ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.JE_F], n=I[r + at.JE_N])]
+        out += _row(at.FACTOR_DATA, owner, I[r + at.JE_FACTORS], terms=terms)
+        for k in range(terms):
+            out += _row(at.TERM_ROW, owner, I[r + at.JE_TERMS] + k * at.TERM_SIZE)
     out += _constraints(I)
     if I[at.N_FRAMES] > 0:
         out += _row(at.WORLD_SCRATCH, "model", I[at.WORLD], bodies=I[at.N_BODIES])

@@ -18,8 +18,8 @@ import numpy as np
 
 from liegeo._jit import index, invoke, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.joint_elements import state_rates
 from liegeo.kernels.motion import configuration_rate, drive
-from liegeo.kernels.states import state_rates
 from liegeo.machine.record import (
     DATA,
     DATA_RATES,
@@ -160,8 +160,8 @@ def accelerated_along(R, out):
     C, nv = numbers(R), index(I[at.N_V])
     u, q, w, z, shown, _ = places(R)
     status = _show(R, SHOW_RATES_COMPLEX, PLAN_RATES, DATA_RATES, vector(R, X)[TIME] + 0j, nv)
-    if I[at.N_STATES] > 0:
-        state_rates(I, F, C[w:z], C[u:q], C[shown + nv :])
+    if I[at.N_X] > 0:
+        state_rates(I, F, C[q:w], C[w:z], C[u:q], C[shown + nv :])
     for k in range(out.shape[0]):
         out[k] = C[shown + k].imag / EPSILON
     return status
@@ -259,6 +259,6 @@ def accelerations(R, out):
     inputs = X_[INPUTS : places_in_state(R)[0]]
     nv = index(I[at.N_V])
     status = show_plan(R, SHOW_RATES, PLAN_RATES, DATA_RATES, vector(R, Z_RATES), X_[TIME], q, w, inputs, out[:nv])
-    if I[at.N_STATES] > 0:
-        state_rates(I, F, w, vector(R, W_SHOWN)[index(I[at.N_WORK]) :], out[nv:])
+    if I[at.N_X] > 0:
+        state_rates(I, F, q, w, vector(R, W_SHOWN)[index(I[at.N_WORK]) :], out[nv:])
     return status

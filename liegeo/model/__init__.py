@@ -17,7 +17,15 @@ from liegeo.model.constraints import PointOnLine as PointOnLine
 from liegeo.model.constraints import PointOnPlane as PointOnPlane
 from liegeo.model.constraints import Rack as Rack
 from liegeo.model.constraints import Rolling as Rolling
-from liegeo.model.forces import ALL_FORCES as ALL_FORCES
+from liegeo.model.drives import ALL_FORCES as ALL_FORCES
+from liegeo.model.drives import Belt as Belt
+from liegeo.model.drives import Cable as Cable
+from liegeo.model.drives import DryFriction as DryFriction
+from liegeo.model.drives import ForceCurve as ForceCurve
+from liegeo.model.drives import GearTrain as GearTrain
+from liegeo.model.drives import HydraulicCylinder as HydraulicCylinder
+from liegeo.model.drives import Motor as Motor
+from liegeo.model.drives import Stop as Stop
 from liegeo.model.forces import Actuator as Actuator
 from liegeo.model.forces import BristleFriction as BristleFriction
 from liegeo.model.forces import Bushing as Bushing

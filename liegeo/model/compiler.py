@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.kernels import elements as elements_kernels
+from liegeo.kernels import joint_elements as joint_kernels
 from liegeo.kernels import layout as at
-from liegeo.kernels import states as states_kernels
 from liegeo.kernels.constraints import complement
 from liegeo.kernels.dispatch import Laws
 from liegeo.lie import SE3, SO3
@@ -76,7 +76,7 @@ class Compiler:
     def model(self) -> Model:
         n = len(self.bodies)
         header = [0] * at.HEADER
-        armature = self._actuator_armature()
+        armature = self._armature()
         self._put(*(x for i in range(n) for x in self._attempt(_NO_FLOATS, self._body_floats, i, armature)))
         self._check()
         nq = nv = 0
@@ -92,7 +92,7 @@ class Compiler:
         constrained = self._constraints(header, rows, nv, inputs)
         self._check()
         self._put_frames(header)
-        states = self._states(header, rows, nv, inputs)
+        states = self._on_joints(header, rows, nv, inputs)
         self._check()
         header[at.N_WORK] = self.work
         ints = np.array([*header, *(k for row in rows for k in row), *self.more_ints], dtype=np.int64)
@@ -165,25 +165,29 @@ class Compiler:
                         self.outer[c] = Node(self.outer[c], np.zeros((6, body.n_modes)))
         return chosen
 
-    def _actuator_armature(self) -> dict[tuple[str, int], float]:
-        """What the rotors of actuators add, by joint and speed."""
+    def _armature(self) -> dict[tuple[str, int], float]:
+        """What the rotors of motors add, by joint and speed."""
         added: dict[tuple[str, int], float] = {}
         joints = {joint.name: joint for joint in self.joints}
         for force in self.tree.forces:
             if not isinstance(force, JointForce):
                 continue
-            if force.joint not in joints:
-                self.errors.append(ModelError(_no_joint(force.owner.field("joint"), force.joint, list(joints))))
+            if not all(self._has_speed(force, joint, speed, joints) for joint, speed, _ in force.terms()):
                 continue
-            n = len(self._attempt(_NO_SCREWS, joints[force.joint].screws))
-            if not 0 <= force.speed < n:
-                field = force.owner.field("speed")
-                self.errors.append(ModelError(_no_number(field, force.joint, "speed", force.speed, n)))
-                continue
-            if isinstance(force, Actuator):
-                key = force.joint, force.speed
-                added[key] = added.get(key, 0.0) + force.gear**2 * force.inertia
+            key = force.joint, force.speed
+            added[key] = added.get(key, 0.0) + force.armature
         return added
+
+    def _has_speed(self, force: JointForce, joint: str, speed: int, joints: Mapping[str, Joint]) -> bool:
+        """Whether there is the joint on which a force acts, with the speed."""
+        if joint not in joints:
+            self.errors.append(ModelError(_no_joint(force.joint_field(joint), joint, list(joints))))
+            return False
+        n = len(self._attempt(_NO_SCREWS, joints[joint].screws))
+        if not 0 <= speed < n:
+            self.errors.append(ModelError(_no_number(force.owner.field("speed"), joint, "speed", speed, n)))
+            return False
+        return True
 
     def _body_floats(self, i: int, armature: Mapping[tuple[str, int], float]) -> list[float]:
         joint, body = self.joints[i], self.bodies[i]
@@ -348,31 +352,49 @@ class Compiler:
         header[at.ACTUATORS] = self._put_ints(*actuators)
         return inputs
 
-    def _states(self, header: list[int], rows: list[list[int]], nv: int, inputs: dict[str, slice]) -> dict[str, slice]:
-        """Rows of elements with first-order states, which stand in u behind the inputs; where each one's are in x."""
+    def _on_joints(
+        self, header: list[int], rows: list[list[int]], nv: int, inputs: dict[str, slice]
+    ) -> dict[str, slice]:
+        """Rows of elements that act on joints; where the states of each are in x, which is behind the inputs in u."""
         first = nv + sum(s.stop - s.start for s in inputs.values())
         states: dict[str, slice] = {}
         table: list[int] = []
-        numbers = {joint.name: i for i, joint in enumerate(self.joints)}
+        n = 0
         actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
         for force in self.tree.forces:
-            if not isinstance(force, JointForce) or (isinstance(force, Actuator) and not force.n_states):
+            if not isinstance(force, JointForce) or not force.has_row:
                 continue
-            place = first + len(states)
-            states[force.name] = slice(len(states), len(states) + 1)
-            speed = rows[numbers[force.joint]][at.JV] + force.speed
+            if force.n_states:
+                states[force.name] = slice(n, n + force.n_states)
+            source = nv + inputs[force.name].start if force.n_inputs else -1
             if isinstance(force, Actuator):
                 # the actuator takes its state in the place of its input
                 start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE
                 row = header[at.ACTUATORS] - start + actuators.index(force) * at.ACTUATOR_SIZE
-                source, self.more_ints[row + at.ACTUATOR_U] = self.more_ints[row + at.ACTUATOR_U], place
-            else:
-                source = -1
-            kind, start = self._attempt((0, 0), self._kind_and_data, force, states_kernels.LAWS)
-            table += [kind, speed, place, source, start]
-        header[at.N_STATES], header[at.STATES] = len(table) // at.STATE_SIZE, self._put_ints(*table)
-        header[at.N_X], header[at.N_U] = len(states), first + len(states) + 3
+                self.more_ints[row + at.ACTUATOR_U] = first + n
+            terms, factors = self._terms(force, rows)
+            kind, start = self._attempt((0, 0), self._kind_and_data, force, joint_kernels.LAWS)
+            places = terms, len(force.terms()), factors
+            table += [kind, *places, first + n, force.n_states, source, start, force.n_pieces]
+            n += force.n_states
+        header[at.N_JOINT_ELEMENTS], header[at.JOINT_ELEMENTS] = len(table) // at.JE_SIZE, self._put_ints(*table)
+        header[at.N_X], header[at.N_U] = n, first + n + 3
         return states
+
+    def _terms(self, force: JointForce, rows: list[list[int]]) -> tuple[int, int]:
+        """Return where the terms of an element stand in I, and their factors in F."""
+        numbers = {joint.name: i for i, joint in enumerate(self.joints)}
+        out: list[int] = []
+        for joint, speed, _ in force.terms():
+            row = rows[numbers[joint]]
+            has_rate = not self.joints[numbers[joint]].composed
+            if force.sees_position and not has_rate:
+                named = type(self.joints[numbers[joint]]).__name__
+                found = f"acts on speed {speed} of joint '{joint}', a {named}, which is the rate of no coordinate"
+                expected = "expected a joint whose coordinates are angles or lengths along its axes"
+                self.errors.append(ModelError(force.owner.fault(found, expected)))
+            out += [row[at.JV] + speed, row[at.JQ] + speed if has_rate else -1]
+        return self._put_ints(*out), self._put(*(factor for _, _, factor in force.terms()))
 
     def _kind_and_data(self, force: Force, laws: Laws) -> tuple[int, int]:
         """Return the kind of an element, which has a law, and where its numbers stand in F: as many as its kind has."""
@@ -380,15 +402,15 @@ class Compiler:
         cls = Owner("class", type(force).__name__)
         if laws is elements_kernels.LAWS and not place_fields(force):
             raise ModelError(cls.fault("it has no field of the type Place", "expected the frames that it acts on"))
-        if laws is states_kernels.LAWS and force.n_states != 1:
-            expected = "expected one: elements that act on a joint have a first-order state"
-            raise ModelError(cls.fault(f"its `states` names {force.n_states} numbers", expected))
+        if laws is joint_kernels.LAWS and force.n_states > 2:
+            raise ModelError(cls.fault(f"its `states` names {force.n_states} numbers", "expected at most two"))
         if kind not in laws:
             raise ModelError(cls.fault(f"its kind {kind} has no law", advice=laws.missing(kind)))
         named, table = laws.kinds.values[kind][0], laws.kinds.table(kind)
-        if len(data) != table.size():
+        size = table.size(n=force.n_pieces if isinstance(force, JointForce) else 0)
+        if len(data) != size:
             fields = ", ".join(f"{field.name} ({field.size})" for field in table.fields)
-            expected = f"expected {table.size()}, those of {named} in liegeo/kernels/layout.py: {fields}"
+            expected = f"expected {size}, those of {named} in liegeo/kernels/layout.py: {fields}"
             raise ModelError(cls.fault(f"its data() has {len(data)} numbers", expected))
         # an actuator shows what it exerts by itself; the law is that of its lag
         shown = sum(len(part.components) for part in force.exerts)

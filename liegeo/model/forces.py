@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from liegeo.errors import ModelError, Owner
+from liegeo.errors import Field, ModelError, Owner
 from liegeo.kernels import layout
 from liegeo.lie import Group, R
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, XYZ, Part, about, classes_of
@@ -44,7 +44,7 @@ class Force(Sealed):
     inputs: ClassVar[tuple[Part, ...] | None] = None
     # Columns of its first-order states.
     states: ClassVar[tuple[Part, ...]] = ()
-    # Columns of what it exerts: the numbers that its law shows (kernels/elements.py, kernels/states.py).
+    # Columns of what it exerts: the numbers that its law shows (kernels/elements.py, kernels/joint_elements.py).
     exerts: ClassVar[tuple[Part, ...]] = ()
     # How the 3-D page draws it between its frames `a` and `b`: "spring", "rod", or not at all.
     line: ClassVar[str] = ""
@@ -180,6 +180,31 @@ class JointForce(Force):
 
     joint: str = field(metadata=about("name", "the joint that it acts on"))
     speed: int = field(default=0, metadata=about("whole", "which of its speeds, from 0"))
+    # Whether it depends on the coordinate too, which must then be one that the speed is the rate of.
+    sees_position: ClassVar[bool] = False
+
+    def terms(self) -> tuple[tuple[str, int, float], ...]:
+        """Return the motion that it sees: joints, numbers of their speeds, and factors."""
+        return ((self.joint, self.speed, 1.0),)
+
+    def joint_field(self, joint: str) -> Field:
+        """Return the field that names one of its joints."""
+        return self.owner.field("joint")
+
+    @property
+    def has_row(self) -> bool:
+        """Whether it has a law in kernels/joint_elements.py."""
+        return True
+
+    @property
+    def n_pieces(self) -> int:
+        """How many pieces the table among its data has."""
+        return 0
+
+    @property
+    def armature(self) -> float:
+        """What it adds to the inertia of its speed."""
+        return 0.0
 
     def __post_init__(self) -> None:
         if as_whole(self.speed) is None:
@@ -212,6 +237,14 @@ class Actuator(JointForce):
         return int(self.lag > 0.0)
 
     @property
+    def has_row(self) -> bool:
+        return self.n_states > 0
+
+    @property
+    def armature(self) -> float:
+        return self.gear**2 * self.inertia
+
+    @property
     def state_size(self) -> float:
         return self.limit if finite(self.limit) else 1.0
 
@@ -239,7 +272,7 @@ class Actuator(JointForce):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BristleFriction(JointForce):
-    """Friction with a memory on speed number `speed` of a joint: the LuGre model [CO95] (kernels/states.py).
+    """Friction with a memory on speed number `speed` of a joint: the LuGre model [CO95] (kernels/joint_elements.py).
 
     Bristles of the given `stiffness` and `damping` bend before they slide, so that the joint sticks: below the `static`
     force (or torque) it moves back elastically.  Beyond, the force falls to `coulomb` over speeds of about `stribeck`,

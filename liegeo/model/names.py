@@ -26,7 +26,7 @@ from liegeo.errors import InputError
 from liegeo.kernels import layout as at
 from liegeo.kernels import observe
 from liegeo.kernels.layout_table import Numbers
-from liegeo.model import constraints, forces, joints
+from liegeo.model import constraints, drives, forces, joints
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, WXYZ, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
 
@@ -61,6 +61,10 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "input": "",
         "energy": "J",
         "power": "W",
+        "voltage": "V",
+        "current": "A",
+        "pressure": "Pa",
+        "flow": "m³/s",
         "length": "m",
         "momentum": "N·s",
         "angular momentum": "N·m·s",
@@ -120,7 +124,12 @@ BALANCE = _columns_of(observe.BALANCE_NUMBERS)
 _UNITS_OF: dict[tuple[str, str], set[str]] = {}
 for _part in (
     *(part for joint in joints.ALL_JOINTS for part in (*(joint.coordinates or ()), *(joint.speeds or ()))),
-    *(part for force in forces.ALL_FORCES for part in (*(force.inputs or ()), *force.exerts) if part.kind != OF_JOINT),
+    *(
+        part
+        for force in drives.ALL_FORCES
+        for part in (*(force.inputs or ()), *force.exerts)
+        if part.kind not in (OF_JOINT, POSITION_OF_JOINT)
+    ),
     *(*FRAMES, *BENDING, *REACTION, *BALANCE),
 ):
     for _component in _part.components:

@@ -20,7 +20,7 @@ sys.path.append(str(Path(__file__).parents[1] / "loops"))
 import closed
 
 
-def _forces(rng, bodies, one):
+def _forces(rng, bodies, one, other):
     """Every force element, and two elements with states on the joint `one`."""
     _, forces = trees.add_forces(rng, bodies)
     places = [("b0", (0.1, 0.2, 0.3)), ("world", (1.0, 2.0, 3.0))]
@@ -28,7 +28,7 @@ def _forces(rng, bodies, one):
     others = [cls for cls in lm.ALL_FORCES if cls not in listed]
     return [
         *forces,
-        *(cls(name=cls.__name__, **force_fields(cls, *places, joint=one)) for cls in others),
+        *(cls(name=cls.__name__, **force_fields(cls, *places, joint=one, other=other)) for cls in others),
         lm.Actuator(name="motor", joint=one, gear=2.0, limit=3.0, inertia=0.1),
         lm.Actuator(name="slow motor", joint=one, lag=0.1),
         lm.BristleFriction(name="bristles", joint=one, coulomb=1.0, static=1.5, stiffness=10.0, damping=1.0),
@@ -48,9 +48,9 @@ def _describe(rng, joints, n_modes=3, flexible=0.6):
     return bodies
 
 
-def _moving(bodies):
-    """The first joint that has a speed which is added."""
-    return next(f"j{i}" for i, body in enumerate(bodies) if len(body["joint"].get("screws", ())) > 0)
+def _moving(bodies, n=0):
+    """Joint number n of those that have a speed which is added."""
+    return [f"j{i}" for i, body in enumerate(bodies) if len(body["joint"].get("screws", ())) > 0][n]
 
 
 def tree(seed, *, wheels=2, n_modes=3, joints=trees.JOINTS, flexible=0.6, states=True, **options):
@@ -60,8 +60,8 @@ def tree(seed, *, wheels=2, n_modes=3, joints=trees.JOINTS, flexible=0.6, states
     for body in bodies[::2]:
         if body["n_modes"]:
             body["K"] = body["K"] + 1.0
-    forces = _forces(rng, bodies, _moving(bodies))
-    forces = [force for force in forces if states or force.name not in ("slow motor", "bristles")]
+    forces = _forces(rng, bodies, _moving(bodies), _moving(bodies, 1))
+    forces = [force for force in forces if states or force.n_states == 0]
     trees.add_wheels(rng, bodies, wheels)
     return bodies, trees.build(bodies, forces=forces, **options)
 
@@ -98,7 +98,7 @@ def looped(own=True):
     """A tree with every kind of constraint; one of them is a user's `own`."""
     rng, bodies, model, state = closed.random_tree(61, 7)
     joint = _moving(bodies)
-    other = next(f"j{i}" for i, b in enumerate(bodies) if len(b["joint"].get("screws", ())) > 0 and f"j{i}" != joint)
+    other = _moving(bodies, 1)
     loops = [closed.cut(rng, bodies, model, state, name, -1, 6, f"cut {name}") for name in ("Revolute", "Universal")]
     loops += [closed.cut(rng, bodies, model, state, name, 2, 5, f"cut {name}") for name in ("Spherical", "Helical")]
     for label, kind, more in (
@@ -114,7 +114,7 @@ def looped(own=True):
         lm.Motion(name="prescribed", joint=other, coordinate=0),
         lm.Custom(name="own", function=lambda model, state: np.sin(state.q[:2]), n=2),
     ]
-    forces = _forces(rng, bodies, joint)
+    forces = _forces(rng, bodies, joint, other)
     return trees.build(bodies, forces=forces, loops=loops if own else loops[4:-1]).compile()
 
 

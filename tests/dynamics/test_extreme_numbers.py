@@ -54,7 +54,8 @@ def of_joint(joint):
 
 
 def of_force(force):
-    return lm.Tree([rigid()], [on()], forces=[force])
+    second = lm.Prismatic(name="slide", parent="a", child="b", axis=(1.0, 0.0, 0.0))
+    return lm.Tree([rigid(), rigid("b")], [on(), second], forces=[force])
 
 
 def of_loop(loop):
@@ -162,9 +163,16 @@ EXAMPLES = {
 EXAMPLES |= {
     cls: (of_joint, {**JOINT, **joint_example(cls).fields}) for cls in lm.ALL_JOINTS if cls not in EXAMPLES
 } | {
-    cls: (of_force, {"name": "f", **force_fields(cls, ("world", (0.0, 0.0, 1.0)), "a", joint="hinge")})
+    cls: (of_force, {"name": "f", **force_fields(cls, ("world", (0.0, 0.0, 1.0)), "a", joint="hinge", other="slide")})
     for cls in lm.ALL_FORCES
     if cls not in EXAMPLES
+}
+# What may be infinite: that there is none.
+INFINITE = {
+    (lm.Actuator, "limit[0]=inf"),
+    (lm.Motor, "limit[0]=inf"),
+    (lm.Stop, "lower[0]=-inf"),
+    (lm.Stop, "upper[0]=inf"),
 }
 # They have no number that a person gives.
 WITHOUT = {lm.Joint, lm.Force, lm.Constraint, lm.Shape, lm.Model, lm.State, lm.Custom}
@@ -233,7 +241,7 @@ def test_a_number_out_of_range_is_an_error_or_finite(cls):
             except Exception as error:
                 raw.append(f"{what}: {type(error).__name__}: {error}")
                 continue
-        if not finite and (cls, what) != (lm.Actuator, "limit[0]=inf"):
+        if not finite and (cls, what) not in INFINITE:
             wrong.append(what)
     assert not raw
     assert not wrong

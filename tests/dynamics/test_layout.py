@@ -23,6 +23,7 @@ from liegeo.kernels import (
     elements,
     inertia,
     inverse,
+    joint_elements,
     kinematics,
     layout_text,
     loops,
@@ -30,7 +31,6 @@ from liegeo.kernels import (
     observe,
     reduced,
     regions,
-    states,
 )
 from liegeo.kernels import layout as at
 from liegeo.kernels.access import ACCESS
@@ -97,12 +97,12 @@ def test_kinds_know_their_data():
     assert kinds.table(1) is table
     with pytest.raises(ValueError, match="kinds 'of a test': PLAIN has no table of data"):
         kinds.table(0)
-    for kinds in (at.ELEMENT_KINDS, at.STATE_KINDS):
+    for kinds in (at.ELEMENT_KINDS, at.JOINT_ELEMENT_KINDS):
         assert None not in kinds.data
 
 
 def test_every_kind_of_element_has_a_law():
-    for laws in (elements.LAWS, states.LAWS):
+    for laws in (elements.LAWS, joint_elements.LAWS):
         for kind, (name, _) in enumerate(laws.kinds.values):
             assert kind in laws, f"{name}: {laws.missing(kind)}"
 

@@ -566,13 +566,83 @@ REFUSED = {
         ).compile(),
         "class 'Own': it has no field of the type Place, expected the frames that it acts on.",
     ),
-    "a force on a joint without a state": (
+    "a force on a joint with too many states": (
         lambda: tree(
             body(),
             hinge(),
-            forces=[own_force(JointForce, {"name": "f", "joint": "j"}, kind=lambda self: layout.LUGRE)],
+            forces=[
+                own_force(
+                    JointForce,
+                    {"name": "f", "joint": "j"},
+                    kind=lambda self: layout.LUGRE,
+                    states=(lm.about.Part("x", "input", (".a", ".b", ".c")),),
+                )
+            ],
         ).compile(),
-        "class 'Own': its `states` names 0 numbers, expected one",
+        "class 'Own': its `states` names 3 numbers, expected at most two",
+    ),
+    "dry friction that breaks away too early": (
+        lambda: lm.DryFriction(name="m", joint="j", coulomb=1.0, static=0.5),
+        "DryFriction 'm': static is 0.5, must be at least coulomb, which is 1.",
+    ),
+    "a stop that stops nothing": (
+        lambda: lm.Stop(name="s", joint="j", stiffness=1.0),
+        "Stop 's': has neither lower nor upper, expected at least one of them.",
+    ),
+    "a stop upside down": (
+        lambda: lm.Stop(name="s", joint="j", stiffness=1.0, lower=1.0, upper=0.5),
+        "Stop 's': upper is 0.5, must be above lower, which is 1.0.",
+    ),
+    "a stop with a number for a flag": (
+        lambda: lm.Stop(name="s", joint="j", stiffness=1.0, upper=0.5, hertzian=1.5),
+        "Stop 's': hertzian is 1.5, expected True or False.",
+    ),
+    "a stop of a ball": (
+        lambda: tree(
+            body(),
+            lm.Spherical(name="j", parent="world", child="a"),
+            forces=[lm.Stop(name="s", joint="j", stiffness=1.0, upper=0.5)],
+        ).compile(),
+        "Stop 's': acts on speed 0 of joint 'j', a Spherical, which is the rate of no coordinate",
+    ),
+    "a gear with itself": (
+        lambda: lm.GearTrain(name="g", joint="j", motor="j", ratio=2.0, stiffness=1.0),
+        "GearTrain 'g': motor is 'j', expected another joint than the field 'joint' names.",
+    ),
+    "a gear without a ratio": (
+        lambda: lm.GearTrain(name="g", joint="j", motor="m", ratio=0.0, stiffness=1.0),
+        "GearTrain 'g': ratio is 0, expected a number that is not zero.",
+    ),
+    "a gear that gains": (
+        lambda: lm.GearTrain(name="g", joint="j", motor="m", ratio=2.0, stiffness=1.0, efficiency=1.5),
+        "GearTrain 'g': efficiency is 1.5, must be > 0 and at most 1.",
+    ),
+    "a motor without a voltage": (
+        lambda: lm.Motor(name="m", joint="j", constant=1.0, resistance=1.0, limit=0.0),
+        "Motor 'm': limit is 0, must be > 0.",
+    ),
+    "a rod as thick as the piston": (
+        lambda: lm.HydraulicCylinder(
+            **{"name": "c", "joint": "j", "area": 1.0, "rod_area": 1.0, "stroke": 1.0, "dead_volume": 1.0},
+            **{"supply": 1.0, "flow": 1.0, "drop": 1.0},
+        ),
+        "HydraulicCylinder 'c': rod_area is 1, must be less than area, which is 1.",
+    ),
+    "a cable without an end": (
+        lambda: lm.Cable(name="c", joint="j", driven="k", radius=1.0, stiffness=1.0, slack=np.inf),
+        "Cable 'c': slack is inf, expected a finite number.",
+    ),
+    "a curve over the time": (
+        lambda: lm.ForceCurve(name="c", joint="j", table=[(0, 0), (1, 1)], over="time"),
+        "ForceCurve 'c': over is 'time', expected 'position' or 'speed'.",
+    ),
+    "a curve of one point": (
+        lambda: lm.ForceCurve(name="c", joint="j", table=[(0, 0)]),
+        "ForceCurve 'c': table is",
+    ),
+    "a curve that goes back": (
+        lambda: lm.ForceCurve(name="c", joint="j", table=[(0, 0), (0, 1)]),
+        "ForceCurve 'c': table[1] is 0, must be above the one before, 0.",
     ),
     "friction speed": (
         lambda: tree(body(), hinge(friction=1.0, friction_speed=0.0)).compile(),

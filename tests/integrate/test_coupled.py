@@ -24,7 +24,7 @@ from liegeo.integrate.calls import data_of
 from liegeo.integrate.explicit import NO_CONVERGENCE
 from liegeo.integrate.stepper import FINISHED, FULL, Stepper
 from liegeo.integrate.trajectory import join
-from liegeo.model.forces import ALL_FORCES
+from liegeo.model.drives import ALL_FORCES
 from liegeo.status import NOT_FINITE, explain
 
 _path = Path(__file__).parents[2] / "tools" / "bench" / "stiff.py"
@@ -151,7 +151,7 @@ def _with_every_force():
     """A tree with one element of each class between bodies that are not in special positions."""
     bodies = [
         lg.Body(name, mass=1.0, com=(0.3, 0.1, -0.2), inertia=(0.2, 0.3, 0.25), frames={"tip": (0.7, 0.2, -0.1)})
-        for name in ("a", "b", "c")
+        for name in ("a", "b", "c", "d")
     ]
     joints = [
         lm.Spherical(name="ja", parent="world", child="a", stiffness=3.0),
@@ -159,6 +159,7 @@ def _with_every_force():
             name="jb", parent="a", child="b", at="tip", axis=(0, 1, 0), friction=0.4, damping=0.2, stiffness=2.0
         ),
         lm.Free(name="jc", parent="world", child="c"),
+        lm.Prismatic(name="jd", parent="b", child="d", axis=(0, 0, 1)),
     ]
     forces = {
         lm.PointForce: lm.PointForce(name="load", at="b.tip", force=(1.0, -2.0, 0.5), torque=(0.3, 0.1, -0.2)),
@@ -173,7 +174,7 @@ def _with_every_force():
     }
     for cls in ALL_FORCES:
         if cls not in forces:
-            forces[cls] = cls(name=cls.__name__, **force_fields(cls, "a.tip", "c.tip", joint="jb"))
+            forces[cls] = cls(name=cls.__name__, **force_fields(cls, "a.tip", "c.tip", joint="jb", other="jd"))
     return bodies, joints, forces
 
 

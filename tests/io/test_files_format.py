@@ -68,7 +68,9 @@ CONSTRAINTS = {
     lm.Motion: {"joint": "j", "law": ([0.0, 0.5, 1.0], [0.0, 0.3, -0.1]), "coordinate": 0},
 }
 PLACES = {1: [("a", X)], 2: FRAMES.values()}
-FORCES = {cls: force_fields(cls, *PLACES.get(len(place_fields(cls)), ()), joint="j") for cls in lm.ALL_FORCES}
+FORCES = {
+    cls: force_fields(cls, *PLACES.get(len(place_fields(cls)), ()), joint="j", other="i") for cls in lm.ALL_FORCES
+}
 SHAPES = {
     lm.Box: {"size": (1, 2, 3)},
     lm.Sphere: {"radius": 0.5},

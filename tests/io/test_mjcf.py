@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import liegeo as lg
 from liegeo import dynamics
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
@@ -137,7 +138,7 @@ def write(folder, text, name="model.xml"):
 def quietly(path, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return read_mjcf(path, **options)
+        return read_mjcf(path, **{"limits": False} | options)
 
 
 class Pair:
@@ -252,7 +253,7 @@ def test_two_ways_to_one_robot(file, tmp_path):
     ET.SubElement(ET.SubElement(urdf, "mujoco"), "compiler", options)
     path = write(tmp_path, ET.tostring(urdf, encoding="unicode"), "robot.urdf")
     a = quietly(path).compile()
-    b = read_urdf(path, meshes=False, mimic=bool(a.rows)).compile()
+    b = read_urdf(path, meshes=False, mimic=bool(a.rows), limits=False).compile()
     assert set(a.group.v) == set(b.group.v)
     assert len(a.rows) == len(b.rows)
     rng = np.random.default_rng(5)
@@ -374,14 +375,30 @@ def test_shapes(tmp_path):
     assert np.array(sorted(corners.round(5).tolist())) == pytest.approx(np.array(sorted(expected.tolist())), abs=1e-5)
 
 
+def test_a_pendulum_rests_at_its_stop_where_mujoco_has_it(tmp_path):
+    text = """<mujoco><option timestep="1e-4"/><worldbody><body name="arm"><joint name="hinge" axis="0 1 0"
+      limited="true" range="-30 20"/>
+      <geom type="capsule" size="0.03" fromto="0 0 0 0.4 0 0"/></body></worldbody></mujoco>"""
+    path = write(tmp_path, text)
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(theirs)
+    for _ in range(20_000):
+        mujoco.mj_step(theirs, data)
+    model = quietly(path, limits=True).compile()
+    out = lg.simulate(model, t_end=2.0, progress=False)
+    assert out["hinge.angle"][-1] == pytest.approx(np.radians(20.0), abs=0.02)
+    assert out["hinge.angle"][-1] == pytest.approx(data.qpos[0], abs=0.02)
+    assert out["hinge_stops.depth"][-1] == pytest.approx(out["hinge.angle"][-1] - np.radians(20.0), abs=1e-12)
+
+
 def test_what_is_left_out_is_told_in_one_warning(tmp_path):
     text = """<mujoco model="rich"><option density="1.2"/><worldbody>
       <geom name="floor" type="plane" size="1 1 1"/>
-      <body name="a" gravcomp="1"><joint name="a" limited="true" range="-1 1"/>
+      <body name="a" gravcomp="1"><joint name="a" type="ball" limited="true" range="0 1"/>
         <geom name="egg" type="ellipsoid" size="1 1 2"/><site name="s"/></body>
       <body name="b.1"><joint name="b"/><geom size="0.1" pos="1 0 0"/><site name="t"/></body></worldbody>
       <tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>
-      <actuator><motor name="pull" tendon="rope"/><motor name="idle" joint="a" gear="0"/>
+      <actuator><motor name="pull" tendon="rope"/><motor name="idle" joint="b" gear="0"/>
         <motor name="one_way" joint="b" ctrllimited="true" ctrlrange="0 1"/>
         <position name="soft" joint="b" kp="2" forcelimited="true" forcerange="-3 3"/></actuator></mujoco>"""
     with pytest.warns(UserWarning, match=r"model 'rich' \(model\.xml\): not everything was taken over") as caught:

@@ -61,10 +61,10 @@ FILES = (
 
 
 def quietly(path, **options):
-    """Without the warnings about names, which other tests look at."""
+    """Without the warnings about names, and the stops of joints, which other tests look at."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        return read_urdf(path, meshes=False, **options)
+        return read_urdf(path, meshes=False, **{"limits": False} | options)
 
 
 # ---- against Pinocchio
@@ -284,7 +284,25 @@ def test_shapes_and_colours(kinds):
     assert (ball.radius, ball.color) == (0.05, None)
 
 
-def test_limits_are_information():
+def test_limits_become_stops():
+    """Below the lower limit a joint is pushed back as MuJoCo's default would: J/T² times the depth, T = 0.02 s."""
+    tree = quietly(HERE / "two_link.urdf", limits=True)
+    stops = {force.name: force for force in tree.forces}
+    limits = joint_limits(HERE / "two_link.urdf")
+    assert set(stops) == {f"{name}_stops" for name, limit in limits.items() if limit.lower < limit.upper}
+    model = tree.compile()
+    free = quietly(HERE / "two_link.urdf").compile()
+    M = lg.mass_matrix(free, free.state())
+    for k, (name, limit) in enumerate(limits.items()):
+        inertia = 1.0 / np.linalg.inv(M)[k, k]
+        q = {name: limit.lower - 0.01}
+        stopped, unstopped = (lg.inverse_dynamics(m, m.state(q=q), np.zeros(m.nv)) for m in (model, free))
+        pushes = np.where(np.arange(model.nv) == k, 0.01 * inertia / 0.02**2, 0.0)
+        # what a stop pushes, nobody else need
+        assert np.allclose(unstopped - stopped, pushes, rtol=1e-9, atol=1e-9)
+
+
+def test_limits_are_listed():
     assert joint_limits(HERE / "kinds.urdf") == {
         "spinner": JointLimits(velocity=9.0, effort=3.0),
         "arm_joint": JointLimits(-1.0, 2.0, 3.0, 20.0),
