@@ -662,7 +662,9 @@ def frf(
     structural: Annotated[
         list[str] | None,
         typer.Option(
-            "--structural-damping", metavar="[NAME=]FACTOR", help="Loss factor of all, or of a body or joint."
+            "--structural-damping",
+            metavar="[NAME=]FACTOR",
+            help="Loss factor of all, or of a body, joint, spring or bushing.",
         ),
     ] = None,
     noise: Annotated[
@@ -687,7 +689,7 @@ def frf(
     Example:  liegeo frf models/flexible_arm.yaml --lock '*' --settle --load payload.tip=0,0,1 -o payload.tip.position.z
     """
     from liegeo import reports
-    from liegeo.analysis import BaseMotion, DrivenMotion, Load, driven_model, frequency_grid, frequency_response
+    from liegeo.analysis import driven_model, frequency_grid, frequency_response
     from liegeo.errors import InputError
     from liegeo.io.units import FREQUENCY
 
@@ -702,30 +704,18 @@ def frf(
     span = _number("--from", first, FREQUENCY), _number("--to", last, FREQUENCY)
     if points < 2:
         raise InputError(f"--points is {points}, expected at least 2.")
-    excited: list[Any] = list(inputs or [])
-    excited += [Load(at=at, force=xyz, name=f"force at {at}") for at, xyz in _vectors("--load", loads)]
-    excited += [Load(at=at, torque=xyz, name=f"torque at {at}") for at, xyz in _vectors("--torque", torques)]
-    excited += [BaseMotion(axis=axis) for axis in base or []]
-    excited += [DrivenMotion(motion=motion) for motion in motions or []]
-    factors = [text if "=" in text else f"*={text}" for text in structural or []]
-    losses = {
-        name: _number(f"--structural-damping {name}", text)
-        for name, text in _assignments(factors, "--structural-damping", "boom=0.02").items()
-    }
+    excited = _excitations(inputs, loads, torques, base, motions)
+    losses = _loss_factors(structural)
     ratio = None if modal is None else _number("--modal-damping", modal)
-    mechanism = _load(model, given)
-    compiled, state, inputs_at = _point_to_linearise(mechanism, lock, settle, about)
+    compiled, state, inputs_at = _point_to_linearise(_load(model, given), lock, settle, about)
+    what = compiled, state, excited, outputs or None
     asked: dict[str, Any] = {"at": inputs_at, "friction": friction, "modal_damping": ratio}
-    driven = driven_model(compiled, state, excited or None, outputs or None, **asked)
     found = frequency_response(
-        compiled,
-        state,
-        excited or None,
-        outputs or None,
-        frequencies=frequency_grid(driven, *span, points),
+        *what,
+        frequencies=frequency_grid(driven_model(*what, **asked), *span, points),
         method="direct" if modes is None else "modal",
         modes=modes,
-        structural_damping=losses.get("*", losses or None),
+        structural_damping=losses,
         **asked,
     )
     data = reports.response_data(found, None if noise is None else found.psd(noise))
@@ -734,6 +724,34 @@ def frf(
         if file is not None:
             write(file)
             out.wrote(file)
+
+
+def _excitations(
+    inputs: list[str] | None,
+    loads: list[str] | None,
+    torques: list[str] | None,
+    base: list[str] | None,
+    motions: list[str] | None,
+) -> list[Any] | None:
+    """Return what options ask to excite, or None if they do not."""
+    from liegeo.analysis import BaseMotion, DrivenMotion, Load
+
+    found: list[Any] = list(inputs or [])
+    found += [Load(at=at, force=xyz, name=f"force at {at}") for at, xyz in _vectors("--load", loads)]
+    found += [Load(at=at, torque=xyz, name=f"torque at {at}") for at, xyz in _vectors("--torque", torques)]
+    found += [BaseMotion(axis=axis) for axis in base or []]
+    found += [DrivenMotion(motion=motion) for motion in motions or []]
+    return found or None
+
+
+def _loss_factors(given: list[str] | None) -> float | dict[str, float] | None:
+    """Return the loss factor of all, or those of parts by name, of each [NAME=]FACTOR."""
+    factors = [text if "=" in text else f"*={text}" for text in given or []]
+    losses = {
+        name: _number(f"--structural-damping {name}", text)
+        for name, text in _assignments(factors, "--structural-damping", "boom=0.02").items()
+    }
+    return losses.get("*", losses or None)
 
 
 def _vectors(option: str, given: list[str] | None) -> list[tuple[str, tuple[float, ...]]]:

@@ -301,6 +301,7 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
     chi = np.cumsum(~model.locked) - 1  # place in χ of a speed of v
     gravity = np.concatenate([np.zeros(3), u[-3:]])
     out: list[Blocks] = []
+    start = 0
     for i in range(len(model.bodies)):
         b_at, f_at, w_at = at.rows(i)
         row, f, w = I[b_at:][: at.BODY_I_SIZE], F[f_at:][: at.BODY_F_SIZE], W[w_at:][: at.WORK_SIZE]
@@ -335,7 +336,6 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
         calB = np.concatenate([np.zeros((6, n)), phi_NB], axis=1)
         a_m = np.concatenate([np.zeros(n), c if parent >= 0 else c - phi_NB.T @ gravity])
 
-        start = sum(len(other.modal) for other in out)
         out.append(
             Blocks(
                 parent=parent,
@@ -350,6 +350,7 @@ def _read(model: Model, state: State, u: Array) -> tuple[Blocks, ...]:
                 passive=np.concatenate([np.zeros(n), passive[[jv + k for k in free]]]),
             )
         )
+        start += n + 6
     return tuple(out)
 
 

@@ -328,6 +328,16 @@ def recording() -> Iterator[OperationRecorder]:
         _PRESENT.reset(token)
 
 
+@contextlib.contextmanager
+def unrecorded() -> Iterator[None]:
+    """Within this, numbers are plain ones: for what depends on no number that is recorded."""
+    token = _PRESENT.set(None)
+    try:
+        yield
+    finally:
+        _PRESENT.reset(token)
+
+
 def _place() -> str:
     """Return who asks for a float: the innermost module of liegeo that does more than pass numbers on."""
     frame: Any = sys._getframe(2)

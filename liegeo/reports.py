@@ -138,7 +138,7 @@ def modes_data(found: Modes) -> Data:
     """Modes, rigid ones first, then slowest first; they are counted from 0, as columns are."""
     from liegeo.analysis.modes import DIRECTIONS
 
-    fixed = found.fixed() if found.state.v.any() and found.linear.is_steady and found.constant else None
+    fixed = found.fixed() if found.state.v.any() and found.is_steady and found.constant else None
     masses = found.effective_masses
     rows = []
     for i, (f, d) in enumerate(zip(found.frequencies, found.damping, strict=True)):

@@ -223,6 +223,14 @@ def test_chain_of_four_flexible_links():
     assert seconds > 0.0
 
 
+def test_modes():
+    done = bench("modes", "--quick")
+    assert done.returncode == 0, done.stderr
+    rows = [line for line in done.stdout.splitlines() if "times the memory" in line]
+    assert [row.split()[0] for row in rows] == ["chain", "beams"]
+    assert all(float(row.rsplit(" ", 1)[1]) < 1e-7 for row in rows)
+
+
 def test_synthesis(tmp_path):
     file = tmp_path / "synthesis.json"
     done = bench("synthesis", "--quick", "--json", file)

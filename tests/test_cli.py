@@ -383,7 +383,7 @@ def test_frf(liegeo, swing):
         (("--load", "bob.tip=1,0"), "'bob.tip=1,0' has 2 numbers, expected three as in --load payload.tip=0,0,1"),
         (
             ("--structural-damping", "bob=0.1"),
-            "structural_damping: 'bob' is no flexible body, no joint with a spring and no SpringDamper",
+            "structural_damping: 'bob' is no flexible body, no joint with a spring, no SpringDamper and no Bushing",
         ),
         (("--motion", "motor"), "DrivenMotion: 'motor' is no prescribed motion of the model"),
         (("--base", "w"), "support: axis is 'w', expected one of x, y, z, rx, ry, rz"),

@@ -36,7 +36,8 @@ are accurate to round-off for the slowest modes, whatever the stiffest is.  With
     d/dt (w_a, w_b, ω b) = W (w_a, w_b, ω b),      W = −Wᵀ = [−G, −(0, ω); (0, ω), 0],                            (6)
 
 and i W is Hermitian (Meirovitch's form of gyroscopic systems).  With damping, (6) with −C in the place of −G is solved
-as it stands.  Few modes of a large system come from Lanczos' and Arnoldi's methods on the inverse, one factorisation.
+as it stands.  Few modes of a large system come from Lanczos' and Arnoldi's methods on the inverse, one
+factorisation; at rest large.py finds them without M and K.
 """
 
 from __future__ import annotations

@@ -15,6 +15,11 @@ A_p, B_p being the rows of ẇ_p; put back into (1) it leaves p as integrators o
 carries all that the world carried, on a free joint whose six accelerations are prescribed: tilted weight, springs to
 the ground and outputs relative to the inertial frame are then right without more.  Motors hold support and motions at
 the operating point.
+
+**Deformations of a bushing** between frames A and B are θ = log R_AB and r = p_AB in the axes of A (kernels/elements.py
+(3)).  With the Jacobians J = (J_w, J_v) of the twists of both frames, each in its own axes,
+
+    ∂θ/∂ε = dexp_left(θ)⁻¹ (R_AB J_w,B − J_w,A),      ∂r/∂ε = R_AB J_v,B − J_v,A + p̂_AB J_w,A.                      (3)
 """
 
 from __future__ import annotations
@@ -31,10 +36,11 @@ from numpy.typing import ArrayLike, NDArray
 from liegeo import dynamics
 from liegeo.analysis.linear import LinearModel, linearise
 from liegeo.errors import InputError
-from liegeo.model.body import Body, FlexibleBody
+from liegeo.lie import SE3, SO3
+from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
-from liegeo.model.forces import Actuator, PointForce, SpringDamper, place_fields
+from liegeo.model.forces import Actuator, Bushing, Place, PointForce, SpringDamper, place_fields
 from liegeo.model.joints import Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.standin import HasModel, as_model, as_state
@@ -238,6 +244,7 @@ def plant_of(
     texts = [each for each in listed if isinstance(each, str)]
     more = [*excited.loads.values(), *excited.motors.values(), *forces]
     linear = linearise(new, excited.state, [*texts, *more], seen, at=excited.at, friction=friction)
+    linear, bushings = _with_deformations(linear, new, excited.state)
     rows = {name: k for k, name in enumerate(linear.outputs)}
     columns = {name: k for k, name in enumerate(linear.inputs)}
     moved, to_speeds, mass, places = _with_coordinates(linear, excited, motions, rows)
@@ -264,6 +271,10 @@ def plant_of(
     tau, m = [columns[name] for name in forces], len(shown)
     elastic = {name: (speeds, K, C[[rows[c] for c in names]]) for name, (speeds, K, names) in springs.items()}
     free = np.setdiff1d(np.arange(linear.n_coordinates), np.array(places, int))
+    for bushing, names in bushings.items():
+        e = C[[rows[name] for name in names]]
+        by_force = to_speeds[:, free] @ e[:, free].T
+        elastic[bushing.name] = np.arange(new.nv), by_force * np.asarray(bushing.stiffness, dtype=float), e
     for column, spring in lengths.items():
         # a spring between frames pulls along the derivative of its length
         row = C[[rows[column]]]
@@ -357,6 +368,50 @@ def _springs(model: Model) -> tuple[dict[str, tuple[Array, Array, list[str]]], l
             names = [_plain(model, "q", joint.name, k) for k in range(n)]
             found[joint.name] = np.arange(v.start, v.stop), np.diag(stiffness), names
     return found, [name for *_, names in found.values() for name in names]
+
+
+def _with_deformations(linear: LinearModel, model: Model, state: State) -> tuple[LinearModel, dict[Bushing, list[str]]]:
+    """Return the linear model with the deformations (3) of bushings as further outputs, and their names by bushing."""
+    names: dict[Bushing, list[str]] = {}
+    blocks = []
+    for bushing in model.tree.forces:
+        if not isinstance(bushing, Bushing) or not np.any(np.asarray(bushing.stiffness)):
+            continue
+        (X_A, J_A), (X_B, J_B) = (_on_frame(model, state, bushing, name) for name in ("a", "b"))
+        X = np.linalg.inv(X_A) @ X_B
+        R, p = X[:3, :3], X[:3, 3]
+        turned = SO3.dexpinv_left(SO3.log(R)) @ (R @ J_B[:3] - J_A[:3])
+        moved = R @ J_B[3:] - J_A[3:] - np.cross(J_A[:3].T, p).T
+        blocks.append(np.concatenate([turned, moved]) @ linear.basis)
+        names[bushing] = [f"{bushing.name}: deformation {k}" for k in range(6)]
+    if not blocks:
+        return linear, {}
+    every = tuple(name for listed in names.values() for name in listed)
+    C = np.zeros((len(every), linear.C.shape[1]))
+    C[:, : linear.n_coordinates] = np.concatenate(blocks)
+    return dataclasses.replace(
+        linear,
+        C=np.concatenate([linear.C, C]),
+        D=np.concatenate([linear.D, np.zeros((len(every), linear.D.shape[1]))]),
+        outputs=(*linear.outputs, *every),
+        output_units=(*linear.output_units, *[""] * len(every)),
+        y0=np.concatenate([linear.y0, np.zeros(len(every))]),
+    ), names
+
+
+def _on_frame(model: Model, state: State, bushing: Bushing, name: str) -> tuple[Array, Array]:
+    """Return pose and Jacobian of a place of a bushing."""
+    place: Place = getattr(bushing, name)
+    owner, where = (place, None) if isinstance(place, str) else place
+    if owner == _WORLD:
+        return np.asarray(place_on(None, where, bushing.owner.field(name))), np.zeros((6, model.nv))
+    if where is None or isinstance(where, str):
+        frame = owner if where is None else f"{owner}.{where}"
+        return dynamics.frame_pose(model, state, frame), dynamics.frame_jacobian(model, state, frame)
+    X_BF = np.asarray(place_on(model.body(model.bodies.index(owner)), where, bushing.owner.field(name)))
+    return dynamics.frame_pose(model, state, owner) @ X_BF, SE3.Ad(np.linalg.inv(X_BF)) @ dynamics.frame_jacobian(
+        model, state, owner
+    )
 
 
 def _excited(model: Model, state: State, inputs: Sequence[Excitation], at: Any) -> _Excited:

@@ -10,8 +10,9 @@ with M, K (symmetric part) and undamped modes Φᵀ M Φ = 1, Φᵀ K Φ = Ω²,
     modal:        Γ x = M Φ diag(2 ζ Ω) Φᵀ M ż,                                                                   (2)
     structural:   Γ x = i γ_b K_b η_b   in the rows of η_b, for positive frequencies,                               (3)
 
-likewise springs of joints, and springs between frames with i γ k (∂ℓ/∂z)ᵀ ∂ℓ/∂z by their length ℓ, without what their
-tension adds to the stiffness; so that loops, gyroscopic terms and first-order states need no case of their own.  (3)
+likewise springs of joints, springs between frames with i γ k (∂ℓ/∂z)ᵀ ∂ℓ/∂z by their length ℓ, and bushings with
+i γ (∂e/∂z)ᵀ K ∂e/∂z by their six deformations e, (3) of excitation.py, both without what their tension adds to the
+stiffness; so that loops, gyroscopic terms and first-order states need no case of their own.  (3)
 makes A complex.
 
 **Direct**: y = (C (s − A)⁻¹ B + D) δ at s = 2πi f.  **Modal**: z = Φ_k p with the k slowest modes, and what the others
@@ -22,6 +23,20 @@ do not resist otherwise than by their stiffness,
 g being the generalised force of δ, of prescribed motions and of χ: the static correction, without which (`residual` =
 False) the part of g that accelerates only the discarded modes is left out as well.  Dampers and gyroscopic terms that
 couple modes are kept; (4) errs by (f/f_d)² of what the discarded modes do.
+
+Where joints turn that do not commute, coordinates have ż = T z + w, T = −ad(v₀) (linear.py (5)), and shapes of z are
+none of w: w = (s − T) Φ p.  In z and u = ż, however, it is a system of second order like all others,
+
+    ż = u,      M u̇ = M (A_wz − A_ww T) z + M (A_ww + T) u + …,                                                  (5)
+
+so that (4) holds there, with K = −M (A_wz − A_ww T), which has centrifugal terms.  K need not be positive, as that of a
+sleeping top is not: modes of negative stiffness are among the slowest, and kept.
+
+Outputs have accelerations from the equations of motion, which a motion by a few shapes does not obey: without more they
+would feel Coriolis forces and dampers that only discarded modes resist.  What the motion lacks is added as a force, so
+that accelerations are those of the motion itself, ẇ = s w:
+
+    y = C x + D δ + D_τ M (s w − A_w x − B_w δ).                                                                 (6)
 """
 
 from __future__ import annotations
@@ -291,7 +306,7 @@ def _checked_frequencies(given: ArrayLike) -> Array:
 # ---- damping, and both methods
 
 
-def _undamped(plant: Plant, who: str) -> tuple[Array, Array, Array]:
+def _undamped(plant: Plant) -> tuple[Array, Array, Array]:
     """Return M, modes and their squared angular frequencies, slowest first, of coordinates that are not prescribed."""
     n, z = plant.linear.n_coordinates, plant.free
     M, A = plant.linear.mass[np.ix_(z, z)], plant.A.real
@@ -300,12 +315,7 @@ def _undamped(plant: Plant, who: str) -> tuple[Array, Array, Array]:
     if not len(z):
         return M, np.zeros((0, 0)), np.zeros(0)
     squares, modes = sla.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
-    if squares[0] < -_RIGID * np.abs(squares).max():
-        raise InputError(
-            f"{who}: the state is not stable: a mode has a stiffness of {squares[0]:.3g} per unit of its mass, "
-            "expected none below 0.\n  Give a stable equilibrium (liegeo.analysis.equilibrium)."
-        )
-    return M, modes, np.maximum(squares, 0.0)
+    return M, modes, squares
 
 
 def _damped(
@@ -319,7 +329,13 @@ def _damped(
     gain = np.zeros((len(z), len(plant.A)))
     if modal is not None:
         ratios = np.asarray(modal, dtype=float)
-        M, modes, squares = _undamped(plant, "modal_damping")
+        M, modes, squares = _undamped(plant)
+        if squares.size and squares[0] < -_RIGID * np.abs(squares).max():
+            raise InputError(
+                f"modal_damping: the state is not stable: a mode has a stiffness of {squares[0]:.3g} per unit of its "
+                "mass, expected none below 0.\n  Give a stable equilibrium (liegeo.analysis.equilibrium)."
+            )
+        squares = np.maximum(squares, 0.0)
         if ratios.ndim > 1 or not np.isfinite(ratios).all() or (ratios < 0.0).any() or ratios.size > len(squares) > 0:
             raise InputError(
                 f"modal_damping is {modal!r}, expected a ratio of critical damping, at least 0, or one for each of the "
@@ -341,7 +357,8 @@ def _damped(
     for name, factor in factors.items():
         if name not in plant.springs:
             raise InputError(
-                f"structural_damping: '{name}' is no flexible body, no joint with a spring and no SpringDamper."
+                f"structural_damping: '{name}' is no flexible body, no joint with a spring, no SpringDamper and no "
+                f"Bushing."
                 f"{suggest(str(name), list(plant.springs))}"
             )
         if not (np.isfinite(factor) and factor >= 0.0):
@@ -367,22 +384,33 @@ def _direct(plant: Plant, frequencies: Array) -> Array:
     return np.array([plant.C @ _solved(plant.A, plant.B, f) + plant.D for f in frequencies], dtype=complex)
 
 
+def _with_rates(plant: Plant) -> Plant:
+    """Return the plant in z and their rates in the place of w, (5)."""
+    n = plant.linear.n_coordinates
+    T = plant.A[:n, :n]
+    if not T.any():
+        return plant
+    S, back = np.eye(len(plant.A), dtype=T.dtype), np.eye(len(plant.A), dtype=T.dtype)
+    S[n : 2 * n, :n], back[n : 2 * n, :n] = T, -T
+    A = S @ plant.A @ back
+    # what is left of T is round-off
+    A[:n, :n] = 0.0
+    return dataclasses.replace(plant, A=A, B=S @ plant.B, C=plant.C @ back, B_tau=S @ plant.B_tau)
+
+
 def _modal(plant: Plant, frequencies: Array, modes: int | None, residual: bool) -> Array:
     """Return the response by (4)."""
     n, z, p, size = plant.linear.n_coordinates, plant.free, np.array(plant.driven, int), len(plant.A)
     w = n + z
-    if plant.A[:n, :n].any():
-        raise InputError(
-            "frequency_response: at this state joints turn that do not commute, or loops move, expected a state whose "
-            "linear coordinates have the linear speeds as rates.\n  Take method='direct'."
-        )
-    M, Phi, squares = _undamped(plant, "frequency_response")
+    plant = _with_rates(plant)
+    M, Phi, squares = _undamped(plant)
     reach = (2.0 * np.pi * _REACH * frequencies.max()) ** 2
     k = int((squares <= reach).sum()) if modes is None else modes
-    rigid = int((squares <= _RIGID * squares.max(initial=0.0)).sum())
+    rigid = int((squares <= _RIGID * np.abs(squares).max(initial=0.0)).sum())
     if not rigid <= k <= len(squares):
         raise InputError(
-            f"frequency_response: modes is {modes}, expected at least the {rigid} rigid ones, at most {len(squares)}."
+            f"frequency_response: modes is {modes}, expected at least the {rigid} that are rigid or unstable, at most "
+            f"{len(squares)}."
         )
     kept, left = Phi[:, :k], Phi[:, k:]
     right, back = np.zeros((n, k + len(p))), np.zeros((k + len(p), n))
@@ -399,17 +427,13 @@ def _modal(plant: Plant, frequencies: Array, modes: int | None, residual: bool) 
     out = []
     for f in frequencies:
         x, s = R @ _solved(A, B, f), 2j * np.pi * f
-        forcing = plant.B[w] + coupled @ x[others]
-        y = plant.D.astype(complex)
         if residual:
-            static = flexibility @ forcing
+            static = flexibility @ (plant.B[w] + coupled @ x[others])
             x[z] += static
             x[w] += s * static
-            # the equations of motion give these no acceleration, which is s² times them
-            y += by_force @ (s * s * static)
-        else:
-            y -= by_force @ (forcing - kept @ (kept.T @ (M @ forcing)))
-        out.append(plant.C @ x + y)
+        # what moves by a few shapes does not obey the equations of motion, from which C has accelerations: (6)
+        lacking = s * x[w] - plant.A[w] @ x - plant.B[w]
+        out.append(plant.C @ x + plant.D + by_force @ lacking)
     return np.array(out)
 
 

@@ -540,14 +540,14 @@ def resting_friction(model: Model, state: State) -> list[str]:
     """Return the joints with Coulomb friction that nearly stand still, where its slope is largest."""
     if model.group is None:
         return []
-    found = []
+    found, locked = [], model.locked
     for joint in model.tree.joints:
         place = model.group.v.get(joint.name)
         if place is None:
             continue
         strength = np.broadcast_to(np.asarray(joint.friction, dtype=np.float64), place.stop - place.start)
         rests = np.abs(state.v[place]) < _AT_REST * joint.friction_speed
-        if bool(np.any((strength > 0.0) & rests & ~model.locked[place])):
+        if bool(np.any((strength > 0.0) & rests & ~locked[place])):
             found.append(joint.name)
     return found
 

@@ -35,6 +35,7 @@ for the displacements of frames that both have, in the axes of the world, if not
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -45,7 +46,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from liegeo import dynamics
-from liegeo.analysis.eigenmodes import DAMPED, KINDS, UNDAMPED, eigenmodes
+from liegeo.analysis.eigenmodes import DAMPED, KINDS, UNDAMPED, Eigenmodes, eigenmodes
+from liegeo.analysis.large import few_modes, momenta
 from liegeo.analysis.linear import LinearModel, changes_on_the_way, deviations, linearise, with_friction
 from liegeo.errors import InputError
 from liegeo.model import notebook
@@ -94,18 +96,29 @@ class Modes:
 
     model: Model
     state: State
-    linear: LinearModel
     eigenvalues: Array
     shapes: Array
     shares: Array
     rigid: int
     kind: str
     rotation: Array
+    # The largest rate of a speed or state at the state itself; an operating point has none.
+    acceleration: float = 0.0
     notes: tuple[str, ...] = ()
     # Whether a motion has the same equations of small motions all along.
     constant: bool = True
     # Inputs at the operating point, and the treatment of friction.
     _point: tuple[Any, str | None] = (None, None)
+    # The linear model, if it was needed to find them.
+    _linear: LinearModel | None = None
+
+    @functools.cached_property
+    def linear(self) -> LinearModel:
+        """The linear model of the same operating point, without inputs and outputs."""
+        if self._linear is not None:
+            return self._linear
+        at, friction = self._point
+        return linearise(self.model, self.state, (), (), at=at, friction=friction)
 
     @property
     def frequencies(self) -> Array:
@@ -119,9 +132,9 @@ class Modes:
         return np.where(size > 0.0, -self.eigenvalues.real / np.where(size > 0.0, size, 1.0), 0.0)
 
     @property
-    def acceleration(self) -> float:
-        """The largest rate of a speed or state at the state itself; an operating point has none."""
-        return self.linear.largest_rate
+    def is_steady(self) -> bool:
+        """Whether speeds and states do not change at the state."""
+        return self.acceleration <= _STILL
 
     @property
     def rotates(self) -> bool:
@@ -158,7 +171,7 @@ class Modes:
 
     def frame(self) -> str:
         """Return a sentence that says from which frame the modes are seen."""
-        if not self.linear.is_steady and self.state.v.any():
+        if not self.is_steady and self.state.v.any():
             return "The motion is not steady: frequencies are those of the system frozen in this state."
         if not self.constant:
             return (
@@ -185,7 +198,7 @@ class Modes:
     @property
     def participation(self) -> Array:
         """Γ of (1), one row per mode and one column per direction (DIRECTIONS), in kg^½ and kg^½ m."""
-        return np.asarray((_momentum(self.model, self.state) @ self.shapes).T)
+        return _momentum(self.model, self.state, self.shapes).T
 
     @property
     def effective_masses(self) -> Array:
@@ -198,7 +211,7 @@ class Modes:
         N = self.linear.basis
         if not N.shape[1]:
             return np.zeros(6)
-        h = _momentum(self.model, self.state) @ N
+        h = _momentum(self.model, self.state, N)
         return np.einsum("ij,ji->i", h, np.linalg.solve(self.linear.mass, h.T))
 
     # ---- damping of the system's modes
@@ -353,6 +366,10 @@ def modes(
     state, model = as_state(model, state), as_model(model, "modes")
     state = model.state() if state is None else state
     model, notes = with_friction("modes", model, state, friction)
+    large = few_modes(model, state, inputs, kind, number)
+    if large is not None:
+        found = _shown(model, state, large.modes, large.acceleration, kind, np.zeros(3), tuple(notes))
+        return dataclasses.replace(found, _point=(inputs, friction))
     linear = linearise(model, state, (), (), at=inputs, friction=friction)
     n = linear.n_coordinates
     if kind != DAMPED and (linear.A[:n, :n].any()):
@@ -370,16 +387,24 @@ def _of(
     model: Model, state: State, linear: LinearModel, kind: str, number: int | None, notes: tuple[str, ...]
 ) -> Modes:
     found = eigenmodes(linear.A, linear.mass, kind, number, float(np.abs(state.v).max(initial=0.0)), bool(model.rows))
-    coordinates = np.concatenate([found.rigid.astype(complex), found.shapes], axis=1)
+    found = found._replace(rigid=linear.basis @ found.rigid, shapes=linear.basis @ found.shapes)
+    rotation = _turning(model, state)[0] if linear.is_steady else np.zeros(3)
+    shown = _shown(model, state, found, linear.largest_rate, kind, rotation, notes)
+    return dataclasses.replace(shown, _linear=linear)
+
+
+def _shown(
+    model: Model, state: State, found: Eigenmodes, rate: float, kind: str, rotation: Array, notes: tuple[str, ...]
+) -> Modes:
+    """Return modes from their eigenvalues and their shapes in all coordinates of the model."""
+    shapes = np.concatenate([found.rigid.astype(complex), found.shapes], axis=1)
     values = np.concatenate([np.zeros(found.rigid.shape[1], complex), found.values])
-    shapes = linear.basis @ coordinates
-    shares = (shapes.conj() * (dynamics.mass_matrix(model, state) @ shapes)).real if model.nv else shapes.real
+    shares = (shapes.conj() * momenta(model, state, shapes)).real
     energy = shares.sum(axis=0)
     # of states that move nothing, such as a motor that is held
     energy[energy == 0.0] = 1.0
     shapes = shapes / np.sqrt(energy)
-    rotation = _turning(model, state)[0] if linear.is_steady else np.zeros(3)
-    return Modes(model, state, linear, values, shapes, shares / energy, found.rigid.shape[1], kind, rotation, notes)
+    return Modes(model, state, values, shapes, shares / energy, found.rigid.shape[1], kind, rotation, rate, notes)
 
 
 def _forces(model: Model, places: Iterable[int]) -> list[str]:
@@ -406,13 +431,15 @@ def _coordinates(model: Model) -> list[str]:
 # ---- momentum and points
 
 
-def _momentum(model: Model, state: State) -> Array:
-    """Return h of (1) about the centre of mass, 6 × nv."""
-    out = np.zeros((6, model.nv))
+def _momentum(model: Model, state: State, speeds: Array) -> Array:
+    """Return h of (1) about the centre of mass for each column of speeds, 6 × k."""
+    out = np.zeros((6, speeds.shape[1]), speeds.dtype)
     center = np.zeros(3)
-    for k, e in enumerate(np.eye(model.nv)):
-        found = dynamics.balance(model, dataclasses.replace(state, v=e))
-        out[:, k], center = found.momentum, found.center
+    for k, column in enumerate(speeds.T):
+        for unit, part in ((1.0, column.real), (1j, column.imag)) if np.iscomplexobj(speeds) else ((1.0, column),):
+            found = dynamics.balance(model, dataclasses.replace(state, v=np.ascontiguousarray(part)))
+            out[:, k] += unit * found.momentum
+            center = found.center
     out[:3] -= np.cross(center, out[3:].T).T
     return out
 
@@ -529,7 +556,7 @@ def _stations(
 def _fixed(found: Modes) -> FixedFrame:
     values = found.eigenvalues.copy()
     shares, whirl = np.ones(len(values)), np.zeros(len(values))
-    if not found.state.v.any() or not found.linear.is_steady or not found.constant:
+    if not found.state.v.any() or not found.is_steady or not found.constant:
         return FixedFrame(values, shares, whirl)
     rotation, J, inverse = _turning(found.model, found.state)
     spins = _spins(found.model, found.state)

@@ -29,7 +29,6 @@ first frequency of the carrier that is loaded with all L with that of each appen
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -38,13 +37,10 @@ from numpy.typing import NDArray
 
 from liegeo import dynamics
 from liegeo._lazy import late
+from liegeo.appendages import carried, sum_of_loads
 from liegeo.errors import InputError
 from liegeo.flex.modes import Component, LocalDeformation
-from liegeo.lie import SE3, SO3
-from liegeo.model.body import Body, FlexibleBody
 from liegeo.model.checks import suggest
-from liegeo.model.constraints import Motion
-from liegeo.model.joints import Joint
 from liegeo.model.model import Model, State
 from liegeo.model.standin import HasModel, as_model, as_state
 
@@ -82,39 +78,19 @@ def appendages(model: Model | HasModel, carrier: str, state: State | None = None
     """
     state, model = as_state(model, state), as_model(model, "appendages")
     state = model.state() if state is None else state
-    joints = {joint.name: joint for joint in model.tree.all_joints}
     if carrier not in model.bodies:
         raise InputError(f"appendages: '{carrier}' is not a body of the model.{suggest(carrier, model.bodies)}")
-    body = model.body(model.bodies.index(carrier))
-    outboard = [joint for joint in joints.values() if joint.parent == carrier]
-    if not outboard:
-        raise InputError(
-            f"appendages: body '{carrier}' carries nothing, expected a body with joints on it.\n"
-            "  Name the component that the appendages are attached to."
-        )
-    subtrees = [(joint, _subtree(model, joint)) for joint in outboard]
-    poses = dynamics.body_poses(model, state)
     M, K = dynamics.mass_matrix(model, state), dynamics.inverse_derivatives(model, state).q
-    held = _held(model)
-    found = []
-    for joint, bodies in subtrees:
-        node = _node(joint, body)
-        X_WN = np.array(poses[carrier])
-        X_WN[:3, 3] = dynamics.frame_pose(model, state, f"{carrier}.{node}")[:3, 3]
-        axes, modal = _coordinates(model, bodies)
-        axes = axes[~held[axes]]
-        loose = axes[~np.any(np.abs(K[np.ix_(axes, axes)]) > 0.0, axis=1)]
-        moving = np.concatenate([axes, modal])
-        found.append(
-            Appendage(
-                joint.name,
-                node,
-                bodies,
-                _load(model, state, bodies, X_WN, loose, poses),
-                _lowest(M[np.ix_(moving, moving)], K[np.ix_(moving, moving)]),
-            )
+    return tuple(
+        Appendage(
+            each.joint,
+            each.node,
+            each.bodies,
+            each.inertia,
+            _lowest(M[np.ix_(each.moving, each.moving)], K[np.ix_(each.moving, each.moving)]),
         )
-    return tuple(found)
+        for each in carried(model, state, carrier, K)
+    )
 
 
 def appendage_loads(model: Model | HasModel, carrier: str, state: State | None = None) -> dict[str, Array]:
@@ -122,7 +98,7 @@ def appendage_loads(model: Model | HasModel, carrier: str, state: State | None =
 
     It does not depend on the modes of the carrier, so any model of it will do, a rigid one with frames for nodes too.
     """
-    return _sum(appendages(model, carrier, state))
+    return sum_of_loads(appendages(model, carrier, state))
 
 
 def local_deformation(
@@ -134,95 +110,8 @@ def local_deformation(
     carries others can be the carrier.
     """
     found = appendages(model, carrier, state)
-    loaded, unloaded = component.first_frequency(_sum(found)), component.first_frequency()
+    loaded, unloaded = component.first_frequency(sum_of_loads(found)), component.first_frequency()
     return {each.joint: LocalDeformation(loaded, each.frequency, unloaded) for each in found}
-
-
-def _sum(found: Iterable[Appendage]) -> dict[str, Array]:
-    """Return by node the inertia of all that is attached there."""
-    loads: dict[str, Array] = {}
-    for each in found:
-        loads[each.node] = loads.get(each.node, np.zeros((6, 6))) + each.inertia
-    return loads
-
-
-def _node(joint: Joint, body: Body | FlexibleBody) -> str:
-    """Return the node of a carrier where a joint sits."""
-    nodes = body.nodes if isinstance(body, FlexibleBody) else body.frames
-    if isinstance(joint.at, str) and joint.at in nodes:
-        return joint.at
-    at = f"'{joint.at}'" if isinstance(joint.at, str) else "a place on its frame"
-    raise InputError(
-        f"appendages: joint '{joint.name}' sits at {at} of body '{body.name}', expected one of its nodes.\n"
-        "  Give flexible_body, or the body's `nodes` in a file, the node where the appendage is attached."
-    )
-
-
-def _subtree(model: Model, joint: Joint) -> tuple[str, ...]:
-    """Return the bodies outboard of a joint, inboard first."""
-
-    def below(body: str) -> Iterator[str]:
-        yield body
-        for each in model.tree.all_joints:
-            if each.parent == body:
-                yield from below(each.child)
-
-    return tuple(below(joint.child))
-
-
-def _coordinates(model: Model, bodies: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the places in v of the speeds of the joints that carry these bodies, and of their modes."""
-    places = model.group.v if model.group is not None else {}
-    inboard = {joint.child: joint.name for joint in model.tree.all_joints}
-    out = []
-    for names in ([inboard[body] for body in bodies], bodies):
-        slices = [np.arange(places[name].start, places[name].stop) for name in names if name in places]
-        out.append(np.concatenate([np.zeros(0, dtype=np.int64), *slices]))
-    return out[0], out[1]
-
-
-def _held(model: Model) -> NDArray[np.bool_]:
-    """Return which speeds are locked, or those of prescribed motions."""
-    held = np.array(model.locked, dtype=bool)
-    for loop in model.tree.loops:
-        if isinstance(loop, Motion) and model.group is not None:
-            place = model.group.v[loop.joint]
-            held[place if loop.coordinate is None else place.start + loop.coordinate] = True
-    return held
-
-
-def _load(
-    model: Model,
-    state: State,
-    bodies: tuple[str, ...],
-    X_WN: Array,
-    free: NDArray[np.int64],
-    poses: dict[str, Array],
-) -> Array:
-    """(3): the inertia of bodies that do not deform at N."""
-    total = np.zeros((6 + len(free),) * 2)
-    for name in bodies:
-        body = model.body(model.bodies.index(name))
-        c = SO3.hat(np.asarray(body.moment, dtype=np.float64))
-        M_B = np.block([[np.asarray(body.inertia_at_origin), c], [-c, float(body.mass) * np.eye(3)]])
-        X_BN = np.linalg.solve(np.asarray(poses[name]), X_WN)
-        J = np.concatenate([SE3.Ad(X_BN), dynamics.frame_jacobian(model, state, name)[:, free]], axis=1)
-        total += J.T @ M_B @ J
-    armature = np.concatenate([np.zeros(6), _armature(model)[free]])
-    total += np.diag(armature)
-    A, B, C = total[:6, :6], total[:6, 6:], total[6:, 6:]
-    load = A - B @ np.linalg.solve(C, B.T)
-    return np.asarray(0.5 * (load + load.T))
-
-
-def _armature(model: Model) -> Array:
-    """Return the armature of every speed."""
-    out = np.zeros(model.nv)
-    places = model.group.v if model.group is not None else {}
-    for joint in model.tree.all_joints:
-        if joint.name in places:
-            out[places[joint.name]] = np.asarray(joint.armature, dtype=np.float64)
-    return out
 
 
 def _lowest(M: Array, K: Array) -> float:

@@ -13,11 +13,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from liegeo import flex
+from liegeo.appendages import carried, sum_of_loads
 from liegeo.errors import Fault, Field, FileProblem, InputError, ModelError, ModelFileError, Owner, Path_
 from liegeo.io import document, overrides, problems, references, units
 from liegeo.io.fields import PLACE_KEYS, Form, read_number, show
-from liegeo.io.flexible import Shelf, make_bodies, make_section
+from liegeo.io.flexible import Shelf, make_bodies, make_section, settled_form
 from liegeo.io.forms import DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
 from liegeo.io.migrations import MODEL_MIGRATIONS, migrate
@@ -32,10 +35,10 @@ from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
 from liegeo.model.drives import ALL_FORCES
 from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
-from liegeo.model.joints import ALL_JOINTS, Free, Joint
+from liegeo.model.joints import ALL_JOINTS, Fixed, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
-from liegeo.recorded import MODES, settled
+from liegeo.recorded import MODES, settled, unrecorded
 
 T = TypeVar("T")
 
@@ -95,6 +98,10 @@ def folder_file(folder: Path) -> Callable[[str], Path]:
         return path
 
     return find
+
+
+class _ElsewhereError(Exception):
+    """A body needs another one that cannot be made, which is reported with that one."""
 
 
 @dataclass(eq=False)
@@ -245,6 +252,7 @@ class _Builder:
             self.path.parent,
             file,
             self.opened,
+            lambda name, fe: self._loads(name, fe, shelf),
         )
         made = self._each("bodies", lambda name, given: self._bodies(name, given, shelf))
         bodies: list[Body | FlexibleBody] = []
@@ -280,6 +288,77 @@ class _Builder:
         self.parts = Parts(good, forces, loops, {body.name: body.n_modes for body in bodies if body.n_modes})
         return tree
 
+    def _loads(self, carrier: str, fe: flex.FEModel, shelf: Shelf) -> Mapping[str, Any]:
+        """Return the inertias on its nodes of what a body carries, at the initial position: of a tree without the rest.
+
+        They make modes, so that no parameter in them may be recorded.
+        """
+        entries, names = self._outboard(carrier)
+        joints = {
+            name: _JOINTS[given.kind](name=name, **settled(given.given(), MODES))
+            for name, given in self.form.joints.items()
+            if given.child in names
+        }
+        bodies, inner = self._outboard_bodies(entries, shelf)
+        nodes = {joint.at for joint in joints.values() if joint.parent == carrier and isinstance(joint.at, str)}
+        frames = {}
+        for node in nodes & {*fe.names, *fe.observers}:
+            frames[node] = np.eye(4)
+            frames[node][:3, 3] = fe.place(node)[0]
+        stand_in = Body(carrier, mass=1.0, inertia=(1.0, 1.0, 1.0), frames=frames)
+        base = Fixed(name=f"…{carrier}", parent=WORLD, child=carrier)
+        motions = [
+            Motion(name=name, joint=given.joint, coordinate=given.coordinate)
+            for name, given in self.form.loops.items()
+            if given.kind == "motion" and given.joint in joints
+        ]
+        gravity = settled(self.form.gravity, MODES)
+        start = self.form.initial.q if self.form.initial is not None else {}
+        try:
+            places = {
+                name: settled(read_coordinates(start[name], type(joint), coordinates(joint, joint.screws())), MODES)
+                for name, joint in joints.items()
+                if name in start
+            }
+            with unrecorded():
+                parts = [base, *joints.values(), *inner]
+                model = Tree([stand_in, *bodies], parts, gravity=gravity, loops=motions, any_order=True).compile()
+                return sum_of_loads(carried(model, model.state(places), carrier))
+        except (InputError, ModelError) as error:
+            raise WrongError(f"is 'appendages', which cannot be found: {error}", "modes", "loads") from None
+
+    def _outboard(self, carrier: str) -> tuple[list[str], set[str]]:
+        """Return the entries of all bodies that a body carries, and their names: a beam in pieces makes several."""
+        entry_of = {body: entry for entry in self._named("bodies") for body in self._names_of_body(entry)}
+        entries: list[str] = []
+        names: set[str] = set()
+        outward = [carrier]
+        while outward:
+            parent = outward.pop()
+            for given in self.form.joints.values():
+                entry = entry_of.get(given.child, given.child)
+                if given.parent == parent and entry not in (*entries, carrier):
+                    entries.append(entry)
+                    pieces = self._names_of_body(entry)
+                    outward += pieces
+                    names.update(pieces)
+        return entries, names
+
+    def _outboard_bodies(self, entries: Iterable[str], shelf: Shelf) -> tuple[list[Body | FlexibleBody], list[Joint]]:
+        """Return the bodies of these entries, and the joints between the pieces of beams."""
+        bodies: list[Body | FlexibleBody] = []
+        inner: list[Joint] = []
+        for name in entries:
+            if name not in self.form.bodies or name in self.damage.hurt["bodies"]:
+                raise _ElsewhereError
+            try:
+                made, between = make_bodies(name, settled_form(self.form.bodies[name]), shelf)
+            except (InputError, ModelError):
+                raise _ElsewhereError from None
+            bodies += made
+            inner += between
+        return bodies, inner
+
     def _named(self, section: str) -> list[str]:
         """Names of entries, in the order of the file, those that cannot be made included."""
         made, lost = getattr(self.form, section), self.damage.lost[section]
@@ -289,7 +368,10 @@ class _Builder:
         # of a flexible body that lost a key little can be said; the numbers of a rigid one stand for themselves
         if name in self.damage.hurt["bodies"] and given.kind != "rigid":
             return None
-        return make_bodies(name, given, shelf)
+        try:
+            return make_bodies(name, given, shelf)
+        except _ElsewhereError:
+            return None
 
     def _names_of_body(self, name: str) -> list[str]:
         """Of a beam in pieces there are several."""

@@ -28,7 +28,6 @@ from liegeo.io.fields import (
     TEXT,
     Form,
     Key,
-    array,
     by_name,
     choice,
     list_of,
@@ -127,6 +126,36 @@ _WITH_DIRECTIONS = made(
 )
 
 
+#: Loads that are those of what the body carries.
+APPENDAGES = "appendages"
+
+
+def _read_loads(value: Any) -> Any:
+    """6 × 6 inertias by node, or the word for those of what the body carries."""
+    if value == APPENDAGES:
+        return value
+    if not isinstance(value, dict):
+        raise InputError(f"is {show(value)}, expected 6 × 6 inertias by node, or '{APPENDAGES}'")
+    found = {}
+    for node, inertia in value.items():
+        try:
+            found[read_name(node)] = read_array(inertia, [units.NUMBER], (6, 6), "6 × 6 numbers")
+        except InputError as error:
+            raise InputError(f"of node '{node}' {error}") from None
+    return found
+
+
+_LOADS = made(
+    _read_loads,
+    {
+        "anyOf": [
+            {"const": APPENDAGES},
+            {"type": "object", "additionalProperties": {"type": "array", "description": "6 × 6 numbers"}},
+        ]
+    },
+)
+
+
 ModesForm = mapping(
     "ModesForm",
     "Which shapes a flexible body may take (liegeo.flex.reduce).",
@@ -138,7 +167,11 @@ ModesForm = mapping(
     root=Key(NAME, "the node that the body's frame moves with; without one the modes are free", None),
     fixed=Key(_WITH_DIRECTIONS, "nodes held in space; '*' is every node", ()),
     imaginary=Key(NAME, "a node that supports the static shapes", None),
-    loads=Key(by_name(array(units.NUMBER, 6, 6)), "6 × 6 inertias on nodes, rotation first", None),
+    loads=Key(
+        _LOADS,
+        "6 × 6 inertias on nodes, rotation first; or 'appendages': those of the bodies that it carries, at `initial`",
+        None,
+    ),
 )
 
 
@@ -386,6 +419,8 @@ class Shelf:
     folder: Path
     file: Callable[[str], Path]
     opened: list[Path] = field(default_factory=list)
+    # inertias on nodes of what a body carries, by its name and finite elements
+    loads: Callable[[str, flex.FEModel], Mapping[str, Any]] | None = None
 
     def material(self, name: str, *path: str) -> flex.Material:
         if name not in self.materials:
@@ -416,14 +451,14 @@ def make_section(name: str, given: Form) -> flex.Section:
     return SECTION_MAKERS[given.kind](**options, name=name)
 
 
-def _settled(given: Form, *but: str) -> Form:
+def settled_form(given: Form, *but: str) -> Form:
     """Return a form whose numbers make modes, and are not recorded (liegeo/recorded.py), but for these keys."""
     if not is_recording():
         return given
     parts = {name: getattr(given, name) for name in given.model_fields_set if name not in but}
     return given.model_copy(
         update={
-            name: _settled(part) if isinstance(part, Form) else settled(part, MODES) for name, part in parts.items()
+            name: settled_form(part) if isinstance(part, Form) else settled(part, MODES) for name, part in parts.items()
         }
     )
 
@@ -442,7 +477,7 @@ def make_bodies(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexi
     if given.kind == "rigid":
         return [Body(name, **given.given("shapes"), shapes=make_shapes(given.shapes or ()))], []
     # damping makes no modes, and what is fixed to the body neither
-    given = _settled(given, "damping", "frames", "shapes", "D")
+    given = settled_form(given, "damping", "frames", "shapes", "D")
     if isinstance(given, FromFE):
         return _from_fe(name, given, shelf)
     if given.kind == "record":
@@ -492,6 +527,16 @@ _NOT_OF_MODES = ("damping", "stiffening", "nodes", "frames", "shapes")
 
 def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
     """Return the finite elements of a body, reduced; from before, if they are the same."""
+    if isinstance(given.modes.loads, str):
+        if given.kind == "beam" and given.pieces is not None:
+            raise WrongError(
+                f"is '{APPENDAGES}', which a beam in pieces cannot have, as each piece carries the next; give numbers",
+                "modes",
+                "loads",
+            )
+        assert shelf.loads is not None
+        loads = shelf.loads(name, _finite_elements(name, given, shelf))
+        given = given.model_copy(update={"modes": given.modes.model_copy(update={"loads": loads})})
     if given.kind not in _WITHOUT_FILES:
         return _reduce(name, given, shelf)
     parts = [given, *getattr(given, "beams", {}).values()]
@@ -505,7 +550,7 @@ def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
     return STORE.remembered(key, lambda: _reduce(name, given, shelf))
 
 
-def _reduce(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
+def _finite_elements(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
     fe = _SOURCES[given.kind](name, given, shelf)
     for link, options in given.links.items():
         chosen = [n for n in fe.names if any(fnmatch.fnmatchcase(n, pattern) for pattern in options.nodes)]
@@ -514,6 +559,11 @@ def _reduce(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
         join = fe.rigid_link if options.kind == "rigid" else fe.average
         with below("links", link):
             fe = join(link, chosen, options.position)
+    return fe
+
+
+def _reduce(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
+    fe = _finite_elements(name, given, shelf)
     n_choices = sum(getattr(given.modes, key) is not None for key in _CHOICES)
     if n_choices != 1:
         said = f"{', '.join(_CHOICES[:-1])} and {_CHOICES[-1]}"

@@ -415,6 +415,7 @@ FORMS: list[tuple[Any, tuple[Any, ...], list[Any]]] = [
     (with_beam, ("bodies", ROD, "modes", "interfaces"), [["nobody's"], 5]),
     (with_beam, ("bodies", ROD, "modes", "count"), [-1, 1.5]),
     (with_beam, ("bodies", ROD, "modes", "root"), ["nobody's"]),
+    (with_beam, ("bodies", ROD, "modes", "loads"), ["appendage", 5, {"2": [[1]]}]),
     (with_frame, ("bodies", ROD, "points", POINT), [[1, 0], "x"]),
     (with_frame, ("bodies", ROD, "beams", "b'1", "from"), ["nobody's", 5.5]),
     (with_frame, ("bodies", ROD, "beams", "b'1", "to"), ["nobody's"]),
