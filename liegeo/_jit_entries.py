@@ -18,9 +18,11 @@ from __future__ import annotations
 import contextlib
 import copy
 import gc
+import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from filelock import Timeout
@@ -113,22 +115,33 @@ class _Lowered(JITCodeLibrary):
     jumps: _Jumps = frozenset()
     # Whether places in the memory of this process are built into it: of a large array, or of a function of C.
     fixed: bool = False
+    # This function and all that it calls as they are before anything is inlined: LLVM's bitcode by its digest.
+    parts: Mapping[bytes, bytes] = MappingProxyType({})
 
     def finalize(self) -> None:
         # before the passes, which turn them into plain numbers
         self._finalize_dynamic_globals()
         self.fixed = bool(self._dynamic_globals)
+        parts = _by_digest(self._final_module)
         for library in dict.fromkeys(self._linking_libraries):
             self._reload_init.update(library._reload_init)
             self.jumps |= getattr(library, "jumps", frozenset())
             self.fixed |= bool(getattr(library, "fixed", False) or library._dynamic_globals)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            module = library._get_module_for_linking()
+            parts |= getattr(library, "parts", None) or _by_digest(module)
+            self._final_module.link_in(module, preserve=True)
+        self.parts = parts
         # inlines what must be, and cleans up a little, so that what is taken in by many is small
         passes, builder = self._codegen._module_pass_manager(
             loop_vectorize=False, slp_vectorize=False, opt=0, cost="cheap"
         )
         passes.run(self._final_module, builder)
         self._finalized = True
+
+
+def _by_digest(module: Any) -> dict[bytes, bytes]:
+    content = module.as_bitcode()
+    return {hashlib.sha256(content).digest(): content}
 
 
 class _Entry(JITCodeLibrary):
@@ -221,9 +234,9 @@ class _Kernel(CPUDispatcher):
         found = self._cache.load(args, context, "lowered")
         if found is None:
             return None
-        bitcode, jumps, fndesc, environment, signature = found
+        bitcode, parts, jumps, fndesc, environment, signature = found
         library = _Lowered(context.codegen(), fndesc.qualname)
-        library.jumps = jumps
+        library.jumps, library.parts = jumps, parts
         library._final_module = binding.parse_bitcode(bitcode)
         library._finalized = True
         return _result(context, library, fndesc, environment, signature)
@@ -235,8 +248,8 @@ class _Kernel(CPUDispatcher):
             return
         # of no more use, and not to be pickled
         fndesc.typemap = fndesc.calltypes = None
-        parts = library._final_module.as_bitcode(), library.jumps, fndesc, lowered.environment, lowered.signature
-        self._cache.save(args, lowered.codegen, "lowered", parts)
+        code = library._final_module.as_bitcode(), library.parts, library.jumps
+        self._cache.save(args, lowered.codegen, "lowered", (*code, fndesc, lowered.environment, lowered.signature))
 
     def _compiling(self, args: tuple[Any, ...]) -> Any:
         return trigger_event("numba:compile", data={"dispatcher": self, "args": args, "return_type": None})

@@ -1,10 +1,11 @@
 """Kernels as object code for other machines, with no Python in it: what the libraries of native FMUs are linked from.
 
-Kernels are lowered as for this process (`_jit_entries.py`) and optimised one by one; all kernels of a library are then
-linked as LLVM's code and translated once per target by a target machine of LLVM's own.  Numba's object code would not
-do: it uses the large code model, and its wrappers need CPython.  In an object only the kernels are visible, by names
-for C; what they jump to has one too (`jumps`).  Functions that several kernels have a copy of stand there once: each
-is named by a digest of its code and of all that it calls, and LLVM's linker keeps one of a name.
+Kernels are lowered as for this process (`_jit_entries.py`) and optimised one by one, or, for a target that is `small`,
+all together; all kernels of a library are linked as LLVM's code and translated once per target by a target machine of
+LLVM's own.  Numba's object code would not do: it uses the large code model, and its wrappers need CPython.  In an
+object only the kernels are visible, by names for C; what they jump to has one too (`jumps`).  Functions that several
+kernels have a copy of stand there once: each is named by a digest of its code and of all that it calls, and LLVM's
+linker keeps one of a name.
 
 A kernel follows Numba's calling convention, in C:
 
@@ -41,13 +42,16 @@ STAMP = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]
 class Target(NamedTuple):
     """A machine to translate for: a short name, LLVM's triple and its name of the processor.
 
-    `like` is the one that code is optimised for, if that is another: then results have the same bits on both.
+    `like` is the one that code is optimised for, if that is another: then results have the same bits on both.  Code
+    that is `small` takes functions in where LLVM finds that worth while, not wherever this process does: of a processor
+    that cannot fuse products and sums the bits are the same either way.
     """
 
     name: str
     triple: str
     cpu: str
     like: Target | None = None
+    small: bool = False
 
 
 # What kernels are optimised for that are written as C: a processor with neither vectors nor fused multiply-add.
@@ -92,13 +96,37 @@ def object_code(wanted: Iterable[Wanted], target: Target, prefix: str = "") -> b
     for function in whole.functions:
         if function.linkage == binding.Linkage.linkonce_odr:
             function.linkage = "internal"
+        if not function.is_declaration:
+            # nobody unwinds the stack of kernels, which raise nothing: no tables for that
+            function.add_function_attribute("nounwind")
+    if target.small:
+        _make_small(whole, machine)
     return bytes(machine.emit_object(whole))
 
 
+def _make_small(whole: Any, machine: Any) -> None:
+    """Optimise all kernels as one program, for size."""
+    for function in whole.functions:
+        if not function.is_declaration:
+            function.add_function_attribute("optsize")
+    options = binding.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    builder = binding.create_pass_builder(machine, options)
+    passes = builder.getModulePassManager()
+    passes.add_merge_functions_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    passes.run(whole, builder)
+
+
 def prepared(wanted: Wanted, target: Target, prefix: str = "") -> bytes:
-    """Return a kernel as LLVM's bitcode, optimised for a target or for the one that it is like."""
+    """Return a kernel as LLVM's bitcode, optimised for a target or for the one that it is like.
+
+    What will be small is optimised later, with all other kernels.
+    """
     model = target.like or target
-    return _kept(wanted, f"bitcode-{model.name}-{prefix}", lambda: _optimise(wanted, model, prefix))
+    make = _separate if model.small else _optimise
+    return _kept(wanted, f"bitcode-{model.name}-{prefix}", lambda: make(wanted, model, prefix))
 
 
 def c_code(wanted: Wanted) -> str:
@@ -129,12 +157,8 @@ def _optimise(wanted: Wanted, model: Target, prefix: str, scalar: bool = False) 
 
     `scalar`: without vectors, and with loops as they are, for a compiler that sees the code afterwards.
     """
-    lowered = wanted.kernel._lower(wanted.arguments, keep=True)
-    library = lowered.library
-    library._ensure_finalized()
-    if library.fixed:
-        raise ValueError(f"kernel {wanted.name} has addresses of this process built in, and cannot leave it.")
-    module = binding.parse_bitcode(library._final_module.as_bitcode())
+    lowered = _lowered(wanted)
+    module = binding.parse_bitcode(lowered.library._final_module.as_bitcode())
     module.triple, module.data_layout = model.triple, str(_machine(model).target_data)
     # As for this process: where functions are inlined decides which products and sums become one operation, and so the
     # last bits of results.
@@ -145,12 +169,44 @@ def _optimise(wanted: Wanted, model: Target, prefix: str, scalar: bool = False) 
         options.loop_unrolling = options.loop_interleaving = False
     builder = binding.create_pass_builder(_machine(model), options)
     builder.getModulePassManager().run(module, builder)
+    return _with_names(module, wanted, lowered, prefix, builder)
+
+
+def _separate(wanted: Wanted, model: Target, prefix: str) -> bytes:
+    """Return a kernel as LLVM's bitcode, not optimised, with all that it calls as functions of their own."""
+    lowered = _lowered(wanted)
+    # Numba's own functions last: LLVM leaves out of those what nobody has asked for yet
+    first, *others = sorted(map(binding.parse_bitcode, lowered.library.parts.values()), key=_is_taken_on_demand)
+    for other in others:
+        first.link_in(other)
+    # what must be taken in elsewhere need not be here
+    module = binding.parse_assembly(re.sub(r"\balwaysinline\b", "nounwind", str(first)))
+    module.triple, module.data_layout = model.triple, str(_machine(model).target_data)
+    builder = binding.create_pass_builder(_machine(model), binding.create_pipeline_tuning_options())
+    return _with_names(module, wanted, lowered, prefix, builder)
+
+
+def _is_taken_on_demand(module: Any) -> bool:
+    return all(f.is_declaration or f.linkage == binding.Linkage.linkonce_odr for f in module.functions)
+
+
+def _lowered(wanted: Wanted) -> Any:
+    """Return a kernel in LLVM's language."""
+    lowered = wanted.kernel._lower(wanted.arguments, keep=True)
+    lowered.library._ensure_finalized()
+    if lowered.library.fixed:
+        raise ValueError(f"kernel {wanted.name} has addresses of this process built in, and cannot leave it.")
+    return lowered
+
+
+def _with_names(module: Any, wanted: Wanted, lowered: Any, prefix: str, builder: Any) -> bytes:
+    """Return a module as bitcode in which the kernel, and what it jumps to, have the names that C knows."""
     for part in [*module.functions, *module.global_variables]:
         if not part.is_declaration:
             part.linkage = "internal"
     entry = module.get_function(lowered.fndesc.llvm_func_name)
     entry.linkage, entry.visibility, entry.name = "external", "hidden", prefix + wanted.name
-    for other, name, arguments in library.jumps:
+    for other, name, arguments in lowered.library.jumps:
         callee = kernel_named(other, name)
         symbol = callee._cache.symbol(arguments, lowered.codegen)
         if callee is not wanted.kernel:

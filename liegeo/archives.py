@@ -262,7 +262,7 @@ def write_zip(path: FilePath, content: Mapping[str, bytes]) -> None:
                 entry = zipfile.ZipInfo(name, _TIME)
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 entry.external_attr = (0o755 if name.startswith("binaries/") else 0o644) << 16
-                archive.writestr(entry, content[name], compresslevel=4 if name.startswith("binaries/") else 9)
+                archive.writestr(entry, content[name], compresslevel=6 if name.startswith("binaries/") else 9)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -293,6 +293,9 @@ def _refused(machine: Machine, method: Method) -> str:
         check_method(machine.stepper.problem, method)
     except InputError as error:
         return str(error)
+    if "linear" in method.properties:
+        # check_method lets it pass for models that have no coordinates
+        return f"method {method.name} is for linear equations, and native FMUs lack it. Take another, such as rkmk-4."
     return ""
 
 

@@ -1,7 +1,8 @@
 """Which kernels the library of a native FMU has, by name.
 
-A library fits all models: kernels are generic, and models are data.  It holds every method, the dynamics of trees and
-of mechanisms with loops, and what the machine calls (liegeo/machine).
+A library fits all models: kernels are generic, and models are data.  It holds every method but those for linear
+equations, which those of mechanical systems are not, the dynamics of trees and of mechanisms with loops, and what the
+machine calls (liegeo/machine).
 """
 
 from __future__ import annotations
@@ -112,6 +113,9 @@ def _all_loops() -> dict[tuple[str, str], Any]:
     group, found = explicit.operations(_group()), {}
     field = explicit.motion(calls.STUBS.acceleration)
     for method in METHODS.values():
+        if "linear" in method.properties:
+            # the rate of a coordinate is a speed, so that no mechanical system is linear in the sense of these
+            continue
         for kind in KINDS:
             make: Any = method.make
             if method.mechanical:

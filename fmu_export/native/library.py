@@ -3,7 +3,8 @@
 It comes with liegeo, if a release has it (tools/build/native.py), or is made when it is first needed and kept in the
 cache of kernels: a library per version of the sources.  Processors
 of the x86 family have it twice inside, with fused multiply-add and without, and the one that fits is chosen when an
-instance is made: both results are right, and those of the first are this process's, to the bit.
+instance is made: both results are right, and those of the first are this process's, to the bit.  The second is made
+for size.
 """
 
 from __future__ import annotations
@@ -65,14 +66,16 @@ class Platform(NamedTuple):
 
 _LINUX = "x86_64-unknown-linux-gnu"
 # With fused multiply-add, and without for processors of before 2013: what all others are optimised like.
-_V3, _V1 = Target("linux64-v3", _LINUX, "x86-64-v3"), Target("linux64-v1", _LINUX, "x86-64")
+_V3, _V1 = Target("linux64-v3", _LINUX, "x86-64-v3"), Target("linux64-v1", _LINUX, "x86-64", small=True)
 _ELF = ("-fPIC", "-Wl,-Bsymbolic", "-Wl,--gc-sections", "-Wl,-z,defs", "-lm")
 
 
 def _like_linux(name: str, triple: str) -> tuple[KindOfCode, ...]:
     """Return both kinds of code for another system on processors of the x86 family."""
     kinds = ((_V3, "x86-64-v3", "v3"), (_V1, "x86-64", "v1"))
-    return tuple(KindOfCode(Target(f"{name}-{kind}", triple, cpu, like), f"{kind}_") for like, cpu, kind in kinds)
+    return tuple(
+        KindOfCode(Target(f"{name}-{kind}", triple, cpu, like, like.small), f"{kind}_") for like, cpu, kind in kinds
+    )
 
 
 def _like_v3(name: str, triple: str, cpu: str) -> tuple[KindOfCode, ...]:
@@ -126,7 +129,10 @@ PLATFORMS = {
     ),
 }
 
-_COMMON = ("-std=gnu11", "-O2", "-g0", "-s", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra")
+_COMMON = (
+    *("-std=gnu11", "-O2", "-g0", "-s", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"),
+    *("-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
+)
 
 
 def library(platform: str, progress: Callable[[int, int], None] | None = None) -> bytes:

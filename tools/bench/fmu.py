@@ -289,7 +289,7 @@ def native_facts(folder: Path, path: Path, steps: int) -> dict[str, float]:
 def size_of(platform: str) -> tuple[float, float]:
     """MB of a library, as it is and packed in an archive."""
     content = library(platform)
-    return len(content) / 1e6, len(zlib.compress(content, 4)) / 1e6
+    return len(content) / 1e6, len(zlib.compress(content, 6)) / 1e6
 
 
 def cold(path: Path, folder: Path) -> float:
