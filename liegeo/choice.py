@@ -189,7 +189,10 @@ def _is_elastic(model: Model) -> bool:
     """Whether there is anything that can be stiff: modes, joints with springs, dampers or friction, springs between."""
     rows = [at.HEADER + i * at.BODY_I_SIZE for i in range(len(model.bodies))]
     passive = any(model.ints[row + at.PASSIVE] or model.ints[row + at.NM] for row in rows)
-    return bool(passive or model.ints[at.N_ELEMENTS] or model.ints[at.N_JOINT_ELEMENTS])
+    first, n = int(model.ints[at.JOINT_ELEMENTS]), int(model.ints[at.N_JOINT_ELEMENTS])
+    # lags and bristles are trusted to be soft
+    on_joints = any(model.ints[first + k * at.JE_SIZE + at.JE_N_X] == 0 for k in range(n))
+    return bool(passive or on_joints or model.ints[at.N_ELEMENTS])
 
 
 def usual_tolerances(method: Method) -> tuple[float, float]:
