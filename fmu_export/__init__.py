@@ -5,7 +5,8 @@
     fmu_export.validate("arm.fmu")
     table = fmu_export.run("arm.fmu", t_end=2.0)
 
-This package sits above `liegeo` and may import all of it; nothing in `liegeo` but the command line imports it.
+This package sits above `liegeo` and may import all of it; in `liegeo` only the command line imports it, and `simulate`
+where a controller is an FMU.
 Everything loads when it is first used.
 """
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from fmu_export.pacing import realtime as realtime
     from fmu_export.package import build as build
     from fmu_export.package import constants_of as constants_of
+    from fmu_export.sampled_fmu import controller as controller
     from fmu_export.validation import validate as validate
 else:
     __getattr__, __dir__, __all__ = attach(
@@ -29,6 +31,7 @@ else:
             "fmu_export.inspection": ("info", "run"),
             "fmu_export.package": ("build", "constants_of"),
             "fmu_export.pacing": ("realtime",),
+            "fmu_export.sampled_fmu": ("controller",),
             "fmu_export.validation": ("validate",),
         },
     )

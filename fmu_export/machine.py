@@ -26,14 +26,15 @@ from liegeo.integrate.calls import SIZE as N_ADDRESSES
 from liegeo.integrate.calls import all_kernels, loop_arguments, with_derivatives
 from liegeo.io.mechanism import Mechanism
 from liegeo.kernels import assembly as assembling
+from liegeo.kernels import blocks, observe, projection
 from liegeo.kernels import layout as at
-from liegeo.kernels import observe, projection
 from liegeo.machine import answers, blame, record, showing, slopes, steps
 from liegeo.model.constraints import Motion
 from liegeo.model.failure_words import loop_of_row, put_together, texts
 from liegeo.model.model import Model, State
 from liegeo.motion import Drive
 from liegeo.observer import Observer
+from liegeo.sampled import Plan
 from liegeo.status import INPUT_FAILED, NO_CONVERGENCE, WANTED
 
 Array = NDArray[np.float64]
@@ -77,6 +78,7 @@ class Machine:
         self.places = np.array(places, dtype=np.int64)
         others = _not_at(self.model, mechanism.experiment.inputs, set(places))
         self.drive = Driven(self.model, others, places)
+        self._plan_controllers(others)
         t = float(start)
         raw = self._wished(mechanism, initial, t) if y is None else self.model.unpack(y, t)
         end = start + 1.0 if stop is None or not stop > start else float(stop)
@@ -94,6 +96,17 @@ class Machine:
         self._check_shown(steps.start(self._R, float(start), end))
 
     # ---- where it begins
+
+    def _plan_controllers(self, others: Mapping[str, Any]) -> None:
+        """Make the plan of the controllers, and let the drive have what is in force before their first results."""
+        driven = {name: self.drive._place(name) for name in others}
+        self._controllers = Plan(self.model, self.model.tree.controllers, self.drive._place, driven)
+        if not self._controllers.controllers:
+            return
+        floats = self.drive.system.floats
+        floats.setflags(write=True)
+        blocks.hold(self._controllers.ints, self._controllers.start, floats, at.D_U)
+        floats.setflags(write=False)
 
     def _stepper(self, state: State, end: float) -> Stepper:
         settings = self.settings
@@ -126,7 +139,9 @@ class Machine:
             for observer in (self._outputs, self._turns)
         )
         longest = float(stepper.control[stepping.LONGEST])
-        part = record.parts(len(places), len(shown), len(stepper.y), group.dim, rows)
+        plan = self._controllers
+        n_sampled = len(plan.start) if plan.controllers else 0
+        part = record.parts(len(places), len(shown), len(stepper.y), group.dim, rows, n_sampled)
         self.n_state = part["K"].start + kept * group.dim
         X = self._X = np.zeros(part["K"].stop)
         X[part["w"]], X[part["gravity"]], X[part["y"]] = inputs, weight, self.wished
@@ -178,6 +193,12 @@ class Machine:
             "BLAMED": np.zeros(blame.blame_size(model.ints, len(system.ints) + N_ADDRESSES)),
             "LOOP_OF_ROW": loop_of_row(model),
             "ASSEMBLY": np.full(assembling.scratch_size(n_rows, model.nq, model.nv, model.nx) if n_rows else 0, np.nan),
+            "BLOCKS": plan.ints,
+            "GAINS": plan.floats,
+            "SAMPLED": plan.start,
+            "PLAN_MEASURED": plan.observer.plan,
+            "DATA_MEASURED": plan.observer.data,
+            "Z_MEASURED": plan.observer.numbers(),
             "LAYOUT": stepper._layout,
             "COEFFICIENTS": np.ascontiguousarray(stepper._coefficients).copy(),
         }
@@ -197,11 +218,13 @@ class Machine:
             "LINEAR": int(settings.extrapolation == LINEAR),
             "ORDER": method.order,
             "TOLERANCE_AT": int(of_method["TOLERANCE_AT"]),
+            "N_SAMPLED": n_sampled,
         }
         self._R = record.record(self._numbers, self._arrays)
         called = quaternions(model)
         #: The texts of messages.
-        self.texts = texts(model, keep, [f"initial.{structured(called[place])}" for place in sorted(called)])
+        initial = [f"initial.{structured(called[place])}" for place in sorted(called)]
+        self.texts = texts(model, keep, initial, plan.names)
 
     def _slope_size(self) -> int:
         model = self.model
@@ -242,6 +265,8 @@ class Machine:
             "SHOW_TURNS": (self._turns.kernel, record.SHOW_ARGUMENTS),
             "SHOW_RATES": (self._rates.kernel, record.SHOW_ARGUMENTS),
         }
+        if self._controllers.observer.width:
+            wanted["MEASURE"] = (self._controllers.observer.kernel, record.SHOW_ARGUMENTS)
         if model.rows:
             wanted["PROJECT"] = (projection.project_samples, record.PROJECT_ARGUMENTS)
             wanted["ASSEMBLE"] = (assembling.assemble, record.ASSEMBLE_ARGUMENTS)
@@ -463,9 +488,11 @@ def _check(settings: Settings) -> None:
 
 def y_in(model: Model, places: Sequence[int], columns: Sequence[tuple[tuple[str, ...], int]], saved: Array) -> Array:
     """Return y in the state of a machine (`Machine.snapshot`)."""
+    controllers = model.tree.controllers
+    n_sampled = len(Plan(model, controllers, Drive(model)._place, {}).start) if controllers else 0
     turned = {source for source, _ in columns if source[0] == "frame" and source[2] == "quaternion"}
     n = model.nq + model.nv + 2 * model.nx
-    part = record.parts(len(places), 4 * len(turned), n, 0, 0)["y"]
+    part = record.parts(len(places), 4 * len(turned), n, 0, 0, n_sampled)["y"]
     if len(saved) < part.stop:
         raise InputError("the state has too few numbers for this model.")
     return saved[part].copy()

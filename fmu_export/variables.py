@@ -210,9 +210,17 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
     values = Drive(model, dict(mechanism.experiment.inputs)).values(state.t, state.q, state.w)
     columns = {column.place: column for column in _columns_of_u(model)}
     motions = motion_inputs(model)
+    controlled = _controlled(model)
     limits = {force.name: force.limit for force in model.tree.forces if isinstance(force, Actuator)}
     for name, said in _by_name("inputs", given, places):
         part = places[name]
+        if part.start in controlled:
+            if name in interface.inputs:
+                raise InputError(
+                    f"fmu: inputs: '{name}' is driven by controller '{controlled[part.start]}'.\n"
+                    "  Leave it out; what the controller takes from outside is an input of the FMU."
+                )
+            continue
         # of a motion, value, rate and acceleration: what is said is about its value
         of_each = motions[name][1] if name in motions else part.stop - part.start
         for place in range(part.start, part.stop):
@@ -243,6 +251,21 @@ def _inputs(mechanism: Mechanism, model: Model, interface: Interface) -> Iterato
                 column.unit,
                 f"{column.kind} of {name}",
             )
+
+
+def _controlled(model: Model) -> Mapping[int, str]:
+    """Return by place in u the controller that drives it."""
+    from liegeo.motion import Drive
+    from liegeo.sampled import Plan
+
+    controllers = model.tree.controllers
+    inside = next((each.name for each in controllers if each.fmu is not None), "")
+    if inside:
+        raise InputError(
+            f"fmu: controller '{inside}' is an FMU, which cannot run inside another.\n"
+            "  Run both with `liegeo cosim`, or write the controller as blocks."
+        )
+    return Plan(model, controllers, Drive(model)._place, {}).owners if controllers else {}
 
 
 def _derivative(said: files.Variable, order: int) -> files.Variable:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from liegeo.io import load as load
     from liegeo.io import save as save
     from liegeo.model import Body as Body
+    from liegeo.model import Controller as Controller
     from liegeo.model import Cylindrical as Cylindrical
     from liegeo.model import Fixed as Fixed
     from liegeo.model import FlexibleBody as FlexibleBody
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from liegeo.model import Planar as Planar
     from liegeo.model import Prismatic as Prismatic
     from liegeo.model import Revolute as Revolute
+    from liegeo.model import Sampled as Sampled
     from liegeo.model import Screws as Screws
     from liegeo.model import Spherical as Spherical
     from liegeo.model import State as State
@@ -65,7 +67,7 @@ else:
             "liegeo.dynamics": ("forward_dynamics", "inverse_dynamics", "mass_matrix"),
             "liegeo.io": ("Mechanism", "load", "save"),
             "liegeo.model": (
-                *("Body", "FlexibleBody", "Model", "State", "Tree"),
+                *("Body", "Controller", "FlexibleBody", "Model", "Sampled", "State", "Tree"),
                 *("Cylindrical", "Fixed", "Free", "Helical", "Planar", "Prismatic", "Revolute", "Screws", "Spherical"),
                 "Universal",
             ),

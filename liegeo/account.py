@@ -45,8 +45,8 @@ class Account:
         self._is_exact = model.tree.fidelity == "full" or not any(
             model.body(i).n_modes for i in range(len(model.bodies))
         )
-        self._floats = drive.system.floats.copy()
-        self._floats.setflags(write=False)
+        self.floats = drive.system.floats.copy()
+        self.floats.setflags(write=False)
         self._work = np.full(drive.system.work, np.nan)
         self._kernel = motion.constrained_powers if model.rows else motion.powers
         self.start = self.energy(start)
@@ -121,7 +121,7 @@ class Account:
         a = np.full((len(t), n), np.nan)
         acceleration = motion.constrained_acceleration if self.model.rows else motion.acceleration
         for k in range(len(t)):
-            acceleration(system.ints, self._floats, t[k], y[k, :-n], y[k, -n:], self._work, a[k])
+            acceleration(system.ints, self.floats, t[k], y[k, :-n], y[k, -n:], self._work, a[k])
         if not np.isfinite(a).all():
             return np.full((len(t), 2), np.nan)
         there = system.state_group.retract(y, dt[:, np.newaxis] * np.concatenate([y[:, -n:], a], axis=1))
@@ -131,10 +131,10 @@ class Account:
         """Return P_in and P_d, a row each; NaN where the model cannot be asked."""
         out, system = np.empty((len(t), 2)), self.drive.system
         raised, self.drive.error = self.drive.error, None
-        system.breaks.limit(self._floats, float(t[0]))
+        system.breaks.limit(self.floats, float(t[0]))
         states = np.ascontiguousarray(y)
         times = np.ascontiguousarray(t)
-        status = self._kernel(system.ints, self._floats, times, states, self._held, self._work, out)
+        status = self._kernel(system.ints, self.floats, times, states, self._held, self._work, out)
         if status:
             out[:] = np.nan
         if raised is not None or not isinstance(self.drive.error, KeyboardInterrupt):

@@ -75,7 +75,7 @@ class Demo:
     page: Path
 
 
-class Controller:
+class SwingController:
     """The control law for a model and its start: as a function of time and state, and as values for the FMU."""
 
     def __init__(self, model: Model, start: State) -> None:
@@ -129,7 +129,7 @@ def run(folder: Path, progress: bool | None = None) -> Demo:
     folder.mkdir(parents=True, exist_ok=True)
     with _compiling_aside(), reports.compile_time() as compiled:
         mechanism = settled(folder / "arm.yaml")
-        controller = Controller(mechanism.compile(), mechanism.state())
+        controller = SwingController(mechanism.compile(), mechanism.state())
         began = time.perf_counter()
         with reports.compile_time() as during:
             options = {"t_end": END, "output": 4 * STEP, "step": STEP, "progress": progress}
@@ -196,7 +196,7 @@ def settled(file: Path) -> Mechanism:
     return load(save(dataclasses.replace(given, document=document), file))
 
 
-def cosimulate(mechanism: Mechanism, controller: Controller, folder: Path) -> tuple[CosimResult, list[Path]]:
+def cosimulate(mechanism: Mechanism, controller: SwingController, folder: Path) -> tuple[CosimResult, list[Path]]:
     """Make FMUs of the arm and of its controller, connect them, run them; the result, and what was written."""
     from pythonfmu.builder import FmuBuilder
 
@@ -244,7 +244,7 @@ def difference(result: Result, fmus: CosimResult) -> float:
     return float(np.linalg.norm(tip[::every] - result[f"{TIP}.position"], axis=1).max())
 
 
-def _sentences(result: Result, controller: Controller, fmus: CosimResult) -> tuple[str, ...]:
+def _sentences(result: Result, controller: SwingController, fmus: CosimResult) -> tuple[str, ...]:
     bending = deflection(result)
     reference = np.array([controller.reference(t) for t in result.t])
     missed = np.degrees(np.abs(result.q[:, controller.at_q] - reference).max())
@@ -257,7 +257,7 @@ def _sentences(result: Result, controller: Controller, fmus: CosimResult) -> tup
     )
 
 
-def _picture(result: Result, controller: Controller) -> bytes:
+def _picture(result: Result, controller: SwingController) -> bytes:
     from matplotlib.figure import Figure
 
     from liegeo.results.plots import COLORS

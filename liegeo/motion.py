@@ -120,6 +120,7 @@ class Drive:
         self._told: BaseException | None = None
         # calls of functions, while they are recorded: t, q, v and what they wrote into u; where they write
         self._record: list[tuple[float, Array, Array, Array]] | None = None
+        self._most = 0
         self._answered: list[slice] = []
         constants = recorded_in(model.drive("tau", None, np.zeros(model.nu), 0.0))
         constants = constants.astype(object) if is_recording() else constants
@@ -177,13 +178,13 @@ class Drive:
         return tuple(sorted(jumps | kinks if len(kinks) <= _MOST_KINKS else jumps))
 
     @contextlib.contextmanager
-    def recorded(self) -> Iterator[None]:
+    def recorded(self, most: int = _MOST_RECORDED) -> Iterator[None]:
         """Note what functions answer within, and ask again at the end: InputError if an answer is another.
 
         Methods ask functions at times of their own choice, again and again, and the choice of a method does so before
         the run: what a function remembers of calls makes such a run wrong.
         """
-        self._record = []
+        self._record, self._most = [], most
         try:
             yield
             if self.error is None:
@@ -207,9 +208,9 @@ class Drive:
                 raise InputError(
                     f"simulate: {who} has a memory: at t = {t:.6g} s and in the same state it returned "
                     f"{before[other[0]]:.6g}, and later {u[other[0]]:.6g}.\n"
-                    "  The method was being chosen by trial, which calls it ahead of the run. Let it depend on t and\n"
-                    "  state alone, or give method=…, which leaves the trial out; a controller with a memory belongs\n"
-                    "  into an FMU of its own."
+                    "  Methods call functions at times of their own choice, again and again, and where the method is\n"
+                    "  chosen, ahead of the run. Let it depend on t and state alone; a controller that samples, or\n"
+                    "  has a memory, is lg.Sampled(function, period, …): docs/controllers.md."
                 )
 
     @property
@@ -352,7 +353,7 @@ class Drive:
         try:
             out, w = self._view(u, len(self.constants)), self._view(v, model.nv + model.nx)
             state = self._state(t, self._view(q, model.nq), w)
-            if self._record is not None and len(self._record) < _MOST_RECORDED:
+            if self._record is not None and len(self._record) < self._most:
                 answer, here = np.zeros(len(out)), (state.q.copy(), w.copy())
                 self._answer(t, state, answer)
                 for place in self._answered:

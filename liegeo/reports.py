@@ -58,6 +58,10 @@ def info(mechanism: Mechanism) -> Data:
         "wheels": [{"name": wheel.name, "body": wheel.body} for wheel in tree.wheels],
         "forces": [{"name": force.name, "kind": type(force).__name__} for force in tree.forces],
         "loops": [{"name": loop.name, "kind": type(loop).__name__} for loop in tree.loops],
+        "controllers": [
+            {"name": each.name, "period": float(each.period), "outputs": list(each.outputs)}
+            for each in tree.controllers
+        ],
         "parameters": {
             name: {"value": parameter.value, "unit": parameter.unit, "description": parameter.description}
             for name, parameter in mechanism.declared.items()
@@ -104,9 +108,10 @@ def info_tables(data: Data) -> list[Any]:
     others = [
         *((x["name"], x["kind"]) for x in (*data["loops"], *data["forces"])),
         *((x["name"], f"wheel on {x['body']}") for x in data["wheels"]),
+        *((x["name"], f"controller, every {x['period']:g} s") for x in data["controllers"]),
     ]
     if others:
-        table = _table("loop, force, wheel", "kind")
+        table = _table("loop, force, wheel, controller", "kind")
         for row in others:
             _add(table, *row)
         out.append(table)

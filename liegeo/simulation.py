@@ -31,11 +31,13 @@ from liegeo.integrate.stepping import FAILED, FULL
 from liegeo.integrate.trajectory import find_events
 from liegeo.interrupts import CtrlC
 from liegeo.model.checks import check_size
+from liegeo.model.controllers import Controller, Sampled, sampled_in
 from liegeo.model.model import Model, State
 from liegeo.model.standin import HasModel, also_of_mechanisms, as_model
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
 from liegeo.results.progress import Progress
+from liegeo.sampled import Controllers
 from liegeo.sampling import Samples
 from liegeo.status import explain
 
@@ -46,6 +48,8 @@ _MOST_STEPS = 1e12
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
 # as many as move so many speeds together, within bounds.
 _PIECE, _LARGEST_PIECE = 0.1, 4096
+# How many calls of functions are made again, to see whether they answer the same.
+_MOST_ASKED_AGAIN = 32
 _FIRST_PIECE, _FEWEST_AT_FIRST, _MOST_AT_FIRST = 16384, 16, 512
 
 
@@ -65,6 +69,7 @@ def simulate(
     output: ArrayLike | str | None = None,
     every: int = 1,
     events: Sequence[Event] = (),
+    controllers: Sequence[Sampled] = (),
     progress: bool | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     checkpoint_every: float = 30.0,
@@ -85,6 +90,8 @@ def simulate(
     - `output`: times, or a number, the time between samples, or "steps": the end of every step, or of each `every`-th.
       If not given, a thousand samples.
     - `events`: Event(function of (t, state), direction, terminal); where they happened is in result.info.events.
+    - `controllers`: sampled controllers, beside those of the model (liegeo/model/controllers.py); a Sampled with one
+      output may also stand among the inputs.
     - `progress`: show a bar; None: if there is a terminal.
     - `checkpoint`: a file, written every `checkpoint_every` seconds.  If it is there, and of this same run, the run
       goes on from it, and gives the same bits as one that was never interrupted; a run that is complete deletes it.
@@ -94,8 +101,14 @@ def simulate(
     """
     model = as_model(model, "simulate")
     start = assemble(model, inputs=inputs) if state is None else state
-    run = _Run(model, start, t_end, inputs, method, step, rtol, atol, accuracy, max_step, output, every, events)
-    return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every, watch)
+    run = _Run(
+        model, start, t_end, inputs, method, step, rtol, atol, accuracy, max_step, output, every, events, controllers
+    )
+    try:
+        return run.run(progress, None if checkpoint is None else Path(checkpoint), checkpoint_every, watch)
+    finally:
+        if run.controllers is not None:
+            run.controllers.close()
 
 
 def usual_method(
@@ -131,11 +144,15 @@ class _Run:
         output: Any,
         every: int,
         events: Sequence[Event],
+        controllers: Sequence[Controller | Sampled] = (),
     ) -> None:
         _check(model, state, t_end, step, rtol, atol, max_step, every)
+        inputs, more = sampled_in(inputs)
+        controllers = [*model.tree.controllers, *controllers, *more]
         self.model, self.events, self.step = model, events, step
         self.start, self.end = float(state.t), float(t_end)
         self.drive = Drive(model, inputs)
+        self.controllers = Controllers(model, self.drive, controllers, inputs) if controllers else None
         if model.rows:
             check_closed(model, state, self.drive)
             state = project(model, state, self.drive)
@@ -150,6 +167,10 @@ class _Run:
         self.stepper = Stepper(self.problem, self.method, step=step, **self.limits.options(self.method))
         self.stepper.renew = self._renewed if model.rows else None
         self.account = Account(model, self.drive, self.y)
+        # a method that is given makes no trial, in which functions with a memory would be noticed
+        self.unsure = method is not None and bool(self.drive.functions)
+        if self.controllers is not None:
+            self.controllers.begin(self.t, self.end)
         self.rejected = 0
         self.found: list[list[tuple[float, Array]]] = [[] for _ in events]
         self.why, self.failed, self.ctrl_c = "", False, False
@@ -162,6 +183,8 @@ class _Run:
         self, progress: bool | None, path: Path | None, seconds_between: float, watch: Callable[[Result], object] | None
     ) -> Result:
         began = time.perf_counter()
+        if self.controllers is not None and path is not None:
+            self.controllers.check_saved()
         saved = None if path is None else Checkpoint(path, self._identity(), seconds_between)
         spent = self._restore(saved) if saved is not None else 0.0
         whole = True
@@ -171,7 +194,7 @@ class _Run:
                 n = max(_FEWEST_AT_FIRST, min(_MOST_AT_FIRST, _FIRST_PIECE // self.model.nv))
                 while more and not ctrl_c.pressed:
                     before = time.perf_counter()
-                    more = self._advance(n)
+                    more = self._go_on(n)
                     took = max(time.perf_counter() - before, 1e-6)
                     n = max(1, min(_LARGEST_PIECE, 8 * n, int(n * _PIECE / took)))
                     bar.update(self.t - self.start, self.samples.steps)
@@ -201,9 +224,33 @@ class _Run:
             ) from error
         return result
 
-    def _advance(self, n: int) -> bool:
-        """A piece of the run; False if it is over."""
-        piece, status = self.stepper.advance(self.end, n)
+    def _go_on(self, n: int) -> bool:
+        """About n steps, from sample to sample of the controllers; False if the run is over."""
+        if self.unsure:
+            self.unsure = False
+            with self.drive.recorded(_MOST_ASKED_AGAIN):
+                return self._advance(min(n, _FEWEST_AT_FIRST), *self._next())
+        if self.controllers is None:
+            return self._advance(n, self.end, "")
+        last = self.samples.steps + n
+        while self._advance(n, *self._next()):
+            if self.samples.steps >= last:
+                return True
+        return False
+
+    def _next(self) -> tuple[float, str]:
+        """Let controllers sample; return until when there is nothing to do for them, and why they cannot, if so."""
+        if self.controllers is None:
+            return self.end, ""
+        why = self.controllers.fire(self.stepper, (self.account.floats,))
+        return self.controllers.next(self.end), why
+
+    def _advance(self, n: int, end: float, why: str) -> bool:
+        """A piece of the run up to `end`, if there is no reason why not; False if the run is over."""
+        if why:
+            self.failed, self.why = True, f"at t = {self.t:.6g} s: {self.drive.error or why}"
+            return False
+        piece, status = self.stepper.advance(end, n)
         self.account.jump(self.y, piece.y[0])
         self.rejected += piece.rejected
         failed, why = status == FAILED, self.stepper.why if status == FAILED else ""
@@ -211,7 +258,7 @@ class _Run:
             piece, lost = self._with_fields(piece)
             if lost:
                 failed, why = True, explain(self.problem.system, lost, self.stepper.y, self.problem.start)
-        more = status == FULL and not failed
+        more = (status == FULL or end < self.end) and not failed
         stop = find_events(piece, self._group_events, self.found) if self.events else None
         if stop is not None:
             # the piece may go on beyond it
@@ -264,6 +311,8 @@ class _Run:
         u = np.full((len(t), model.nv + model.nu), np.nan)
         if self.drive.error is None:
             u = self.drive.samples(t, y)
+            if self.controllers is not None:
+                self.controllers.held(t, u)
         events = tuple(tuple(model.unpack(place, when) for when, place in places) for places in self.found)
         finished = not self.failed and (not self.why or self.why.startswith("event"))
         counts = self.method.name, self.samples.steps, self.rejected, seconds
@@ -291,11 +340,14 @@ class _Run:
             "tolerances": self.limits.words(self.method),
             "output": f"every {self.samples.every}" if wanted is None else digest(wanted),
             "events": len(self.events),
+            **({} if self.controllers is None else {"controllers": self.controllers.identity}),
         }
 
     def _content(self, seconds: float) -> dict[str, Array]:
         here, memory, control = self.stepper.save()
         content = {"here": here, "memory": memory, "control": control, "sums": self.account.sums}
+        if self.controllers is not None:
+            content |= self.controllers.save()
         content |= {**self.samples.save(), "numbers": np.array([self.rejected, seconds])}
         for k, places in enumerate(self.found):
             content[f"event_{k}_t"] = np.array([when for when, _ in places])
@@ -311,6 +363,9 @@ class _Run:
         self.stepper.load([content[name] for name in ("here", "memory", "control")])
         self.t, self.y = self.stepper.t, self.stepper.y.copy()
         self.account.sums = content["sums"]
+        self.unsure = False
+        if self.controllers is not None:
+            self.controllers.load(content, (self.stepper._F, self.account.floats))
         self.rejected, seconds = int(content["numbers"][0]), float(content["numbers"][1])
         for k, places in enumerate(self.found):
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]

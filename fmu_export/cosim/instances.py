@@ -170,9 +170,13 @@ class CosimSlave:
             word = _STATUS[status] if status < len(_STATUS) else str(status)
             raise FMUError(f"FMU '{self.name}': {self.calls.called}{more} ended with status {word}.{self.heard()}")
 
+    def note(self, status: int) -> None:
+        """Raise an error if a function that was called beside this object gave this status."""
+        self._check(status)
+
     # ---- life
 
-    def setup(self, start: float, stop: float, tolerance: float | None) -> None:
+    def setup(self, start: float, stop: float | None, tolerance: float | None) -> None:
         self.t = start
         self._check(self.calls.set_up(start, stop, tolerance))
 

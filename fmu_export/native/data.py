@@ -133,12 +133,19 @@ def data_file(
         "WISHED": machine.wished,
         "WEIGHT": np.array(machine.drive.constants[-3:]),
     }
-    rows = [_row(name, "NUMBER", machine._numbers[name]) for name in ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM")]
+    rows = [
+        _row(name, "NUMBER", machine._numbers[name])
+        for name in ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM", "N_SAMPLED")
+    ]
     for name, kernel in _shown(machine).items():
         kind = "_complex" if name.endswith("COMPLEX") else ""
         rows.append(_row(name, "CODE", codes.number(f"show_{kernels.shown_by(kernel)}{kind}")))
     rows.append(_row("FIELD", "CODE", codes.number("field")))
     rows.append(_row("BLAME", "CODE", codes.number("blame")))
+    if machine._controllers.observer.width:
+        rows.append(
+            _row("MEASURE", "CODE", codes.number(f"show_{kernels.shown_by(machine._controllers.observer.kernel)}"))
+        )
     if model.rows:
         rows += [_row("PROJECT", "CODE", codes.number("project")), _row("ASSEMBLE", "CODE", codes.number("assemble"))]
     of_methods = {"X", "SAVED", "W", "COEFFICIENTS", "SETTINGS", "SIZED"}
@@ -261,7 +268,10 @@ def _shown(machine: Machine) -> dict[str, Any]:
 
 
 _OWN = ("S", "S_KEPT", "S_FREE", "D", "REGISTERS", "WISHED", "WEIGHT")
-_CONSTANT = ("DATA", "DATA_TURNS", "DATA_RATES", "BREAKS", "WEIGHTS", "WEIGHTS_FREE")
+_CONSTANT = (
+    *("DATA", "DATA_TURNS", "DATA_RATES", "BREAKS", "WEIGHTS", "WEIGHTS_FREE"),
+    *("GAINS", "SAMPLED", "DATA_MEASURED"),
+)
 
 
 def _how(name: str) -> str:
@@ -303,7 +313,10 @@ def _rows_of_method(machine: Machine, method: Method, blob: _Blob, codes: _Codes
     system, group = machine.drive.system, machine.stepper.problem.group
     coefficients = with_sizes(method, method.coefficients(), system)
     rows, kept = method.scratch(group.dim, len(machine.stepper.y))
-    part = record.parts(len(machine.places), len(machine._arrays["TURNED"]), len(machine.stepper.y), group.dim, rows)
+    n_sampled = machine._numbers["N_SAMPLED"]
+    part = record.parts(
+        len(machine.places), len(machine._arrays["TURNED"]), len(machine.stepper.y), group.dim, rows, n_sampled
+    )
     loop, _ = compile_loop(machine.stepper.problem, method)
     numbers = method_numbers(method)
     sized = sized_numbers(program, method, machine)

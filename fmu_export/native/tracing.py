@@ -120,7 +120,7 @@ def _arrays(machine: Machine) -> dict[Any, Array]:
     """Return all numbers of a machine that may depend on parameters, by the names of outputs."""
     drive = machine.drive
     sizes = np.ones(0) if drive.system.sizes is None else 1.0 / np.asarray(drive.system.sizes)
-    constant = ("D", "DATA", "DATA_TURNS", "DATA_RATES", "BREAKS", "WEIGHTS", "WEIGHTS_FREE")
+    constant = ("D", "DATA", "DATA_TURNS", "DATA_RATES", "BREAKS", "WEIGHTS", "WEIGHTS_FREE", "GAINS", "DATA_MEASURED")
     return {
         MODEL: machine.model.floats,
         **{name: machine._arrays[name] for name in constant},

@@ -599,7 +599,9 @@ def deviations(model: Model) -> list[tuple[str, str]]:
 def _input_columns(model: Model, wanted: Iterable[str] | None) -> list[Column]:
     """Return the columns of inputs behind names, wildcards and names of owners."""
     prescribed = {loop.name for loop in model.tree.loops if isinstance(loop, Motion)}
-    known = {c.name: c for c in _columns(model, "u") if c.name.partition(".")[0] not in prescribed}
+    # what controllers take from outside moves nothing between their samples
+    others = prescribed | {controller.name for controller in model.tree.controllers}
+    known = {c.name: c for c in _columns(model, "u") if c.name.partition(".")[0] not in others}
     if wanted is None:
         return [column for column in known.values() if column.place >= model.nv]
     found: dict[str, Column] = {}

@@ -21,7 +21,7 @@ from liegeo.errors import Fault, Field, FileProblem, InputError, ModelError, Mod
 from liegeo.io import document, overrides, problems, references, units
 from liegeo.io.fields import PLACE_KEYS, Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section, settled_form
-from liegeo.io.forms import DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
+from liegeo.io.forms import DIMENSIONS, SIGNAL_DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
 from liegeo.io.migrations import MODEL_MIGRATIONS, migrate
 from liegeo.io.parameters import Parameters, substituted
@@ -33,18 +33,22 @@ from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
+from liegeo.model.controllers import ALL_BLOCKS, ControlBlock, Controller
 from liegeo.model.drives import ALL_FORCES
 from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
 from liegeo.model.joints import ALL_JOINTS, Fixed, Free, Joint
 from liegeo.model.model import Model
 from liegeo.model.tree import Tree
+from liegeo.motion import Drive
 from liegeo.recorded import MODES, settled, unrecorded
+from liegeo.sampled import Plan
 
 T = TypeVar("T")
 
 _JOINTS = {kind_of(cls): cls for cls in ALL_JOINTS}
 _LOOPS: Mapping[str, type[Joint] | type[Constraint]] = {**_JOINTS, **{kind_of(cls): cls for cls in ALL_CONSTRAINTS}}
 _FORCES = {kind_of(cls): cls for cls in ALL_FORCES}
+_BLOCKS = {kind_of(cls): cls for cls in ALL_BLOCKS}
 # By kind of a column that depends on the joint on which an element acts: which property of a speed it is.
 _OF_JOINT: Mapping[str, str] = {OF_JOINT: "force", POSITION_OF_JOINT: "position"}
 _ENDINGS = (".torque", ".force", ".input")
@@ -55,6 +59,7 @@ _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "wheel": ("wheels",),
     "force": ("forces",),
     "constraint": ("loops",),
+    "controller": ("controllers",),
 }
 
 
@@ -194,6 +199,8 @@ class _Builder:
         model = self.attempt((), tree.compile) if whole and tree is not None else None
         initial = self._initial()
         experiment = self._experiment()
+        if model is not None and model.tree.controllers and not self.problems:
+            self.attempt((), self._plan, model, experiment)
         interface = self._interface(model, parameters.declared)
         self.check()
         assert tree is not None
@@ -280,12 +287,15 @@ class _Builder:
             self.joints |= {wheel.name: turning} if turning is not None else {}
         forces = self._each("forces", lambda name, given: _FORCES[given.kind](name=name, **given.given()))
         loops: dict[str, Joint | Constraint] = self._each("loops", self._loop)
+        controllers = self._each("controllers", self._controller)
+        self.failed |= set(form.controllers) - set(controllers)
         # a tree without some of its parts would only lead to more complaints about them
         whole = not any(self.damage.lost.values()) and not self.damage.hurt["wheels"]
-        tree = self._checked_tree(bodies, joints, wheels, forces, loops) if whole else None
+        tree = self._checked_tree(bodies, joints, wheels, forces, loops, controllers) if whole else None
         self._check_places({body.name: body for body in bodies}, joints, wheels, forces, loops)
         good = {name: joint for name, joint in self.joints.items() if name not in self.failed}
-        self.parts = Parts(good, forces, loops, {body.name: body.n_modes for body in bodies if body.n_modes})
+        modes = {body.name: body.n_modes for body in bodies if body.n_modes}
+        self.parts = Parts(good, forces, loops, modes, controllers)
         return tree
 
     def _loads(self, carrier: str, fe: flex.FEModel, shelf: Shelf) -> Mapping[str, Any]:
@@ -358,6 +368,36 @@ class _Builder:
             bodies += made
             inner += between
         return bodies, inner
+
+    def _controller(self, name: str, given: Form) -> Controller | None:
+        blocks: dict[str, ControlBlock] = {}
+        for block, form in (given.blocks or {}).items():
+            make = functools.partial(_BLOCKS[form.kind], **form.given())
+            made = self.attempt(("controllers", name, "blocks", block), make)
+            blocks |= {} if made is None else {block: made}
+        if len(blocks) < len(given.blocks or {}):
+            return None
+        options = given.given("blocks", "fmu")
+        if given.fmu is not None:
+            try:
+                file = folder_file(self.path.parent)(given.fmu.file)
+            except InputError as error:
+                raise WrongError(str(error), "fmu", "file") from None
+            options["fmu"] = {**given.fmu.given(), "file": str(file)}
+        return Controller(name=name, **options, blocks=blocks)
+
+    def _plan(self, model: Model, experiment: Experiment) -> None:
+        """See whether controllers find what they measure and drive."""
+        drive = Drive(model)
+        driven = {name: drive._place(name) for name in experiment.inputs}
+        try:
+            Plan(model, model.tree.controllers, drive._place, driven)
+        except ModelError:
+            raise
+        except InputError as error:
+            # about an FMU, whose controller it names
+            name = next((each.name for each in model.tree.controllers if f"'{each.name}'" in str(error)), "")
+            self.report(("controllers", name) if name else ("controllers",), f"does not fit: {error}")
 
     def _named(self, section: str) -> list[str]:
         """Names of entries, in the order of the file, those that cannot be made included."""
@@ -435,7 +475,13 @@ class _Builder:
         return Reading(self.parameters.lookup, folder_file(self.path.parent), wanted, law, pose)
 
     def _checked_tree(
-        self, bodies: Any, joints: Any, wheels: Mapping[str, Wheel], forces: Mapping[str, Force], loops: Any
+        self,
+        bodies: Any,
+        joints: Any,
+        wheels: Mapping[str, Wheel],
+        forces: Mapping[str, Force],
+        loops: Any,
+        controllers: Mapping[str, Controller],
     ) -> Tree | None:
         form = self.form
         try:
@@ -450,6 +496,7 @@ class _Builder:
                 modal_inverse=form.modal_inverse,
                 any_order=True,
                 loops=tuple(loops.values()),
+                controllers=tuple(controllers.values()),
             )
         except ModelError as error:
             for fault in error.faults:
@@ -564,7 +611,7 @@ class _Builder:
         return Experiment(**options, inputs=inputs)
 
     def _input(self, name: str, signal: Any) -> Any:
-        candidates = _candidates(name)
+        candidates = (*_candidates(name), name.partition(".")[0])
         elements = {**self.parts.motions(), **self.parts.forces}
         driven = [getattr(elements[candidate], "joint", None) for candidate in candidates if candidate in elements]
         # a joint that there is not is reported by who refers to it
@@ -656,6 +703,15 @@ class Parts:
     forces: Mapping[str, Force]
     loops: Mapping[str, Joint | Constraint]
     modes: Mapping[str, int]
+    controllers: Mapping[str, Controller] = field(default_factory=dict)
+
+    def signals(self) -> dict[str, units.Dimension]:
+        """What controllers take from outside, by name, and what it is measured in."""
+        return {
+            f"{name}.{signal}": SIGNAL_DIMENSIONS[kind]
+            for name, controller in self.controllers.items()
+            for signal, kind in controller.inputs.items()
+        }
 
     def motions(self) -> dict[str, Motion]:
         return {name: loop for name, loop in self.loops.items() if isinstance(loop, Motion)}
@@ -670,11 +726,13 @@ class Parts:
 
     def input_names(self) -> list[str]:
         driven = [name for name, force in self.forces.items() if force.n_inputs]
-        return [*driven, *self.motions(), *self.moving()]
+        return [*driven, *self.motions(), *self.moving(), *self.signals()]
 
     def input_dimensions(self, name: str) -> list[units.Dimension] | None:
         """What the components of an input are, by the names that `simulate` takes; None if there is no such input."""
         motions, moving = self.motions(), self.moving()
+        if name in (signals := self.signals()):
+            return [signals[name]]
         for candidate in _candidates(name):
             if candidate in motions:
                 motion = motions[candidate]
@@ -716,6 +774,7 @@ def parts_of(tree: Tree) -> Parts:
         {force.name: force for force in tree.forces},
         {loop.name: loop for loop in tree.loops},
         {body.name: body.n_modes for body in tree.bodies if body.n_modes},
+        {controller.name: controller for controller in tree.controllers},
     )
 
 

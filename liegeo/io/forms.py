@@ -38,6 +38,7 @@ from liegeo.io.fields import (
     number,
     one_of,
     read_array,
+    read_name,
     read_number,
     read_pose,
     show,
@@ -47,7 +48,7 @@ from liegeo.io.fields import (
 from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
 from liegeo.lie import SE3Q, SO3Q
-from liegeo.model import constraints, drives, forces, joints, shapes
+from liegeo.model import constraints, controllers, drives, forces, joints, shapes
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
@@ -221,6 +222,7 @@ _KINDS: Mapping[str, Any] = {
     "signal": SIGNAL,
     "yes or no": FLAG,
     "pairs": _PAIRS,
+    "names": list_of(NAME),
 }
 
 
@@ -251,8 +253,8 @@ def _type_of(cls: type, name: str, said: About) -> Any:
 
 
 def kind_of(cls: type) -> str:
-    """PointOnLine → point_on_line."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+    """PointOnLine → point_on_line, PID → pid."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
 
 def form(cls: type, kind: str | None = None, more: Mapping[str, Any] | None = None) -> type[Form]:
@@ -286,3 +288,46 @@ SHAPES = list_of(one_of(*SHAPE_FORMS.values()))
 BODY_FORM = form(Body, "rigid", {"shapes": SHAPES})
 FORCE_FORMS = forms(drives.ALL_FORCES)
 WHEEL_FORM = form(forces.Wheel)
+
+
+def _read_signals(value: Any) -> Any:
+    """One signal, or a list of them."""
+    return [read_name(each) for each in value] if isinstance(value, list) else read_name(value)
+
+
+def _read_held(value: Any) -> Any:
+    """A number of whatever dimension, or a list of them."""
+    return [read_number(each, []) for each in value] if isinstance(value, list) else read_number(value, [])
+
+
+BLOCK_FORMS = forms(controllers.ALL_BLOCKS)
+_PARAMETER = made(lambda value: value, {"type": ["number", "string", "boolean"]})
+FMU_SOURCE = mapping(
+    "FMU of a controller",
+    "An FMU that computes in place of blocks.",
+    file=Key(TEXT, "an FMU in the folder of the model"),
+    kind=Key(choice("co-simulation", "model exchange"), "by which it is run; co-simulation where it has that", None),
+    parameters=Key(by_name(_PARAMETER), "values before initialisation, in the units of the FMU", {}),
+)
+CONTROLLER_FORM = form(
+    controllers.Controller,
+    None,
+    {
+        "measure": by_name(TEXT),
+        "inputs": by_name(choice(*controllers.INPUT_KINDS)),
+        "blocks": by_name(one_of(*BLOCK_FORMS.values())),
+        "outputs": by_name(made(_read_signals, {"type": ["string", "array"], "items": {"type": "string"}})),
+        "fmu": FMU_SOURCE,
+        "initial": by_name(made(_read_held, {"type": ["number", "string", "array"], "items": QUANTITY_SCHEMA})),
+    },
+)
+#: By kind of an input of a controller: its dimension.
+SIGNAL_DIMENSIONS: Mapping[str, Dimension] = {
+    "input": units.NUMBER,
+    "angle": units.ANGLE,
+    "position": units.LENGTH,
+    "angular velocity": units.ANGULAR_SPEED,
+    "velocity": units.SPEED,
+    "moment": units.TORQUE,
+    "force": units.FORCE,
+}

@@ -29,6 +29,7 @@ from liegeo.io.source import scalar
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import as_pose
 from liegeo.model.constraints import ALL_CONSTRAINTS, Custom
+from liegeo.model.controllers import ALL_BLOCKS, Controller
 from liegeo.model.drives import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
 from liegeo.model.names import matches
@@ -37,9 +38,9 @@ from liegeo.model.tree import Tree
 
 _WIDTH = 120
 # Sections of a tree's parts, and keys beside them with what they usually are.
-_PARTS = ("bodies", "joints", "loops", "forces", "wheels")
+_PARTS = ("bodies", "joints", "loops", "forces", "wheels", "controllers")
 _OPTIONS = {"fidelity": "full", "modal_inverse": "auto"}
-_WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES)
+_WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES, *ALL_BLOCKS)
 
 
 def save(system: Mechanism | Tree, path: str | os.PathLike[str]) -> Path:
@@ -169,14 +170,31 @@ def _document(mechanism: Mechanism) -> dict[str, Any]:
     data["gravity"] = about["gravity"]
     data |= {key: getattr(tree, key) for key, usual in _OPTIONS.items() if getattr(tree, key) != usual}
     data["bodies"] = {_name(body): _body(body) for body in tree.bodies}
-    for key in _PARTS[1:]:
+    for key in _PARTS[1:-1]:
         things = getattr(tree, key)
         if things or key == "joints":
             data[key] = {_name(thing): _thing(thing, kind=key != "wheels") for thing in things}
+    if tree.controllers:
+        data["controllers"] = {_name(each): _controller(each) for each in tree.controllers}
     for key, make in _SECTIONS.items():
         section = make(mechanism)
         data |= {key: section} if section else {}
     return data
+
+
+def _controller(controller: Controller) -> dict[str, Any]:
+    out: dict[str, Any] = {"period": float(controller.period)}
+    out |= {key: float(x) for key in ("delay", "offset") if (x := getattr(controller, key)) != 0.0}
+    out |= {key: dict(x) for key in ("measure", "inputs") if (x := getattr(controller, key))}
+    if controller.fmu is not None:
+        out["fmu"] = {**controller.fmu, "file": Path(controller.fmu["file"]).name}
+    if controller.blocks:
+        out["blocks"] = {name: _thing(block) for name, block in controller.blocks.items()}
+    wires = controller.outputs.items()
+    out["outputs"] = {name: wired if isinstance(wired, str) else list(wired) for name, wired in wires}
+    if controller.initial:
+        out["initial"] = _by_name(controller.initial)
+    return out
 
 
 def _initial(mechanism: Mechanism) -> dict[str, Any]:
@@ -322,6 +340,8 @@ def _field(thing: Any, name: str, value: Any) -> Any:
         return _signal(str(thing.owner), value)
     if name in ("a", "b") or (name == "at" and type(thing) in ALL_FORCES):
         return _place(value)
+    if name == "of":
+        return list(value)
     if name in ("at", "child_at"):
         return _pose(value)
     if name == "triangles":

@@ -10,6 +10,7 @@ import re
 import sys
 from pathlib import Path
 
+from liegeo.kernels import blocks
 from liegeo.kernels import layout as at
 from liegeo.kernels.access import ACCESS
 from liegeo.kernels.layout_table import LayoutField, Table
@@ -22,6 +23,9 @@ _ARRAYS = {
     "S": "S: whole numbers of one motion",
     "D": "D: numbers of one motion",
 }
+_OF_BLOCKS = """The tables are in `liegeo/kernels/blocks.py`; `liegeo/sampled.py` writes them. P has their numbers,
+and C is the state of the controllers: what is measured, signals, and for each its counts, memory, outputs in force and
+results that wait for their delay."""
 _MADE = """Made from the tables in `liegeo/kernels/layout.py` and `liegeo/kernels/access.py` by
 `python -m liegeo.kernels.layout_text docs/layout.md`: do not edit."""
 
@@ -40,8 +44,11 @@ def page() -> str:
         for name, table in at.TABLES.items():
             if table.array == array:
                 lines += _table(name, table)
+    lines += ["## B: whole numbers of sampled controllers", "", _OF_BLOCKS, ""]
+    for name, table in blocks.TABLES.items():
+        lines += _plain_table(name, table)
     lines += ["## Kinds", ""]
-    for name, kinds in at.KINDS.items():
+    for name, kinds in {**at.KINDS, **blocks.KINDS}.items():
         lines += [f"### {kinds.name}: `{name}`, at `{kinds.field}`", "", "| value | name | meaning |", "|---|---|---|"]
         lines += [f"| {value} | `{kind}` | {meaning} |" for value, (kind, meaning) in enumerate(kinds.values)]
         lines.append("")
@@ -68,6 +75,14 @@ def _table(name: str, table: Table) -> list[str]:
     for alias in table.aliases:
         lines += [f"`{alias.name}` = {', '.join(f'`{name}`' for name in alias.of)}: {alias.reason}.", ""]
     return lines
+
+
+def _plain_table(name: str, table: Table) -> list[str]:
+    """Return a table of which one module writes, and one reads."""
+    lines = [f"### {table.name}: `{name}`", "", f"In {table.array}, from `{table.begins}`.", ""]
+    lines += ["| field | offset | size | meaning |", "|---|---|---|---|"]
+    lines += [f"| `{field.name}` | {field.offset} | {field.size} | {field.meaning} |" for field in table.fields]
+    return [*lines, ""]
 
 
 def _by_module(names: tuple[str, ...]) -> str:

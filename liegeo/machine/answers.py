@@ -17,6 +17,7 @@ from liegeo.machine.blame import (
     add_open,
     add_step_failed,
     add_unassembled,
+    of_quaternions,
 )
 from liegeo.machine.record import (
     BEGAN,
@@ -26,6 +27,7 @@ from liegeo.machine.record import (
     LOOP_OF_ROW,
     NO_ROTATION,
     NOT_ASSEMBLED,
+    NOT_SAMPLED,
     NOT_SHOWN,
     OPEN_LOOPS,
     PIECES,
@@ -89,6 +91,8 @@ def explain(R, why, size):
         add(pieces, AT + 1, TEXT)
         if why == NOT_SHOWN:
             add_failure(I, status, pieces)
+        elif why == NOT_SAMPLED:
+            add(pieces, of_quaternions(I) + whole(R, QUATERNIONS).shape[0] + status, TEXT)
         else:
             began = vector(R, BEGAN)
             if add_step_failed(I, status, y, began, pieces) and R[BLAME] != 0:

@@ -14,8 +14,8 @@ After an integrator's step `completed` says whether drift,
     | |q| − 1 | > DRIFT,   or a projection (kernels/projection.py) would change y by more than DRIFT max(1, |y|),   (2)
 
 asks for an event, and `event` then makes quaternions rotations and projects.  **Time events** are the breaks of the
-drive: up to an event kernels answer for the piece of time before it, after `event` for the one that begins there
-(integrate/breaks.py).
+drive, and the samples of controllers, which `event` takes: up to an event kernels answer for the piece of time before
+it, after `event` for the one that begins there (integrate/breaks.py).
 
 **Derivatives** of ż and of outputs along (δz, δu) are exact to round-off, by slopes.py (1), |q| and q̂ included.
 """
@@ -28,8 +28,10 @@ from liegeo._jit import index, kernel
 from liegeo.integrate import breaks, stepping
 from liegeo.kernels.motion import configuration_rate
 from liegeo.machine import showing, slopes
+from liegeo.machine.controls import next_sample, sample
 from liegeo.machine.record import (
     N_INPUTS,
+    N_SAMPLED,
     PLACES,
     PROJECT,
     QUATERNIONS,
@@ -182,17 +184,22 @@ def event(R, found):
     set_coefficients(R, t, False)
     _straighten(R)
     why = follow(R, t)
+    if why == 0 and R[N_SAMPLED] != 0:
+        _, why = sample(R)
     changed = why == 0 and _moved(R) > _ROUND_OFF
     if not changed:
         _put_back(R)
     found[0] = 1.0 if changed else 0.0
-    found[1] = breaks.piece(breaks_of(R), t)[1]
+    found[1] = next_sample(R, breaks.piece(breaks_of(R), t)[1])
     return why if why != 0 else showing.turn(R)
 
 
 @kernel(forceinline=False)
 def next_event(R, found):
-    """Write to found[0] when the first time event is behind the time that is there, infinity if there is none."""
+    """Write to found[0] when inputs inside the model first jump behind the time that is there, infinity if never.
+
+    Samples of controllers are no such events: a communication step takes them within.
+    """
     found[0] = breaks.piece(breaks_of(R), found[0])[1]
     return 0
 

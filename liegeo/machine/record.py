@@ -24,7 +24,8 @@ at e = 0, exact to round-off, by the same kernels with complex numbers (slopes.p
 **The state** is one array X: put back, it gives the same bits again.  Its parts follow each other:
 
     times t, t₀, `reached`, whether slopes were given | inputs w | inputs of the point before, with their time |
-    where inputs end | coefficients (1) | signs of quaternions | gravity | control (stepping.py) | y | memory
+    where inputs end | coefficients (1) | signs of quaternions | gravity | controllers | control (stepping.py) |
+    y | memory
 
 and behind them stands the rest of the method's scratch K, whose first rows are the memory.
 """
@@ -45,27 +46,29 @@ from liegeo.kernels import layout as at
 
 # ---- the places of R
 # addresses of kernels: the loop of the method, the field, what shows outputs, accelerations and the quaternions of
-# frames, the projection and the assembly, what shows outputs and accelerations with complex numbers, and what finds
-# the culprit of a step that failed; 0 where there is none
+# frames, the projection and the assembly, what shows outputs and accelerations with complex numbers, what finds the
+# culprit of a step that failed, and what measures for controllers; 0 where there is none
 CODE = (
     *("LOOP", "FIELD", "SHOW", "SHOW_KNOWN", "SHOW_RATES", "SHOW_TURNS", "PROJECT", "ASSEMBLE"),
-    *("SHOW_COMPLEX", "SHOW_RATES_COMPLEX", "BLAME"),
+    *("SHOW_COMPLEX", "SHOW_RATES_COMPLEX", "BLAME", "MEASURE"),
 )
 # numbers: of inputs, of prescribed values among them, of outputs; rows of K, and how many are kept; of speeds in the
-# state group; of what the state consists of; whether the method chooses its steps, whether inputs are extrapolated
+# state group; of what the state consists of; whether the method chooses its steps, whether inputs are extrapolated;
+# length of the state of controllers, 0 without any
 NUMBERS = (
     *("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "ROWS", "KEPT", "DIM", "N_STATE"),
-    *("ADAPTIVE", "LINEAR", "ORDER", "TOLERANCE_AT"),
+    *("ADAPTIVE", "LINEAR", "ORDER", "TOLERANCE_AT", "N_SAMPLED"),
 )
 # arrays, an address and a size each: whole numbers, then real ones
 INTS = (
     *("S", "S_KEPT", "S_FREE", "PLACES", "MOTIONS", "QUATERNIONS", "TURNED", "TURNED_ALONE"),
-    *("PLAN", "KNOWN", "PLAN_RATES", "PLAN_TURNS", "LOOP_OF_ROW", "PROGRAM", "SIZED"),
+    *("PLAN", "KNOWN", "PLAN_RATES", "PLAN_TURNS", "LOOP_OF_ROW", "PROGRAM", "SIZED", "BLOCKS", "PLAN_MEASURED"),
 )
 FLOATS = (
     *("D", "DATA", "DATA_TURNS", "DATA_RATES", "SETTINGS", "BREAKS", "X", "SAVED", "SLOPES", "W", "W_SHOWN", "ROWS_2"),
     *("ELEMENT", "END", "SCALE", "Z", "Z_TURNS", "Z_RATES", "SHOWN", "SLOPE", "FIRST"),
     *("WEIGHTS", "WEIGHTS_FREE", "ASSEMBLY", "BEGAN", "PIECES", "BLAMED", "REGISTERS", "WISHED", "WEIGHT"),
+    *("GAINS", "SAMPLED", "DATA_MEASURED", "Z_MEASURED"),
 )
 # arrays of more dimensions: an address and the sizes
 SHAPED = {"LAYOUT": 2, "COEFFICIENTS": 3}
@@ -89,8 +92,8 @@ PLACES_OF_RECORD = _numbered()
 LOOP, FIELD, SHOW, SHOW_KNOWN, SHOW_RATES, SHOW_TURNS, PROJECT, ASSEMBLE, SHOW_COMPLEX, SHOW_RATES_COMPLEX = (
     PLACES_OF_RECORD[name] for name in CODE[:10]
 )
-BLAME = PLACES_OF_RECORD["BLAME"]
-N_INPUTS, N_MOTIONS, N_OUTPUTS, ROWS, KEPT, DIM, N_STATE, ADAPTIVE, LINEAR, ORDER, TOLERANCE_AT = (
+BLAME, MEASURE = (PLACES_OF_RECORD[name] for name in CODE[10:])
+N_INPUTS, N_MOTIONS, N_OUTPUTS, ROWS, KEPT, DIM, N_STATE, ADAPTIVE, LINEAR, ORDER, TOLERANCE_AT, N_SAMPLED = (
     PLACES_OF_RECORD[name] for name in NUMBERS
 )
 S, S_KEPT, S_FREE, PLACES, MOTIONS, QUATERNIONS, TURNED, TURNED_ALONE, PLAN, KNOWN, PLAN_RATES, PLAN_TURNS = (
@@ -99,7 +102,11 @@ S, S_KEPT, S_FREE, PLACES, MOTIONS, QUATERNIONS, TURNED, TURNED_ALONE, PLAN, KNO
 # of rows the loop that they belong to; and what follows the parameters of the model (tuning.py): a program, its
 # registers, the state (q, ξ, v, x) that somebody wishes to begin with, and gravity as the model has it, which only
 # native FMUs have
-LOOP_OF_ROW, PROGRAM, SIZED = (PLACES_OF_RECORD[name] for name in INTS[12:])
+LOOP_OF_ROW, PROGRAM, SIZED = (PLACES_OF_RECORD[name] for name in INTS[12:15])
+# of sampled controllers the rows, numbers, and the state at the start (kernels/blocks.py), and the plan of what they
+# measure
+BLOCKS, PLAN_MEASURED = (PLACES_OF_RECORD[name] for name in INTS[15:])
+GAINS, SAMPLED, DATA_MEASURED, Z_MEASURED = (PLACES_OF_RECORD[name] for name in FLOATS[30:])
 D, DATA, DATA_TURNS, DATA_RATES, SETTINGS, BREAKS, X, SAVED, SLOPES, W, W_SHOWN, ROWS_2 = (
     PLACES_OF_RECORD[name] for name in FLOATS[:12]
 )
@@ -107,7 +114,7 @@ ELEMENT, END, SCALE, Z, Z_TURNS, Z_RATES, SHOWN, SLOPE, FIRST, WEIGHTS, WEIGHTS_
     PLACES_OF_RECORD[name] for name in FLOATS[12:24]
 )
 # y where the motion began, the pieces of a message, and scratch for it (answers.py); what a program needs
-BEGAN, PIECES, BLAMED, REGISTERS, WISHED, WEIGHT = (PLACES_OF_RECORD[name] for name in FLOATS[24:])
+BEGAN, PIECES, BLAMED, REGISTERS, WISHED, WEIGHT = (PLACES_OF_RECORD[name] for name in FLOATS[24:30])
 LAYOUT, COEFFICIENTS, RECORD_SIZE = (PLACES_OF_RECORD[name] for name in (*SHAPED, "SIZE"))
 
 
@@ -148,12 +155,13 @@ STEP, RTOL, ATOL, EXPONENT, POWER, SHARE, LONGEST = range(7)
 # ---- what `communicate` and others return, beside 0 and statuses of steps in `control`
 #: A step could not be made; too many would be; loops cannot be closed; outputs cannot be computed; a mechanism cannot
 #: be assembled; a quaternion is far from length 1.  STATUS says why, or which.  Chosen steps are too short to get on.
-STEP_FAILED, TOO_MANY, OPEN_LOOPS, NOT_SHOWN, NOT_ASSEMBLED, NO_ROTATION, TOO_SHORT = range(1, 8)
+#: A controller, number STATUS, gave an output that is not finite.
+STEP_FAILED, TOO_MANY, OPEN_LOOPS, NOT_SHOWN, NOT_ASSEMBLED, NO_ROTATION, TOO_SHORT, NOT_SAMPLED = range(1, 9)
 #: What `stride` returns beside those where a communication step is not at its end.
 GOES_ON = -1
 
 
-def parts(n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int) -> dict[str, slice]:
+def parts(n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int, n_sampled: int = 0) -> dict[str, slice]:
     """Return where the parts of X stand, by name."""
     sizes = {
         "times": INPUTS,
@@ -163,6 +171,7 @@ def parts(n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int) -> d
         "c": DEGREE * n_inputs,
         "signs": n_signs,
         "gravity": 3,
+        "sampled": n_sampled,
         "control": stepping.CONTROL_SIZE,
         "y": n_element,
         "K": rows * dim,
@@ -208,7 +217,7 @@ def places_in_state(R):
     c = end + n
     signs = c + DEGREE * n
     gravity = signs + index(R[TURNED + 1])
-    control = gravity + 3
+    control = gravity + 3 + index(R[N_SAMPLED])
     y = control + stepping.CONTROL_SIZE
     K = y + index(R[ELEMENT + 1])
     return before, end, c, signs, gravity, control, y, K, K + index(R[ROWS]) * dim

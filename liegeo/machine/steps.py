@@ -10,6 +10,7 @@ from liegeo.integrate import breaks, stepping
 from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP
 from liegeo.kernels import layout as at
 from liegeo.lie.product import KERNELS
+from liegeo.machine.controls import begin_sampling, hold_outputs, next_sample, sample
 from liegeo.machine.record import (
     ADAPTIVE,
     ASSEMBLE,
@@ -33,6 +34,7 @@ from liegeo.machine.record import (
     MOTIONS,
     N_INPUTS,
     N_MOTIONS,
+    N_SAMPLED,
     N_STATE,
     NO_ROTATION,
     NOT_ASSEMBLED,
@@ -334,6 +336,7 @@ def start(R, t, stop):
     for k in range(K, whole):
         X_[k] = 0.0
     set_coefficients(R, t, False)
+    begin_sampling(R, t)
     c = X_[control : control + stepping.CONTROL_SIZE]
     for k in range(stepping.CONTROL_SIZE):
         c[k] = 0.0
@@ -369,9 +372,16 @@ def _advance(R, end, most):
     control, B = control_of(R), breaks_of(R)
     if R[ADAPTIVE] == 0 and end - control[stepping.TIME] > _MOST_STEPS * control[stepping.LONGEST]:
         return TOO_MANY
-    status, made = FULL, 0.0
+    status, made, until = FULL, 0.0, end
     while status == FULL:
-        status = stepping.aim(control, B, end)
+        if R[N_SAMPLED] != 0:
+            sampled, why = sample(R) if control[stepping.TIME] < end else (False, 0)
+            if why != 0:
+                return why
+            if sampled:
+                restart(R, control[stepping.TIME])
+            until = next_sample(R, end)
+        status = stepping.aim(control, B, until)
         if status == JUMP:
             t = control[stepping.TIME]
             breaks.limit(B, vector(R, D), t)
@@ -379,7 +389,7 @@ def _advance(R, end, most):
             if why != 0:
                 return why
             restart(R, t)
-            status = stepping.aim(control, B, end)
+            status = stepping.aim(control, B, until)
         if status == FINISHED:
             return 0
         if R[ADAPTIVE] != 0:
@@ -489,4 +499,5 @@ def take_back(R):
 def restored(R):
     """Let the drive follow a state that was put into X."""
     put_coefficients(R)
+    hold_outputs(R)
     breaks.limit(breaks_of(R), vector(R, D), control_of(R)[stepping.TIME])

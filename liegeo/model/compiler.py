@@ -341,6 +341,10 @@ class Compiler:
                 places = self._attempt([0], self._frames_of, force) or [0]
                 elements += [kind, places[0], places[-1], start, nv + n_inputs]
             n_inputs += force.n_inputs
+        for controller in self.tree.controllers:
+            for name in controller.inputs:
+                inputs[f"{controller.name}.{name}"] = slice(n_inputs, n_inputs + 1)
+                n_inputs += 1
         header[at.N_ELEMENTS] = len(elements) // at.ELEMENT_SIZE
         header[at.ELEMENTS] = self._put_ints(*elements)
         self.frame_columns += [

@@ -16,16 +16,21 @@ from liegeo.status import NOT_FINITE, TOO_SHORT, WORDS
 
 Array = NDArray[np.float64]
 
+NOT_FINITE_OUTPUT = "controller '{}' gave an output that is not a finite number"
 
-def texts(model: Model, keep: Collection[str] = (), quaternions: Sequence[str] = ()) -> list[str]:
+
+def texts(
+    model: Model, keep: Collection[str] = (), quaternions: Sequence[str] = (), controllers: Sequence[str] = ()
+) -> list[str]:
     """Return all texts in the order of blame.py; `keep` stays where it is while loops are closed.
 
-    `quaternions` are what quaternions are called where somebody sets them.
+    `quaternions` are what quaternions are called where somebody sets them, `controllers` the names of sampled ones.
     """
     kept = f" while {', '.join(keep)} stay{'s' if len(keep) == 1 else ''}" if len(keep) else ""
     fixed = [part for text in blame.FIXED.values() for part in text.split("{}")]
     fixed = [part.replace("{name}", model.tree.name).replace("{kept}", kept) for part in fixed]
-    return [*fixed, *_texts(model), *(f"{name} is " for name in quaternions)]
+    sampled = [NOT_FINITE_OUTPUT.format(name) for name in controllers]
+    return [*fixed, *_texts(model), *(f"{name} is " for name in quaternions), *sampled]
 
 
 @once_per_model

@@ -301,6 +301,10 @@ class Names:
                 k = self.model.states[force.name].start
                 for part in force.states:
                     k = out.add(force.name, self._on_joint(force, part), ("x",), k)
+        for controller in self.model.tree.controllers:
+            for name, kind in controller.inputs.items():
+                place = self.model.inputs[f"{controller.name}.{name}"].start
+                out.add(controller.name, Part(name, kind), ("u",), self.model.nv + place)
         for name, places in self.model.inputs.items():
             if any(loop.name == name for loop in self.model.tree.loops):
                 part = counted("input", "input", places.stop - places.start)

@@ -15,6 +15,7 @@ from liegeo.model.body import Body, FlexibleBody
 from liegeo.model.checks import Sealed, as_array, few_suggestions, suggest
 from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
 from liegeo.model.constraints import Constraint
+from liegeo.model.controllers import Controller
 from liegeo.model.forces import Force, Wheel
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
@@ -26,6 +27,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "wheels": ((Wheel,), "Wheel"),
     "forces": ((Force,), "force elements"),
     "loops": ((Joint, Constraint), "joints and constraints"),
+    "controllers": ((Controller,), "Controller"),
 }
 
 
@@ -34,6 +36,7 @@ class Tree(Sealed):
     """Bodies and the joints that carry them.  Every body has exactly one joint into it; the world has none.
 
     `loops` are what else holds them: joints that close loops, and constraints (liegeo/model/constraints.py).
+    `controllers` sample what `simulate` and FMUs move (liegeo/model/controllers.py).
 
     `fidelity` is "full" (all terms of one kinetic energy, so that energy is conserved) or "ruthless" (nothing depends
     on the deformation [JR90, (8.1)]).  `modal_inverse` is how forward dynamics treats the modal block of a body:
@@ -51,6 +54,7 @@ class Tree(Sealed):
     modal_inverse: str = "auto"
     any_order: bool = False
     loops: Sequence[Joint | Constraint] = ()
+    controllers: Sequence[Controller] = ()
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -133,7 +137,7 @@ class Tree(Sealed):
                 yield self.owner.field(*places[name], words=f"the name '{name}'").fault(
                     name,
                     "expected once",
-                    "Bodies, joints, wheels, forces and loops share one set of names.",
+                    "Bodies, joints, wheels, forces, loops and controllers share one set of names.",
                     finding=f"is used {times} times",
                 )
         for wheel in self.wheels:

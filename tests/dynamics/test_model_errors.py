@@ -18,6 +18,7 @@ from liegeo.errors import DynamicsError, InputError, LiegeoError, ModelError
 from liegeo.kernels import layout
 from liegeo.model import programs
 from liegeo.model.about import about_fields
+from liegeo.model.controllers import sampled_in
 from liegeo.model.forces import JointForce
 
 N = 2
@@ -910,6 +911,54 @@ def own(function):
     """A pendulum with a constraint of one's own, and its state."""
     model = looped(lm.Custom(name="own", function=function))
     return model, model.state()
+
+
+def sampled(**given):
+    """A controller that is a Python function."""
+    return lm.Sampled(**{"function": lambda t, y: 0.0, "period": 1.0, "name": "servo", **given})
+
+
+REFUSED |= {
+    "offset of a controller": (lambda: sampled(offset=np.inf), "controller 'servo'", "offset is inf", "a finite time"),
+    "delay of a controller": (lambda: sampled(delay=1e5), "delay is 100000", "at most 10000 periods", "its unit"),
+    "names of a controller": (lambda: sampled(measure=3), "measure is 3", "expected names"),
+    "function of a controller": (lambda: sampled(function=3), "function is 3", "expected a function of (t, y)"),
+    "memory of a controller": (lambda: sampled(memory=-1), "memory is -1", "expected how many numbers it has"),
+    "initial of a controller": (lambda: sampled(initial="a"), "initial is 'a'", "expected a finite number"),
+    "limits of a block": (lambda: lm.Saturation(input="u", low=2.0, high=1.0), "low is 2", "at most high, which is 1"),
+    "number of a block": (lambda: lm.Gain(input="u", gain=np.nan), "gain is nan", "expected a finite number"),
+    "points of a table": (lambda: lm.LookupTable(input="u", x=[1.0, 0.0], y=[0.0, 0.0]), "x is", "in rising order"),
+    "no denominator": (
+        lambda: lm.TransferFunction(input="u", numerator=[1.0], denominator=[0.0, 1.0]),
+        "denominator is",
+        "must not begin with 0",
+    ),
+    "numerator too long": (
+        lambda: lm.TransferFunction(input="u", numerator=[1.0, 0.0], denominator=[1.0]),
+        "numerator is",
+        "it cannot look ahead",
+    ),
+    "coefficients in rows": (
+        lambda: lm.TransferFunction(input="u", numerator=[[1.0]], denominator=[1.0]),
+        "numerator is",
+        "expected a list of numbers",
+    ),
+    "variable of a transfer function": (
+        lambda: lm.TransferFunction(input="u", numerator=[1.0], denominator=[1.0], variable="w"),
+        "variable is 'w'",
+        "expected s or z",
+    ),
+    "blocks in a list": (lambda: lm.Controller(name="c", period=1.0, blocks=[]), "blocks is []", "a mapping of names"),
+    "wires that lead nowhere": (
+        lambda: lm.Controller(name="c", period=1.0, outputs={"x": "u"}),
+        "controller 'c': outputs['x'] is 'u'",
+        "which is no signal",
+    ),
+    "a controller among inputs with another output": (
+        lambda: sampled_in({"j": sampled(outputs=["k"])}),
+        "inputs['j'] is a sampled controller with the outputs ['k']",
+    ),
+}
 
 
 @pytest.mark.parametrize(

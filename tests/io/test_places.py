@@ -18,15 +18,19 @@ import liegeo as lg
 from liegeo.errors import ModelFileError
 from liegeo.io import document, flexible, forms
 from liegeo.model import (
+    ALL_BLOCKS,
     ALL_CONSTRAINTS,
     ALL_FORCES,
     ALL_JOINTS,
     ALL_SHAPES,
     Body,
     Custom,
+    LookupTable,
     LumpedNode,
     Node,
     Skin,
+    StateSpace,
+    Sum,
     Wheel,
 )
 from liegeo.model.about import about_fields
@@ -105,6 +109,7 @@ GOOD: dict[str, Any] = {
     "pairs": [[0, 0], [1, 2]],
     "per speed": 0.3,
     "coordinates": 0,
+    "names": ["u"],
     "shapes": [{"kind": "sphere", "radius": 1}],
 }
 WRONG: dict[str, list[Any]] = {
@@ -123,6 +128,7 @@ WRONG: dict[str, list[Any]] = {
     "per speed": [-1, "-1e-3", [0.1] * 7],
     "coordinates": [[2, 0, 0, 0], [2, 0, 0, 0, 0, 0, 0], [1] * 9, 0.5],
     "shapes": [[{"kind": "sphere", "radius": -1}], 5],
+    "names": [["nobody's"], ["u", "nobody's"]],
 }
 # Of no use anywhere; some are allowed where anything is.
 STRANGE: list[Any] = [{"strange": 1}, True, None, [[[[]]]], "1 parsec^7", "$(nobody)", 1e59, 1e61, ".nan"]
@@ -161,6 +167,11 @@ OWN: dict[str, dict[str, Any]] = {
     "HydraulicCylinder": {"rod_area": 0.2},
     "Belt": {"driven": SLIDE},
     "Cable": {"driven": SLIDE},
+    "Multiplication": {"of": ["u", "w"]},
+    **{name: {"input": "u"} for name in ("Gain", "Quantiser", "Previous", "LowPass")},
+    "Saturation": {"input": "u", "low": -1e60, "high": 1e60},
+    "TransferFunction": {"input": "u", "numerator": [1], "denominator": [1, 1]},
+    "PID": {"setpoint": "u", "measured": "w", "low": -1e60, "high": 1e60},
     "Mesh": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
     "Skin": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "modes": numbers((3, 3, 1), 0.1)},
     "Node": {"modes": numbers((6, 1), 0.1), "second": numbers((6, 1, 1), 0.1)},
@@ -205,6 +216,15 @@ def with_joint(cls):
     data["bodies"]["new's"] = {"kind": "rigid", "mass": 1, "inertia": [0.2, 0.2, 0.2], "frames": {"f": [0, 0, 1]}}
     data["joints"][NEW] = entry(cls, parent=ARM, child="new's")
     return data, ("joints", NEW)
+
+
+def with_controller(cls):
+    data = base()
+    blocks = {NEW: entry(cls)}
+    data["controllers"] = {
+        "c's": {"period": 1, "inputs": {"u": "input", "w": "angle"}, "blocks": blocks, "outputs": {HINGE: "u"}}
+    }
+    return data, ("controllers", "c's", "blocks", NEW)
 
 
 PER_SPEED = ("stiffness", "damping", "rest", "armature", "friction", "friction_speed")
@@ -270,10 +290,13 @@ def with_skin(cls):
     return data, ("bodies", ROD, "skin")
 
 
+# Shapes of their fields depend on each other: tests/simulate/test_blocks.py.
+MATRICES = (LookupTable, StateSpace, Sum)
 CLASSES = [
     *((with_joint, cls) for cls in ALL_JOINTS),
     *((with_loop, cls) for cls in (*ALL_JOINTS, *ALL_CONSTRAINTS) if cls not in (Custom, lg.Free)),
     *((with_force, cls) for cls in ALL_FORCES),
+    *((with_controller, cls) for cls in ALL_BLOCKS if cls not in MATRICES),
     *((with_shape, cls) for cls in ALL_SHAPES),
     *((with_body, Body), (with_wheel, Wheel), (with_piece, LumpedNode), (with_node, Node), (with_skin, Skin)),
 ]
@@ -335,10 +358,12 @@ def test_every_field_of_every_class_is_reported_where_it_stands(tmp_path, make, 
 
 def test_no_class_is_left_out():
     made = {cls for _, cls in CLASSES}
-    listed = {*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES} - {Custom}
+    listed = {*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES, *ALL_BLOCKS} - {Custom, *MATRICES}
     assert listed <= made
     described = [c for c in vars(lg.model).values() if isinstance(c, type) and dataclasses.is_dataclass(c)]
     without_form = {"Constraint", "Coupling", "Force", "Joint", "Shape", "FlexibleBody", "Tree", "State", "Custom"}
+    # tests/simulate/test_blocks.py has the keys of controllers
+    without_form |= {"ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
     assert {c.__name__ for c in described} - {c.__name__ for c in made} <= without_form
 
 

@@ -216,8 +216,9 @@ def test_a_function_with_a_memory_is_noticed():
         lg.simulate(
             model, model.state(START), 1.0, inputs=lambda t, s: {"j0": integral(t, s)}, progress=False
         )  # fmt: skip
-    # no trial, no error; and functions of t and state are no concern
-    lg.simulate(model, model.state(START), 0.1, inputs={"j0": integral}, method="rkmk-54", progress=False)
+    # where the method is given, the first calls are made again; functions of t and state are no concern
+    with pytest.raises(InputError, match=r"inputs\['j0'\] has a memory"):
+        lg.simulate(model, model.state(START), 0.1, inputs={"j0": integral}, method="rkmk-54", progress=False)
     lg.simulate(model, model.state(START), 0.1, inputs={"j0": lambda t, s: -s.q[0] + np.sin(t)}, progress=False)
 
 

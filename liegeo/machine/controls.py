@@ -1,0 +1,110 @@
+"""Sampled controllers of a machine (kernels/blocks.py): communication steps are cut where they sample.
+
+Their state C is a part of X, so that whoever copies X has it, and the outputs in force are constant inputs in D.  A
+sample at a communication point is taken where the next step begins, with the inputs that are set by then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from liegeo._jit import index, invoke, kernel
+from liegeo.integrate import breaks, stepping
+from liegeo.kernels import blocks
+from liegeo.kernels import layout as at
+from liegeo.kernels.motion import drive
+from liegeo.machine.record import (
+    BLOCKS,
+    DATA_MEASURED,
+    GAINS,
+    MEASURE,
+    N_SAMPLED,
+    NOT_SAMPLED,
+    PLAN_MEASURED,
+    SAMPLED,
+    STEP_FAILED,
+    W_SHOWN,
+    Z_MEASURED,
+    D,
+    S,
+    X,
+    breaks_of,
+    constants,
+    control_of,
+    model_of_record,
+    places_in_state,
+    split,
+    vector,
+    whole,
+)
+
+
+@kernel(inline="always")
+def _state(R):
+    """Return C."""
+    start = places_in_state(R)[4] + 3
+    return vector(R, X)[start : start + index(R[N_SAMPLED])]
+
+
+@kernel(forceinline=False)
+def begin_sampling(R, t):
+    """Let controllers begin, with the first samples at t or next after it."""
+    if R[N_SAMPLED] == 0:
+        return
+    C, first = _state(R), constants(R, SAMPLED)
+    for k in range(C.shape[0]):
+        C[k] = first[k]
+    blocks.begin(whole(R, BLOCKS), constants(R, GAINS), C, t)
+    blocks.hold(whole(R, BLOCKS), C, vector(R, D), at.D_U)
+
+
+@kernel(forceinline=False)
+def hold_outputs(R):
+    """Let the drive have the outputs in force, as a state says that was put into X."""
+    if R[N_SAMPLED] > 0:
+        blocks.hold(whole(R, BLOCKS), _state(R), vector(R, D), at.D_U)
+
+
+@kernel(forceinline=False)
+def next_sample(R, end):
+    """Return when controllers have something to do next; `end` if that is not before it, but for round-off."""
+    if R[N_SAMPLED] == 0:
+        return end
+    return blocks.next_time(whole(R, BLOCKS), constants(R, GAINS), _state(R), end)
+
+
+@kernel(forceinline=False)
+def sample(R):
+    """Do what controllers have to do at the time in `control`; return whether there was anything, and why it failed.
+
+    Whoever calls this lets the method start anew, if there was anything.
+    """
+    B, P, C, control = whole(R, BLOCKS), constants(R, GAINS), _state(R), control_of(R)
+    t = control[stepping.TIME]
+    if not blocks.is_due(B, P, C, t):
+        return False, 0
+    D_ = vector(R, D)
+    # on the right side of jumps that are here
+    breaks.limit(breaks_of(R), D_, t)
+    n = index(B[blocks.N_MEASURED])
+    if n > 0:
+        I, F = model_of_record(R)
+        W_ = vector(R, W_SHOWN)
+        q, w = split(R)
+        status = drive(whole(R, S), constants(R, D), t, q, w, W_)
+        if status == 0:
+            o = index(I[at.N_WORK])
+            u = W_[o : o + index(I[at.N_U])]
+            z = vector(R, Z_MEASURED)
+            arguments = whole(R, PLAN_MEASURED), constants(R, DATA_MEASURED), I, F, t, q, w, u, W_, z, C[:n]
+            status = invoke(R[MEASURE], arguments)
+        if status != 0:
+            control[stepping.STATUS] = status
+            return True, STEP_FAILED
+    failed = blocks.fire(B, P, C, t, D_, at.D_U)
+    if failed != 0:
+        control[stepping.STATUS] = failed - 1
+        return True, NOT_SAMPLED
+    # equal steps are counted from here
+    control[stepping.ORIGIN], control[stepping.BEFORE] = np.nan, 1.0
+    return True, 0
