@@ -32,6 +32,7 @@ from liegeo.machine import answers, blame, record, showing, slopes, steps
 from liegeo.model.constraints import Motion
 from liegeo.model.failure_words import loop_of_row, put_together, texts
 from liegeo.model.model import Model, State
+from liegeo.model.sensors import Sampling
 from liegeo.motion import Drive
 from liegeo.observer import Observer
 from liegeo.sampled import Plan
@@ -122,6 +123,7 @@ class Machine:
     def _observe(self, columns: Sequence[tuple[tuple[str, ...], int]]) -> None:
         """Make the plans of what is shown: outputs, accelerations, and quaternions of frames for their signs."""
         model, sources = self.model, list(dict.fromkeys(source for source, _ in columns))
+        self._columns = columns
         self._outputs = Observer(model, sources, columns)
         self._rates = Observer(model, [("a",)])
         turned = [source for source in sources if source[0] == "frame" and source[2] == "quaternion"]
@@ -141,7 +143,9 @@ class Machine:
         longest = float(stepper.control[stepping.LONGEST])
         plan = self._controllers
         n_sampled = len(plan.start) if plan.controllers else 0
-        part = record.parts(len(places), len(shown), len(stepper.y), group.dim, rows, n_sampled)
+        sampling = Sampling.of_columns(model.tree.sensors, self._columns)
+        sampled = n_sampled, sampling.memory
+        part = record.parts(len(places), len(shown), len(stepper.y), group.dim, rows, *sampled)
         self.n_state = part["K"].start + kept * group.dim
         X = self._X = np.zeros(part["K"].stop)
         X[part["w"]], X[part["gravity"]], X[part["y"]] = inputs, weight, self.wished
@@ -199,6 +203,9 @@ class Machine:
             "PLAN_MEASURED": plan.observer.plan,
             "DATA_MEASURED": plan.observer.data,
             "Z_MEASURED": plan.observer.numbers(),
+            "SENSORS": sampling.rows,
+            "SENSOR_SETTINGS": sampling.settings,
+            "MEASURED": np.full(len(self._shown), np.nan),
             "LAYOUT": stepper._layout,
             "COEFFICIENTS": np.ascontiguousarray(stepper._coefficients).copy(),
         }
@@ -219,6 +226,7 @@ class Machine:
             "ORDER": method.order,
             "TOLERANCE_AT": int(of_method["TOLERANCE_AT"]),
             "N_SAMPLED": n_sampled,
+            "N_SAMPLES": sampling.memory,
         }
         self._R = record.record(self._numbers, self._arrays)
         called = quaternions(model)
@@ -322,7 +330,8 @@ class Machine:
     def go_on_from(self, other: Machine) -> None:
         """Take over from a machine of the same structure with other numbers: its state, and gravity as it is here."""
         mine, its = self.model, other.model
-        if len(mine.floats) != len(its.floats) or not np.array_equal(mine.fingerprint, its.fingerprint):
+        same = len(mine.floats) == len(its.floats) and self.n_state == other.n_state
+        if not same or not np.array_equal(mine.fingerprint, its.fingerprint):
             raise InputError("the new value changes what the model consists of; that cannot be while it moves.")
         weight = self.gravity.copy()
         self.restore(other.snapshot())
@@ -492,7 +501,8 @@ def y_in(model: Model, places: Sequence[int], columns: Sequence[tuple[tuple[str,
     n_sampled = len(Plan(model, controllers, Drive(model)._place, {}).start) if controllers else 0
     turned = {source for source, _ in columns if source[0] == "frame" and source[2] == "quaternion"}
     n = model.nq + model.nv + 2 * model.nx
-    part = record.parts(len(places), 4 * len(turned), n, 0, 0, n_sampled)["y"]
+    n_samples = Sampling.of_columns(model.tree.sensors, columns).memory
+    part = record.parts(len(places), 4 * len(turned), n, 0, 0, n_sampled, n_samples)["y"]
     if len(saved) < part.stop:
         raise InputError("the state has too few numbers for this model.")
     return saved[part].copy()

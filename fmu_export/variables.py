@@ -4,7 +4,8 @@ Names are those of results (liegeo/model/names.py), written as FMI's structured 
 stands in quotes.  Numbers inside are SI; a variable whose unit the model file chose has a `factor`, SI per unit.
 
 What a model file's `fmu` section leaves out:  inputs are all force elements, wheels, and prescribed motions without a
-law;  outputs are coordinates and speeds of joints, positions of frames, energies;  parameters are all of the file.
+law;  outputs are coordinates and speeds of joints, positions of frames, energies, sensors;  parameters are all of the
+file.
 Always there are gravity, the initial coordinates and speeds of joints and modes, and the integrator.
 """
 
@@ -340,7 +341,8 @@ def _usual_outputs(model: Model) -> list[str]:
     joints = tuple(f"{name}." for name in model.joints)
     coordinates = [name for name in table if name.startswith(joints)]
     frames = [f"{body.name}.{frame}.position" for body in model.tree.bodies for frame in body.frames]
-    return [*coordinates, *frames, "energy", "energy.kinetic", "energy.gravitational", "energy.elastic"]
+    measured = [column.name for column in model.names.more.values() if column.source[0] == "sensor"]
+    return [*coordinates, *frames, "energy", "energy.kinetic", "energy.gravitational", "energy.elastic", *measured]
 
 
 def _bounds(column: Column) -> tuple[float | None, float | None]:

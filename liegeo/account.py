@@ -16,6 +16,8 @@ method, not the samples of the output, and no interval of theirs crosses a jump 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,6 +54,8 @@ class Account:
         self.start = self.energy(start)
         # ∫ P_in and ∫ P_d; NaN if a function that drives the model could not be asked
         self.sums = np.zeros(2)
+        # where a count of equal steps ended that may go on: the time, the state, and the size of the steps
+        self.open: tuple[float, Array, float] | None = None
 
     def energy(self, y: Array) -> float:
         """Return the energy of a state (q, v); NaN of one that has no finite energy, where a run has blown up."""
@@ -63,12 +67,23 @@ class Account:
     def of(self, end: Array) -> EnergyAccount:
         """Return the account (1) of a run that is at this state."""
         here = self.energy(end)
-        work, dissipated = (float(x) for x in self.sums)
+        work, dissipated = (float(x) for x in self.sums + self._closing())
         defect = here - self.start - work + dissipated if self._is_exact else np.nan
         return EnergyAccount(self.start, here, work, dissipated, defect)
 
-    def add(self, piece: Trajectory, stepper: Stepper, stop: tuple[float, Array] | None) -> None:
-        """Go on over steps that were just made, up to an event, if one ended the run."""
+    def add(
+        self,
+        piece: Trajectory,
+        stepper: Stepper,
+        stop: tuple[float, Array] | None,
+        counts: Sequence[tuple[float, float]] = (),
+        goes_on: bool = False,
+    ) -> None:
+        """Go on over steps that were just made, up to an event, if one ended the run.
+
+        `counts` say from when on equal steps were counted, and their size, where they may begin anew within the piece:
+        at instants at which sensors sample.  It `goes_on` if steps of the same count may follow.
+        """
         if len(piece.t) < 2:
             return
         if stepper.method.adaptive:
@@ -79,7 +94,17 @@ class Account:
             kept = t < stop[0]
             t, y = np.append(t[kept], stop[0]), np.concatenate([y[kept], stop[1][np.newaxis]])
         over = stop is not None or control[DONE] == control[PLANNED]
-        self._add_equal(t, y, float(control[STEP]), bool(t[0] == control[ORIGIN]), bool(over))
+        counts = [each for each in counts or [(float(control[ORIGIN]), float(control[STEP]))] if each[0] < t[-1]]
+        edges = [0, *(int(np.searchsorted(t, origin)) for origin, _ in counts[1:]), len(t) - 1]
+        for k, (origin, h) in enumerate(counts):
+            part, last = slice(edges[k], edges[k + 1] + 1), k == len(counts) - 1
+            begins = bool(t[part][0] == origin)
+            if begins and self.open is not None:
+                self._sum(self._closing()[np.newaxis])
+            self.open = None
+            self._add_equal(t[part], y[part], h, begins, bool(not last or (over and not goes_on)))
+        if over and goes_on:
+            self.open = float(t[-1]), y[-1].copy(), counts[-1][1]
 
     def _add_chosen(self, piece: Trajectory, order: int, stop: tuple[float, Array] | None) -> None:
         """Go on over steps of a method's own choice."""
@@ -109,6 +134,14 @@ class Account:
             for place, P_near in zip(k, near, strict=True):
                 parts[place] += h / (12.0 * _NEAR) * (P_near - P[place])
         self._sum(parts)
+
+    def _closing(self) -> Array:
+        """Return what the end of a count of equal steps adds that is not known to be over."""
+        if self.open is None:
+            return np.zeros(2)
+        t, y, h = np.array([self.open[0]]), self.open[1][np.newaxis], self.open[2]
+        near = self._near(t, y, np.array([-_NEAR * h]))[0]
+        return np.asarray(h / (12.0 * _NEAR) * (near - self._powers(t, y)[0]))
 
     def jump(self, before: Array, after: Array) -> None:
         """A prescribed speed jumps: what that takes is work too."""

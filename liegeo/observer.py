@@ -7,7 +7,10 @@ Results, the outputs of FMUs, the 3-D page and `dynamics` ask for *sources*; eac
     ("frame", "boom.tip", part)                   of a body, frame or node: FRAME_NUMBERS of kernels/observe.py
     ("joint", name)                               what the joint exerts on its child, at the child and in its axes
     ("resistance", name), ("friction", name)      what spring and damper, or Coulomb friction, of a joint oppose
+    ("spring", name), ("damper", name)            what they oppose, one by one
     ("loop", name)                                what a loop exerts, the smallest where constraints are redundant
+    ("coupling", name)                            what a gear, rack or coupling exerts on each of its coordinates
+    ("sensor", name)                              what a sensor measures at every instant (kernels/sensing.py)
     ("force", name, part)                         of a force element: the parts of what its class `exerts`
     ("balance", part)                             of the whole model: BALANCE_NUMBERS of kernels/observe.py
 
@@ -23,11 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from liegeo.errors import DynamicsError
-from liegeo.kernels import checked, observe
+from liegeo.kernels import checked, observe, sensing
 from liegeo.kernels import layout as at
-from liegeo.model import forces
+from liegeo.model import forces, sensors
 from liegeo.model.body import Node
-from liegeo.model.constraints import FrameConstraint
+from liegeo.model.constraints import Coupling, FrameConstraint
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
 from liegeo.model.names import Source
@@ -168,11 +171,15 @@ class Observer:
             self._passes |= observe.REACT
             self._solve = True
             return self._task(source, observe.REACTION, self._joints[rest[0]], 6)
-        if what in ("resistance", "friction") and rest[0] in self._joints:
-            kind, i = observe.RESISTANCE if what == "resistance" else observe.FRICTION, self._joints[rest[0]]
+        if what in _OF_JOINTS and rest[0] in self._joints:
+            kind, i = _OF_JOINTS[what], self._joints[rest[0]]
             return self._task(source, kind, i, int(model.ints[at.HEADER + i * at.BODY_I_SIZE + at.NV]))
         if what == "loop":
             return self._loop(source)
+        if what == "coupling":
+            return self._coupling(source)
+        if what == "sensor":
+            return self._sensor(source)
         nv, nu = model.nv, model.nu
         vectors = {"t": 1, "q": model.nq, "v": nv, "u": nv + nu, "x": model.nx, "a": nv, "required": nv}
         if rest or what not in vectors:
@@ -197,12 +204,15 @@ class Observer:
     def _frame(self, source: Source) -> slice:
         _, name, part = source
         body, where = self.model.frame(name)
-        shown = observe.FRAME_NUMBERS.parts[part]
-        if shown.bends and not isinstance(where, Node):
+        if observe.FRAME_NUMBERS.parts[part].bends and not isinstance(where, Node):
             raise not_implemented(source)
+        return self._frame_on(("frame", name), body, where, part)
+
+    def _frame_on(self, key: Source, body: int, where: Array | Node, part: str) -> slice:
+        """Return where a part of the numbers of a frame on a body, or on the world (-1), stands."""
+        shown = observe.FRAME_NUMBERS.parts[part]
         self._passes |= observe.POSES | shown.passes
         self._solve |= bool(shown.passes & observe.RATES)
-        key = ("frame", name)
         if key not in self._tasks:
             n = self.model.body(body).n_modes if isinstance(where, Node) else 0
             self._task(key, observe.FRAME, body, observe.MODES + 6 * n)
@@ -214,6 +224,82 @@ class Observer:
                 self._node_rows += [len(self._data), n, -1 if where.second is None else first]
             self._data += self._numbers_of(where)
         return self._within(self._tasks[key][observe.PLACE], (shown.start, shown.size))
+
+    def _part_at(self, sensor: sensors.Sensor, field: str, part: str) -> int:
+        """Return where a part of the numbers of a frame begins that a field of a sensor names."""
+        place, model = getattr(sensor, field), self.model
+        bodies = {model.body(i).name: model.body(i) for i in range(len(model.bodies))}
+        found = sensors.find_place(place, sensor.owner.field(field), bodies)
+        if found.body is None:
+            return self._frame_on(("place", sensor.name, field), -1, found.where, part).start
+        body = model.bodies.index(found.owner)
+        if isinstance(place, str):
+            return self._frame_on(("frame", place), body, model.frame(place)[1], part).start
+        return self._frame_on(("place", sensor.name, field), body, found.where, part).start
+
+    def _sensor(self, source: Source) -> slice:
+        """Return where the numbers of a sensor stand, and see to it that what it measures is found before."""
+        sensor = next((each for each in self.model.tree.sensors if each.name == source[1]), None)
+        if sensor is None:
+            raise not_implemented(source)
+        numbers = self._sensed(sensor)
+        if numbers is None:
+            raise not_implemented(source)
+        kind, a, b, c = numbers
+        chain = sensor.chain()[:, 1:]
+        n = 0 if sensor.samples or (np.isinf(chain[:, 0]).all() and not chain[:, 1].any()) else len(chain)
+        found = self._task(source, kind, a, sensor.size)
+        self._tasks[source][sensing.B :] = [b, c, n, len(self._data)]
+        self._data += chain[:n].ravel().tolist()
+        return found
+
+    def _sensed(self, sensor: sensors.Sensor) -> tuple[int, int, int, int] | None:
+        """Return the task of a sensor and its A, B and C (kernels/sensing.py)."""
+        part = self._part_at
+        if isinstance(sensor, sensors.Accelerometer):
+            return sensing.SPECIFIC_FORCE, part(sensor, "at", "pose"), part(sensor, "at", "acceleration"), 0
+        if isinstance(sensor, sensors.Gyro):
+            return sensing.COPY, part(sensor, "at", "twist.angular"), 3, 0
+        if isinstance(sensor, sensors.Inclinometer):
+            # of gravity, which stands in u, they know as energies do
+            return sensing.GRAVITY, part(sensor, "at", "pose"), 0, 0
+        if isinstance(sensor, sensors.DistanceSensor | sensors.RelativeMotion):
+            behind = part(sensor, "a", "angular_velocity") - part(sensor, "a", "pose")
+            part(sensor, "b", "velocity")
+            kind = sensing.SEPARATION if isinstance(sensor, sensors.DistanceSensor) else sensing.RELATIVE
+            return kind, part(sensor, "a", "pose"), part(sensor, "b", "pose"), behind
+        if isinstance(sensor, sensors.StrainGauge):
+            bodies = {self.model.body(i).name: self.model.body(i) for i in range(len(self.model.bodies))}
+            owner, shares = sensor.shares(bodies)
+            eta = self._fixed["q"] + self.model.modal_slice(self.model.bodies.index(owner), at.EQ).start
+            self._data += list(shares)
+            return sensing.STRAIN, eta, len(shares), len(self._data) - len(shares)
+        if isinstance(sensor, sensors.Encoder | sensors.Tachometer):
+            row = at.HEADER + self._joints[sensor.joint] * at.BODY_I_SIZE
+            if isinstance(sensor, sensors.Encoder):
+                return sensing.COPY, self._fixed["q"] + int(self.model.ints[row + at.JQ]) + sensor.coordinate, 1, 0
+            return sensing.COPY, self._fixed["v"] + int(self.model.ints[row + at.JV]) + sensor.speed, 1, 0
+        if isinstance(sensor, sensors.ForceTorque):
+            wrench = self._place(("joint", sensor.joint)).start
+            child = self.model.bodies[self._joints[sensor.joint]]
+            pose = self._frame(("frame", child, "pose")).start
+            return sensing.WRENCH, wrench, pose, pose if sensor.at is None else part(sensor, "at", "pose")
+        return None
+
+    def _coupling(self, source: Source) -> slice:
+        loop = next((loop for loop in self.model.tree.loops if loop.name == source[1]), None)
+        if not isinstance(loop, Coupling):
+            raise not_implemented(source)
+        multiplier, factors = self._loop(("loop", loop.name)).start, list(loop.factors().values())
+        found: slice = slice(0, 0)
+        for k, factor in enumerate(factors):
+            # one number each, which stand one behind another
+            key = (*source, str(k))
+            place = self._task(key, sensing.SCALED, multiplier, 1)
+            self._tasks[key][sensing.B :] = [1, len(self._data), 0, 0]
+            self._data.append(factor)
+            found = slice(place.start if k == 0 else found.start, place.stop)
+        return found
 
     @staticmethod
     def _numbers_of(where: Array | Node) -> list[float]:
@@ -253,6 +339,15 @@ class Observer:
         if kind == observe.ELEMENT:
             self._passes |= observe.POSES | observe.TWISTS | observe.ELEMENTS
         return self._within(self._task(source[:2], kind, row, size).start, parts[wanted])
+
+
+# By source, the task that finds what a joint has of it.
+_OF_JOINTS = {
+    "resistance": observe.RESISTANCE,
+    "friction": observe.FRICTION,
+    "spring": observe.SPRING,
+    "damper": observe.DAMPER,
+}
 
 
 def _task_of(force: forces.Force) -> tuple[int, int, int, int]:

@@ -58,6 +58,7 @@ def info(mechanism: Mechanism) -> Data:
         "wheels": [{"name": wheel.name, "body": wheel.body} for wheel in tree.wheels],
         "forces": [{"name": force.name, "kind": type(force).__name__} for force in tree.forces],
         "loops": [{"name": loop.name, "kind": type(loop).__name__} for loop in tree.loops],
+        "sensors": [{"name": sensor.name, "kind": type(sensor).__name__} for sensor in tree.sensors],
         "controllers": [
             {"name": each.name, "period": float(each.period), "outputs": list(each.outputs)}
             for each in tree.controllers
@@ -106,12 +107,12 @@ def info_tables(data: Data) -> list[Any]:
         _add(joints, joint["name"], joint["kind"], joint["parent"], joint["child"], dof)
     out = [_sentence(data), bodies, joints]
     others = [
-        *((x["name"], x["kind"]) for x in (*data["loops"], *data["forces"])),
+        *((x["name"], x["kind"]) for x in (*data["loops"], *data["forces"], *data["sensors"])),
         *((x["name"], f"wheel on {x['body']}") for x in data["wheels"]),
         *((x["name"], f"controller, every {x['period']:g} s") for x in data["controllers"]),
     ]
     if others:
-        table = _table("loop, force, wheel, controller", "kind")
+        table = _table("loop, force, sensor, wheel, controller", "kind")
         for row in others:
             _add(table, *row)
         out.append(table)

@@ -4,9 +4,10 @@ A run falls into four parts, each in a place of its own: which method it is, and
 (integrate/stepper.py), samples between them (sampling.py), and what is kept of a run that is killed (checkpoints.py).
 
 Output between steps is the cubic of integrate/trajectory.py (1), right to h⁴, or Dormand–Prince's quartic (2), right to
-h⁵; methods of a higher order are as exact as they can be only where their steps end.  A run is made in pieces of about
-a tenth of a second; between them Ctrl-C is heard, the bar moves and the checkpoint is written, and where they end
-changes no bit.
+h⁵; methods of a higher order are as exact as they can be only where their steps end.  Steps end at the instants at
+which sensors sample (model/sensors.py), so that samples are as exact as the method is.  A run is made in pieces of a
+tenth of a second or less; between them Ctrl-C is heard, the bar moves and the checkpoint is written, and where they
+end changes no bit.
 """
 
 from __future__ import annotations
@@ -27,16 +28,18 @@ from liegeo.checkpoints import Checkpoint, digest
 from liegeo.choice import Limits, choose
 from liegeo.errors import Field, InputError, SimulationError
 from liegeo.integrate import Event, Method, Problem, Stepper, Trajectory
-from liegeo.integrate.stepping import FAILED, FULL
-from liegeo.integrate.trajectory import find_events
+from liegeo.integrate.stepping import DONE, FAILED, FINISHED, FULL, ORIGIN, PLANNED, STEP
+from liegeo.integrate.trajectory import find_events, join
 from liegeo.interrupts import CtrlC
 from liegeo.model.checks import check_size
 from liegeo.model.controllers import Controller, Sampled, sampled_in
 from liegeo.model.model import Model, State
+from liegeo.model.sensors import Sampling
 from liegeo.model.standin import HasModel, also_of_mechanisms, as_model
 from liegeo.motion import Drive
 from liegeo.results import Result, RunInfo
 from liegeo.results.progress import Progress
+from liegeo.results.quantities import Sensed
 from liegeo.sampled import Controllers
 from liegeo.sampling import Samples
 from liegeo.status import explain
@@ -45,11 +48,15 @@ Array = NDArray[np.float64]
 
 # Steps of fixed size in a run: nobody waits for more.
 _MOST_STEPS = 1e12
+# Instants of sensors in a run, each the end of a step.
+_MOST_INSTANTS = 1e7
 # A piece of a run should take so many seconds, and has at most so many steps; the first, which finds out, has fewer:
 # as many as move so many speeds together, within bounds.
 _PIECE, _LARGEST_PIECE = 0.1, 4096
 # How many calls of functions are made again, to see whether they answer the same.
 _MOST_ASKED_AGAIN = 32
+# Between two instants of sensors a piece has at most so many.
+_MOST_BETWEEN = 256
 _FIRST_PIECE, _FEWEST_AT_FIRST, _MOST_AT_FIRST = 16384, 16, 512
 
 
@@ -164,6 +171,9 @@ class _Run:
         # where the run is
         self.t, self.y = self.start, np.array(self.problem.start)
         self.samples = Samples.of(output, every, self.t, self.end, self.y)
+        self.instants = _instants(model, self.t, self.end)
+        self._driven = np.zeros((0, model.nv + model.nu))
+        self.sensed = None if self.instants is None else Samples.of(self.instants, 1, self.t, self.end, self.y)
         self.stepper = Stepper(self.problem, self.method, step=step, **self.limits.options(self.method))
         self.stepper.renew = self._renewed if model.rows else None
         self.account = Account(model, self.drive, self.y)
@@ -250,7 +260,7 @@ class _Run:
         if why:
             self.failed, self.why = True, f"at t = {self.t:.6g} s: {self.drive.error or why}"
             return False
-        piece, status = self.stepper.advance(end, n)
+        piece, status, counts = self._piece(n, end)
         self.account.jump(self.y, piece.y[0])
         self.rejected += piece.rejected
         failed, why = status == FAILED, self.stepper.why if status == FAILED else ""
@@ -258,7 +268,8 @@ class _Run:
             piece, lost = self._with_fields(piece)
             if lost:
                 failed, why = True, explain(self.problem.system, lost, self.stepper.y, self.problem.start)
-        more = (status == FULL or end < self.end) and not failed
+        goes_on = status == FINISHED and piece.t[-1] < self.end
+        more = (status == FULL or goes_on) and not failed
         stop = find_events(piece, self._group_events, self.found) if self.events else None
         if stop is not None:
             # the piece may go on beyond it
@@ -269,7 +280,10 @@ class _Run:
             if not isinstance(self.drive.error, KeyboardInterrupt):
                 self.drive.error = None
         self.samples.take(piece, not more, stop)
-        self.account.add(piece, self.stepper, stop)
+        if self.sensed is not None:
+            self.sensed.take(piece, not more, stop)
+        # steps are counted anew behind a sample of a controller, not behind one of a sensor
+        self.account.add(piece, self.stepper, stop, counts, bool(goes_on and piece.t[-1] < end))
         self.t, self.y = (float(piece.t[-1]), piece.y[-1]) if stop is None else stop
         if failed:
             self.failed = True
@@ -279,6 +293,28 @@ class _Run:
                 self.drive.error = error
             self.why = f"at t = {self.t:.6g} s: {self.drive.error or why}"
         return more
+
+    def _piece(self, n: int, until: float) -> tuple[Trajectory, int, list[tuple[float, float]]]:
+        """Make about n steps, which end at the instants of sensors; return how it went, and how steps were counted.
+
+        Where the drive jumps a piece ends, so that what jumps can be taken into account.
+        """
+        if self.instants is None:
+            return *self.stepper.advance(until, n), []
+        stepper, jumps = self.stepper, len(self.drive.system.breaks.times) > 0
+        pieces: list[Trajectory] = []
+        counts: list[tuple[float, float]] = []
+        k, made = int(np.searchsorted(self.instants, self.t, side="right")), 0
+        while True:
+            end = min(float(self.instants[k]), until) if k < len(self.instants) else until
+            piece, status = stepper.advance(end, min(n - made, _MOST_BETWEEN))
+            pieces.append(piece)
+            k, made = k + 1, made + len(piece.t) - 1
+            count = float(stepper.control[ORIGIN]), float(stepper.control[STEP])
+            if not self.method.adaptive and len(piece.t) > 1 and count not in counts[-1:]:
+                counts.append(count)
+            if status != FINISHED or end >= until or made >= n or jumps:
+                return join(pieces) if len(pieces) > 1 else piece, status, counts
 
     def _with_fields(self, piece: Trajectory) -> tuple[Trajectory, int]:
         """Return equal steps with fields where something is asked between them; see Stepper.with_fields."""
@@ -322,7 +358,25 @@ class _Run:
         account, newton = self.account.of(self.y), self.stepper.newton or None
         info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local, accuracy, newton)
         q, v, x = model.parts(y)
-        return Result(model, t, q, v, u, info, x)
+        return Result(model, t, q, v, u, info, x, self._sensed_states())
+
+    def _sensed_states(self) -> Sensed | None:
+        """Return the states at the instants of sensors, as far as the run got."""
+        if self.sensed is None or self.instants is None:
+            return None
+        t, y = self.sensed.arrays()
+        # an event that ended the run is no instant
+        sampled = np.isin(t, self.instants)
+        t, y = t[sampled], y[sampled]
+        # those before are known: whoever watches a run asks again and again
+        known = self._driven[: len(t)]
+        u = np.full((len(t), self.model.nv + self.model.nu), np.nan)
+        u[: len(known)] = known
+        if self.drive.error is None and len(known) < len(t):
+            u[len(known) :] = self.drive.samples(t[len(known) :], y[len(known) :])
+            self._driven = u
+        q, v, x = self.model.parts(y)
+        return Sensed(t, q, v, u, x)
 
     # ---- checkpoints
 
@@ -341,6 +395,7 @@ class _Run:
             "output": f"every {self.samples.every}" if wanted is None else digest(wanted),
             "events": len(self.events),
             **({} if self.controllers is None else {"controllers": self.controllers.identity}),
+            **({} if self.instants is None else {"sensors": digest(self.instants)}),
         }
 
     def _content(self, seconds: float) -> dict[str, Array]:
@@ -349,6 +404,8 @@ class _Run:
         if self.controllers is not None:
             content |= self.controllers.save()
         content |= {**self.samples.save(), "numbers": np.array([self.rejected, seconds])}
+        if self.sensed is not None:
+            content |= {f"sensed_{key}": value for key, value in self.sensed.save().items()}
         for k, places in enumerate(self.found):
             content[f"event_{k}_t"] = np.array([when for when, _ in places])
             content[f"event_{k}_y"] = np.array([place for _, place in places]).reshape(-1, len(here))
@@ -360,17 +417,36 @@ class _Run:
         if content is None:
             return 0.0
         self.samples.load(content)
+        if self.sensed is not None:
+            self.sensed.load({key: content[f"sensed_{key}"] for key in ("t", "y", "taken")})
         self.stepper.load([content[name] for name in ("here", "memory", "control")])
         self.t, self.y = self.stepper.t, self.stepper.y.copy()
         self.account.sums = content["sums"]
         self.unsure = False
         if self.controllers is not None:
             self.controllers.load(content, (self.stepper._F, self.account.floats))
+        control = self.stepper.control
+        if self.instants is not None and not self.method.adaptive and control[DONE] == control[PLANNED]:
+            self.account.open = self.t, self.y, float(control[STEP])
         self.rejected, seconds = int(content["numbers"][0]), float(content["numbers"][1])
         for k, places in enumerate(self.found):
             times, ends = content[f"event_{k}_t"], content[f"event_{k}_y"]
             places.extend((float(when), end) for when, end in zip(times, ends, strict=True))
         return seconds
+
+
+def _instants(model: Model, start: float, end: float) -> Array | None:
+    """Return the instants at which sensors sample, the start with them; None if no sensor does."""
+    sampling = Sampling.of(model.tree.sensors)
+    if not sampling.sensors:
+        return None
+    if (count := sampling.how_many(start, end)) > _MOST_INSTANTS:
+        fastest = min(sampling.sensors, key=lambda sensor: sensor.interval)
+        raise InputError(
+            f"simulate: sensors sample {count:.3g} times in this run, expected at most {_MOST_INSTANTS:.0e}.\n"
+            f"  {fastest.owner} has the shortest period, {fastest.interval:.6g} s. Check its unit."
+        )
+    return sampling.instants(start, end)
 
 
 def _check(model: Model, state: Any, t_end: Any, step: Any, rtol: Any, atol: Any, max_step: Any, every: Any) -> None:

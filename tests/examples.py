@@ -142,6 +142,24 @@ FORCES = {
     },
 }
 
+# Without the frames and joints that they measure.
+_SAMPLES = {"period": 0.01, "offset": 0.002, "delay": 0.015, "seed": 3}
+_CHAIN = {"noise": 0.0, "noise_density": 0.02, "range": 5.0, "resolution": 0.01}
+SENSORS = {
+    **{cls: {**_SAMPLES, **_CHAIN} for cls in (lm.Accelerometer, lm.Gyro, lm.Inclinometer, lm.DistanceSensor)},
+    lm.Encoder: {**_SAMPLES, **_CHAIN, "coordinate": 0},
+    lm.Tachometer: {**_SAMPLES, **_CHAIN, "speed": 0},
+    lm.StrainGauge: {**_SAMPLES, **_CHAIN, "fibre": (0.0, 0.01, 0.02)},
+    lm.ForceTorque: {
+        **_SAMPLES,
+        "noise": (0.1, 0.2, 0.3, 1.0, 2.0, 3.0),
+        "noise_density": 0.0,
+        "range": (1.0, 2.0, 3.0, 10.0, 20.0, 30.0),
+        "resolution": (0.01, 0.02, 0.03, 0.1, 0.2, 0.3),
+    },
+    lm.RelativeMotion: _SAMPLES,
+}
+
 
 def joint_example(cls):
     """Return the example of a class of joints."""

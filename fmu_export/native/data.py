@@ -85,6 +85,8 @@ NUMBERS = (
     "N_STATES",
     "N_SAVED",
 )
+# Numbers of the record that belong to a model.
+_COUNTS = ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM", "N_SAMPLES")
 #: Numbers of a method: the first of its rows, how many it has, and whether it can be used; else what its name says.
 _METHOD = 3
 
@@ -133,10 +135,7 @@ def data_file(
         "WISHED": machine.wished,
         "WEIGHT": np.array(machine.drive.constants[-3:]),
     }
-    rows = [
-        _row(name, "NUMBER", machine._numbers[name])
-        for name in ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM", "N_SAMPLED")
-    ]
+    rows = [_row(name, "NUMBER", machine._numbers[name]) for name in _COUNTS]
     for name, kernel in _shown(machine).items():
         kind = "_complex" if name.endswith("COMPLEX") else ""
         rows.append(_row(name, "CODE", codes.number(f"show_{kernels.shown_by(kernel)}{kind}")))
@@ -270,7 +269,7 @@ def _shown(machine: Machine) -> dict[str, Any]:
 _OWN = ("S", "S_KEPT", "S_FREE", "D", "REGISTERS", "WISHED", "WEIGHT")
 _CONSTANT = (
     *("DATA", "DATA_TURNS", "DATA_RATES", "BREAKS", "WEIGHTS", "WEIGHTS_FREE"),
-    *("GAINS", "SAMPLED", "DATA_MEASURED"),
+    *("GAINS", "SAMPLED", "DATA_MEASURED", "SENSOR_SETTINGS"),
 )
 
 
@@ -313,10 +312,8 @@ def _rows_of_method(machine: Machine, method: Method, blob: _Blob, codes: _Codes
     system, group = machine.drive.system, machine.stepper.problem.group
     coefficients = with_sizes(method, method.coefficients(), system)
     rows, kept = method.scratch(group.dim, len(machine.stepper.y))
-    n_sampled = machine._numbers["N_SAMPLED"]
-    part = record.parts(
-        len(machine.places), len(machine._arrays["TURNED"]), len(machine.stepper.y), group.dim, rows, n_sampled
-    )
+    sizes = len(machine.places), len(machine._arrays["TURNED"]), len(machine.stepper.y), group.dim, rows
+    part = record.parts(*sizes, machine._numbers["N_SAMPLED"], machine._numbers["N_SAMPLES"])
     loop, _ = compile_loop(machine.stepper.problem, method)
     numbers = method_numbers(method)
     sized = sized_numbers(program, method, machine)

@@ -38,6 +38,7 @@ from liegeo.model.drives import ALL_FORCES
 from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
 from liegeo.model.joints import ALL_JOINTS, Fixed, Free, Joint
 from liegeo.model.model import Model
+from liegeo.model.sensors import ALL_SENSORS, Sensor
 from liegeo.model.tree import Tree
 from liegeo.motion import Drive
 from liegeo.recorded import MODES, settled, unrecorded
@@ -49,6 +50,7 @@ _JOINTS = {kind_of(cls): cls for cls in ALL_JOINTS}
 _LOOPS: Mapping[str, type[Joint] | type[Constraint]] = {**_JOINTS, **{kind_of(cls): cls for cls in ALL_CONSTRAINTS}}
 _FORCES = {kind_of(cls): cls for cls in ALL_FORCES}
 _BLOCKS = {kind_of(cls): cls for cls in ALL_BLOCKS}
+_SENSORS = {kind_of(cls): cls for cls in ALL_SENSORS}
 # By kind of a column that depends on the joint on which an element acts: which property of a speed it is.
 _OF_JOINT: Mapping[str, str] = {OF_JOINT: "force", POSITION_OF_JOINT: "position"}
 _ENDINGS = (".torque", ".force", ".input")
@@ -60,6 +62,7 @@ _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "force": ("forces",),
     "constraint": ("loops",),
     "controller": ("controllers",),
+    "sensor": ("sensors",),
 }
 
 
@@ -114,6 +117,7 @@ class _Builder:
     source: Source
     path: Path
     override: Mapping[str, Any]
+    sensors: Mapping[str, Sensor] = field(default_factory=dict)
     problems: list[FileProblem] = field(default_factory=list)
     # files that readers of finite elements opened
     opened: list[Path] = field(default_factory=list)
@@ -289,10 +293,12 @@ class _Builder:
         loops: dict[str, Joint | Constraint] = self._each("loops", self._loop)
         controllers = self._each("controllers", self._controller)
         self.failed |= set(form.controllers) - set(controllers)
+        self.sensors = self._each("sensors", lambda name, given: _SENSORS[given.kind](name=name, **given.given()))
         # a tree without some of its parts would only lead to more complaints about them
         whole = not any(self.damage.lost.values()) and not self.damage.hurt["wheels"]
         tree = self._checked_tree(bodies, joints, wheels, forces, loops, controllers) if whole else None
         self._check_places({body.name: body for body in bodies}, joints, wheels, forces, loops)
+        self._check_sensors({body.name: body for body in bodies})
         good = {name: joint for name, joint in self.joints.items() if name not in self.failed}
         modes = {body.name: body.n_modes for body in bodies if body.n_modes}
         self.parts = Parts(good, forces, loops, modes, controllers)
@@ -497,6 +503,7 @@ class _Builder:
                 any_order=True,
                 loops=tuple(loops.values()),
                 controllers=tuple(controllers.values()),
+                sensors=tuple(self.sensors.values()),
             )
         except ModelError as error:
             for fault in error.faults:
@@ -522,6 +529,18 @@ class _Builder:
                 self._place(bodies, getattr(each, key), (section, each.name), each.owner.field(key))
             if isinstance(each, FrameConstraint):
                 self.attempt((section, each.name), each.data)
+
+    def _check_sensors(self, bodies: Mapping[str, Any]) -> None:
+        """Places and joints of sensors; what failed itself is reported already."""
+        for sensor in self.sensors.values():
+            before, where, owners = len(self.problems), ("sensors", sensor.name), {getattr(sensor, "joint", None)}
+            for key in ("at", "a", "b"):
+                place = getattr(sensor, key, None)
+                if place is not None:
+                    self._place(bodies, place, where, sensor.owner.field(key))
+                    owners.add(split_name(place, bodies)[0] if isinstance(place, str) else place[0])
+            if len(self.problems) == before and not owners & self.failed:
+                self.attempt(where, sensor.check, bodies, self.joints)
 
     def _place(self, bodies: Mapping[str, Any], place: Place, path: Path_, field: Field) -> None:
         body_key, named = (*path, *field.path), field

@@ -48,7 +48,7 @@ from liegeo.io.fields import (
 from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
 from liegeo.lie import SE3Q, SO3Q
-from liegeo.model import constraints, controllers, drives, forces, joints, shapes
+from liegeo.model import constraints, controllers, drives, forces, joints, sensors, shapes
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
@@ -287,6 +287,7 @@ CONSTRAINT_FORMS = forms(c for c in constraints.ALL_CONSTRAINTS if c is not cons
 SHAPES = list_of(one_of(*SHAPE_FORMS.values()))
 BODY_FORM = form(Body, "rigid", {"shapes": SHAPES})
 FORCE_FORMS = forms(drives.ALL_FORCES)
+SENSOR_FORMS = forms(sensors.ALL_SENSORS)
 WHEEL_FORM = form(forces.Wheel)
 
 

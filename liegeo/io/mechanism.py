@@ -200,6 +200,7 @@ class Mechanism:
             ("wheel", "wheels", tree.wheels),
             ("loop", "loops", tree.loops),
             ("force", "forces", tree.forces),
+            ("sensor", "sensors", tree.sensors),
             ("controller", "controllers", tree.controllers),
         ]
         said = [f"{len(things)} {one if len(things) == 1 else many}" for one, many, things in parts if things]

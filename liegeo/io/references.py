@@ -26,6 +26,7 @@ _REFERENCES = (
     ("loops", "pinion", "joints"),
     ("loops", "rack", "joints"),
     ("forces", "joint", "joints"),
+    ("sensors", "joint", "joints"),
     ("wheels", "body", "bodies"),
 )
 

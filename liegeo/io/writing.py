@@ -33,14 +33,15 @@ from liegeo.model.controllers import ALL_BLOCKS, Controller
 from liegeo.model.drives import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
 from liegeo.model.names import matches
+from liegeo.model.sensors import ALL_SENSORS
 from liegeo.model.shapes import ALL_SHAPES
 from liegeo.model.tree import Tree
 
 _WIDTH = 120
 # Sections of a tree's parts, and keys beside them with what they usually are.
-_PARTS = ("bodies", "joints", "loops", "forces", "wheels", "controllers")
+_PARTS = ("bodies", "joints", "loops", "forces", "wheels", "sensors", "controllers")
 _OPTIONS = {"fidelity": "full", "modal_inverse": "auto"}
-_WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES, *ALL_BLOCKS)
+_WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SENSORS, *ALL_SHAPES, *ALL_BLOCKS)
 
 
 def save(system: Mechanism | Tree, path: str | os.PathLike[str]) -> Path:
@@ -338,7 +339,7 @@ def _field(thing: Any, name: str, value: Any) -> Any:
         return value
     if name == "law":
         return _signal(str(thing.owner), value)
-    if name in ("a", "b") or (name == "at" and type(thing) in ALL_FORCES):
+    if name in ("a", "b") or (name == "at" and type(thing) in (*ALL_FORCES, *ALL_SENSORS)):
         return _place(value)
     if name == "of":
         return list(value)

@@ -19,7 +19,7 @@ A quaternion gets the sign that continues what stood in its place in z before; N
 from __future__ import annotations
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import articulated, inverse, loops
+from liegeo.kernels import articulated, inverse, loops, sensing
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import (
     actuator_force,
@@ -60,10 +60,11 @@ PLAN_HEADER = 9
 # Passes, as bits: poses, twists, their rates, energies, frames of force elements, inverse dynamics.
 POSES, TWISTS, RATES, WEIGH, ELEMENTS, REACT = (1 << k for k in range(6))
 # A task: its kind, where its numbers begin in z; of a frame the body, the node's row in the plan (-1 if it does not
-# deform), its modes in q and v, and its pose in `data`; of others the number of the body, or the row in I.
+# deform), its modes in q and v, and its pose in `data`; of others the number of the body, or the row in I.  A frame of
+# the world has the body -1.  Tasks of sensors, from sensing.FIRST on, take what other tasks before them found.
 KIND, PLACE, OWNER, NODE, EQ, EV, DATA = range(7)
 TASK_SIZE = 7
-FRAME, REACTION, LOOP, ELEMENT, MOTOR, ON_JOINTS, RESISTANCE, FRICTION = range(8)
+FRAME, REACTION, LOOP, ELEMENT, MOTOR, ON_JOINTS, RESISTANCE, FRICTION, SPRING, DAMPER = range(10)
 
 # ---- z: numbers of a frame.  First where they stand, then how they are called, in the order of columns in results.
 # V_F and V̇_F are in F; velocities and accelerations, the angular ones first, in the world; bending is displacement and
@@ -135,6 +136,8 @@ def show(plan, data, I, F, t, q, v, u, W, z, out):
         r = index(plan[TASKS]) + k * TASK_SIZE
         if plan[r + KIND] == FRAME:
             _show_frame(plan, r, data, q, v, z[a : a + nv], world, W, z)
+        elif plan[r + KIND] >= sensing.FIRST:
+            sensing.sense(plan, r, data, I, u, z)
         elif plan[r + KIND] > LOOP:
             _show_element(plan, r, I, F, q, v, u, W, z)
     for k in range(plan[N_COLUMNS]):
@@ -146,6 +149,9 @@ def show(plan, data, I, F, t, q, v, u, W, z, out):
 def _show_frame(plan, r, data, q, v, a, world, W, z):
     """The numbers of the frame with task row r: (1), (2), and how far a node is from where it is undeformed."""
     r, world = index(r), index(world)
+    if plan[r + OWNER] < 0:
+        _show_still(z, index(plan[r + PLACE]), data, index(plan[r + DATA]))
+        return
     passes, body, node, d = plan[PASSES], index(plan[r + OWNER]), plan[r + NODE], index(plan[r + DATA])
     eq, ev, o = index(plan[r + EQ]), index(plan[r + EV]), index(plan[r + PLACE])
     x, w, n = o + X_BF, body * at.WORK_SIZE, 0
@@ -178,6 +184,16 @@ def _show_frame(plan, r, data, q, v, a, world, W, z):
     put(z, o + ACCELERATIONS, plus(rate, (0.0 * c0, 0.0 * c0, 0.0 * c0, c0, c1, c2)))
     _turn(z, o, o + ACCELERATIONS, o + ACCELERATIONS)
     _turn(z, o, o + ACCELERATIONS + 3, o + ACCELERATIONS + 3)
+
+
+@kernel
+def _show_still(z, o, pose, d):
+    """The numbers of a frame of the world."""
+    for k in range(MODES):
+        z[o + k] = 0.0
+    for k in range(12):
+        z[o + k] = z[o + X_BF + k] = pose[d + k]
+    _show_quaternion(z, o)
 
 
 @kernel
@@ -226,6 +242,13 @@ def _show_element(plan, r, I, F, q, v, u, W, z):
         if kind == FRICTION:
             for k in range(n):
                 z[o + k] = joint_friction(F, f, k, v[jv + k])
+        elif kind == DAMPER:
+            for k in range(n):
+                z[o + k] = F[f + at.DAMPING + k] * v[jv + k]
+        elif kind == SPRING:
+            for k in range(n):
+                z[o + k] = -F[f + at.DAMPING + k] * v[jv + k]
+            add_spring_and_damper(I, F, b, f, q, v, 1.0, z[o - jv :])
         else:
             for k in range(n):
                 z[o + k] = 0.0

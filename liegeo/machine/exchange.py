@@ -14,8 +14,9 @@ After an integrator's step `completed` says whether drift,
     | |q| − 1 | > DRIFT,   or a projection (kernels/projection.py) would change y by more than DRIFT max(1, |y|),   (2)
 
 asks for an event, and `event` then makes quaternions rotations and projects.  **Time events** are the breaks of the
-drive, and the samples of controllers, which `event` takes: up to an event kernels answer for the piece of time before
-it, after `event` for the one that begins there (integrate/breaks.py).
+drive, the samples of controllers, which `event` takes, and the instants at which sensors sample, or at which a sample
+is seen (kernels/sensing.py): up to an event kernels answer for the piece of time before it, after `event` for the one
+that begins there (integrate/breaks.py).
 
 **Derivatives** of ż and of outputs along (δz, δu) are exact to round-off, by slopes.py (1), |q| and q̂ included.
 """
@@ -26,6 +27,7 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.integrate import breaks, stepping
+from liegeo.kernels import sensing
 from liegeo.kernels.motion import configuration_rate
 from liegeo.machine import showing, slopes
 from liegeo.machine.controls import next_sample, sample
@@ -36,11 +38,14 @@ from liegeo.machine.record import (
     PROJECT,
     QUATERNIONS,
     SAVED,
+    SENSOR_SETTINGS,
+    SENSORS,
     SHOWN,
     TIME,
     D,
     X,
     breaks_of,
+    constants,
     control_of,
     model_of_record,
     split,
@@ -187,20 +192,31 @@ def event(R, found):
     if why == 0 and R[N_SAMPLED] != 0:
         _, why = sample(R)
     changed = why == 0 and _moved(R) > _ROUND_OFF
+    if why == 0:
+        why = showing.sample(R, False)
     if not changed:
         _put_back(R)
     found[0] = 1.0 if changed else 0.0
-    found[1] = next_sample(R, breaks.piece(breaks_of(R), t)[1])
+    found[1] = next_sample(R, _event_after(R, t))
     return why if why != 0 else showing.turn(R)
+
+
+@kernel
+def _event_after(R, t):
+    """Return the time of the next event behind t: where the drive jumps, and where what sensors show changes."""
+    end = breaks.piece(breaks_of(R), t)[1]
+    if R[SENSORS + 1] == 0:
+        return end
+    return sensing.change_before(whole(R, SENSORS), constants(R, SENSOR_SETTINGS), t, end)
 
 
 @kernel(forceinline=False)
 def next_event(R, found):
-    """Write to found[0] when inputs inside the model first jump behind the time that is there, infinity if never.
+    """Write to found[0] when the first time event is behind the time that is there, infinity if there is none.
 
     Samples of controllers are no such events: a communication step takes them within.
     """
-    found[0] = breaks.piece(breaks_of(R), found[0])[1]
+    found[0] = _event_after(R, found[0])
     return 0
 
 
@@ -251,4 +267,5 @@ def along(R, directions):
     status = slopes.accelerated_along(R, out[nq:n])
     if status == 0:
         status = slopes.shown_along(R, 0.0, vector(R, SHOWN))
+        showing.hold_still(R)
     return showing.failed_to_show(R, status)

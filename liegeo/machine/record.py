@@ -24,8 +24,8 @@ at e = 0, exact to round-off, by the same kernels with complex numbers (slopes.p
 **The state** is one array X: put back, it gives the same bits again.  Its parts follow each other:
 
     times t, t₀, `reached`, whether slopes were given | inputs w | inputs of the point before, with their time |
-    where inputs end | coefficients (1) | signs of quaternions | gravity | controllers | control (stepping.py) |
-    y | memory
+    where inputs end | coefficients (1) | signs of quaternions | gravity | controllers |
+    samples of sensors (kernels/sensing.py) | control (stepping.py) | y | memory
 
 and behind them stands the rest of the method's scratch K, whose first rows are the memory.
 """
@@ -54,21 +54,23 @@ CODE = (
 )
 # numbers: of inputs, of prescribed values among them, of outputs; rows of K, and how many are kept; of speeds in the
 # state group; of what the state consists of; whether the method chooses its steps, whether inputs are extrapolated;
-# length of the state of controllers, 0 without any
+# length of the state of controllers, 0 without any; of samples that sensors remember
 NUMBERS = (
     *("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "ROWS", "KEPT", "DIM", "N_STATE"),
-    *("ADAPTIVE", "LINEAR", "ORDER", "TOLERANCE_AT", "N_SAMPLED"),
+    *("ADAPTIVE", "LINEAR", "ORDER", "TOLERANCE_AT", "N_SAMPLED", "N_SAMPLES"),
 )
 # arrays, an address and a size each: whole numbers, then real ones
 INTS = (
     *("S", "S_KEPT", "S_FREE", "PLACES", "MOTIONS", "QUATERNIONS", "TURNED", "TURNED_ALONE"),
     *("PLAN", "KNOWN", "PLAN_RATES", "PLAN_TURNS", "LOOP_OF_ROW", "PROGRAM", "SIZED", "BLOCKS", "PLAN_MEASURED"),
+    "SENSORS",
 )
 FLOATS = (
     *("D", "DATA", "DATA_TURNS", "DATA_RATES", "SETTINGS", "BREAKS", "X", "SAVED", "SLOPES", "W", "W_SHOWN", "ROWS_2"),
     *("ELEMENT", "END", "SCALE", "Z", "Z_TURNS", "Z_RATES", "SHOWN", "SLOPE", "FIRST"),
     *("WEIGHTS", "WEIGHTS_FREE", "ASSEMBLY", "BEGAN", "PIECES", "BLAMED", "REGISTERS", "WISHED", "WEIGHT"),
     *("GAINS", "SAMPLED", "DATA_MEASURED", "Z_MEASURED"),
+    *("SENSOR_SETTINGS", "MEASURED"),
 )
 # arrays of more dimensions: an address and the sizes
 SHAPED = {"LAYOUT": 2, "COEFFICIENTS": 3}
@@ -93,9 +95,21 @@ LOOP, FIELD, SHOW, SHOW_KNOWN, SHOW_RATES, SHOW_TURNS, PROJECT, ASSEMBLE, SHOW_C
     PLACES_OF_RECORD[name] for name in CODE[:10]
 )
 BLAME, MEASURE = (PLACES_OF_RECORD[name] for name in CODE[10:])
-N_INPUTS, N_MOTIONS, N_OUTPUTS, ROWS, KEPT, DIM, N_STATE, ADAPTIVE, LINEAR, ORDER, TOLERANCE_AT, N_SAMPLED = (
-    PLACES_OF_RECORD[name] for name in NUMBERS
-)
+(
+    N_INPUTS,
+    N_MOTIONS,
+    N_OUTPUTS,
+    ROWS,
+    KEPT,
+    DIM,
+    N_STATE,
+    ADAPTIVE,
+    LINEAR,
+    ORDER,
+    TOLERANCE_AT,
+    N_SAMPLED,
+    N_SAMPLES,
+) = (PLACES_OF_RECORD[name] for name in NUMBERS)
 S, S_KEPT, S_FREE, PLACES, MOTIONS, QUATERNIONS, TURNED, TURNED_ALONE, PLAN, KNOWN, PLAN_RATES, PLAN_TURNS = (
     PLACES_OF_RECORD[name] for name in INTS[:12]
 )
@@ -105,8 +119,10 @@ S, S_KEPT, S_FREE, PLACES, MOTIONS, QUATERNIONS, TURNED, TURNED_ALONE, PLAN, KNO
 LOOP_OF_ROW, PROGRAM, SIZED = (PLACES_OF_RECORD[name] for name in INTS[12:15])
 # of sampled controllers the rows, numbers, and the state at the start (kernels/blocks.py), and the plan of what they
 # measure
-BLOCKS, PLAN_MEASURED = (PLACES_OF_RECORD[name] for name in INTS[15:])
-GAINS, SAMPLED, DATA_MEASURED, Z_MEASURED = (PLACES_OF_RECORD[name] for name in FLOATS[30:])
+BLOCKS, PLAN_MEASURED = (PLACES_OF_RECORD[name] for name in ("BLOCKS", "PLAN_MEASURED"))
+GAINS, SAMPLED, DATA_MEASURED, Z_MEASURED = (PLACES_OF_RECORD[name] for name in FLOATS[30:34])
+# outputs that sensors sample, each a row of kernels/sensing.py, their numbers, and what is measured, as outputs stand
+SENSORS, SENSOR_SETTINGS, MEASURED = (PLACES_OF_RECORD[name] for name in ("SENSORS", "SENSOR_SETTINGS", "MEASURED"))
 D, DATA, DATA_TURNS, DATA_RATES, SETTINGS, BREAKS, X, SAVED, SLOPES, W, W_SHOWN, ROWS_2 = (
     PLACES_OF_RECORD[name] for name in FLOATS[:12]
 )
@@ -161,7 +177,9 @@ STEP_FAILED, TOO_MANY, OPEN_LOOPS, NOT_SHOWN, NOT_ASSEMBLED, NO_ROTATION, TOO_SH
 GOES_ON = -1
 
 
-def parts(n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int, n_sampled: int = 0) -> dict[str, slice]:
+def parts(
+    n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int, n_sampled: int = 0, n_samples: int = 0
+) -> dict[str, slice]:
     """Return where the parts of X stand, by name."""
     sizes = {
         "times": INPUTS,
@@ -172,6 +190,7 @@ def parts(n_inputs: int, n_signs: int, n_element: int, dim: int, rows: int, n_sa
         "signs": n_signs,
         "gravity": 3,
         "sampled": n_sampled,
+        "samples": n_samples,
         "control": stepping.CONTROL_SIZE,
         "y": n_element,
         "K": rows * dim,
@@ -217,10 +236,17 @@ def places_in_state(R):
     c = end + n
     signs = c + DEGREE * n
     gravity = signs + index(R[TURNED + 1])
-    control = gravity + 3 + index(R[N_SAMPLED])
+    control = gravity + 3 + index(R[N_SAMPLED]) + index(R[N_SAMPLES])
     y = control + stepping.CONTROL_SIZE
     K = y + index(R[ELEMENT + 1])
     return before, end, c, signs, gravity, control, y, K, K + index(R[ROWS]) * dim
+
+
+@kernel(inline="always")
+def samples_of(R):
+    """Return the samples that sensors remember."""
+    first = places_in_state(R)[4] + 3 + index(R[N_SAMPLED])
+    return vector(R, X)[first : first + index(R[N_SAMPLES])]
 
 
 @kernel(inline="always")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from liegeo._jit import index, invoke, kernel
 from liegeo.integrate import stepping
 from liegeo.kernels import layout as at
-from liegeo.kernels import observe
+from liegeo.kernels import observe, sensing
 from liegeo.kernels.motion import drive
 from liegeo.machine.record import (
     DATA,
@@ -13,12 +13,15 @@ from liegeo.machine.record import (
     DEGREE,
     INPUTS,
     KNOWN,
+    MEASURED,
     N_INPUTS,
     NOT_SHOWN,
     ORIGIN,
     PLACES,
     PLAN,
     PLAN_TURNS,
+    SENSOR_SETTINGS,
+    SENSORS,
     SHOW,
     SHOW_KNOWN,
     SHOW_TURNS,
@@ -37,6 +40,7 @@ from liegeo.machine.record import (
     control_of,
     model_of_record,
     places_in_state,
+    samples_of,
     split,
     vector,
     whole,
@@ -125,9 +129,42 @@ def show(R, computed):
     q, w = split(R)
     inputs = X_[INPUTS:before]
     if computed != 0:
-        return failed_to_show(R, outputs(R, X_[TIME], q, w, inputs, X_[signs:gravity], out))
-    z = vector(R, Z)
-    return failed_to_show(R, show_plan(R, SHOW_KNOWN, KNOWN, DATA, z, X_[TIME], q, w, inputs, out))
+        status = outputs(R, X_[TIME], q, w, inputs, X_[signs:gravity], out)
+    else:
+        z = vector(R, Z)
+        status = show_plan(R, SHOW_KNOWN, KNOWN, DATA, z, X_[TIME], q, w, inputs, out)
+    if R[SENSORS + 1] > 0:
+        sensing.seen(whole(R, SENSORS), constants(R, SENSOR_SETTINGS), X_[TIME], samples_of(R), out)
+    return failed_to_show(R, status)
+
+
+@kernel(forceinline=False)
+def sample(R, first):
+    """Let sensors sample that have an instant where the motion is, or all where it begins; return 0 or NOT_SHOWN."""
+    if R[SENSORS + 1] == 0:
+        return 0
+    sensors, settings, t = whole(R, SENSORS), constants(R, SENSOR_SETTINGS), control_of(R)[stepping.TIME]
+    if not (first or sensing.due(sensors, settings, t)):
+        return 0
+    X_, kept, out = vector(R, X), vector(R, SLOPE), vector(R, MEASURED)
+    _, _, c, signs, gravity, _, _, _, _ = places_in_state(R)
+    q, w = split(R)
+    n, since = index(R[N_INPUTS]), t - X_[ORIGIN]
+    for k in range(n):
+        place = c + DEGREE * k
+        kept[k] = X_[place + 2] + since * (X_[place + 1] + since * X_[place])
+    status = outputs(R, t, q, w, kept[:n], X_[signs:gravity], out)
+    if status == 0:
+        sensing.remember(sensors, settings, t, first, out, samples_of(R))
+    return failed_to_show(R, status)
+
+
+@kernel(forceinline=False)
+def hold_still(R):
+    """Write to SHOWN that outputs that sensors sample have no rates: they are held."""
+    sensors, out = whole(R, SENSORS), vector(R, SHOWN)
+    for i in range(sensors.shape[0] // sensing.SENSOR_SIZE):
+        out[index(sensors[i * sensing.SENSOR_SIZE + sensing.COLUMN])] = 0.0
 
 
 @kernel(nogil=True, forceinline=False)

@@ -53,7 +53,7 @@ from liegeo.machine.record import (
     vector,
     whole,
 )
-from liegeo.machine.showing import failed_to_show, point, show_plan
+from liegeo.machine.showing import failed_to_show, hold_still, point, show_plan
 
 #: The step ε of (1).
 EPSILON = 1e-40
@@ -176,6 +176,7 @@ def along_inputs(R, directions):
         for k in range(index(R[N_INPUTS])):
             change(C, u + index(of_inputs[k]), directions[k])
         status = shown_along(R, 0.0, vector(R, SHOWN))
+        hold_still(R)
     return failed_to_show(R, status)
 
 
@@ -206,6 +207,7 @@ def along_motion(R):
         for k in range(q_ - u_):
             change(C, u_ + k, rates[k])
         status = shown_along(R, 1.0, out)
+        hold_still(R)
     return failed_to_show(R, status)
 
 

@@ -9,6 +9,7 @@ from liegeo._memory import block_at, matrix_at, numbers_at
 from liegeo.integrate import breaks, stepping
 from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP
 from liegeo.kernels import layout as at
+from liegeo.kernels import sensing
 from liegeo.lie.product import KERNELS
 from liegeo.machine.controls import begin_sampling, hold_outputs, next_sample, sample
 from liegeo.machine.record import (
@@ -52,6 +53,8 @@ from liegeo.machine.record import (
     S_KEPT,
     SAVED,
     SCALE,
+    SENSOR_SETTINGS,
+    SENSORS,
     SETTINGS,
     SHARE,
     SLOPED,
@@ -80,6 +83,7 @@ from liegeo.machine.record import (
     whole,
     y_of,
 )
+from liegeo.machine.showing import sample as sense
 from liegeo.machine.showing import turn
 
 _retract = KERNELS["retract"]
@@ -360,11 +364,28 @@ def start(R, t, stop):
     for k in range(index(R[TURNED + 1])):
         # no sign goes before
         X_[signs + k] = np.nan
-    return turn(R)
+    why = turn(R)
+    return sense(R, True) if why == 0 else why
 
 
 @kernel(forceinline=False)
 def _advance(R, end, most):
+    """Do what `_advance_to` does, and let sensors sample on the way: steps end at their instants."""
+    if R[SENSORS + 1] == 0:
+        return _advance_to(R, end, most)
+    control, why, stop = control_of(R), 0, -np.inf
+    while why == 0 and stop < end:
+        stop = sensing.instant_before(whole(R, SENSORS), constants(R, SENSOR_SETTINGS), control[stepping.TIME], end)
+        why = _advance_to(R, stop, most)
+        if why == 0:
+            why = sense(R, False)
+        if why == 0 and most == 1 and stop < end:
+            why = GOES_ON
+    return why
+
+
+@kernel(forceinline=False)
+def _advance_to(R, end, most):
     """Go from `control`'s time to `end`; return 0, or why not.
 
     With 1 as `most` internal steps, return GOES_ON behind it, or at a jump, before the end.

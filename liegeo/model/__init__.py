@@ -62,6 +62,17 @@ from liegeo.model.joints import Spherical as Spherical
 from liegeo.model.joints import Universal as Universal
 from liegeo.model.model import Model as Model
 from liegeo.model.model import State as State
+from liegeo.model.sensors import ALL_SENSORS as ALL_SENSORS
+from liegeo.model.sensors import Accelerometer as Accelerometer
+from liegeo.model.sensors import DistanceSensor as DistanceSensor
+from liegeo.model.sensors import Encoder as Encoder
+from liegeo.model.sensors import ForceTorque as ForceTorque
+from liegeo.model.sensors import Gyro as Gyro
+from liegeo.model.sensors import Inclinometer as Inclinometer
+from liegeo.model.sensors import RelativeMotion as RelativeMotion
+from liegeo.model.sensors import Sensor as Sensor
+from liegeo.model.sensors import StrainGauge as StrainGauge
+from liegeo.model.sensors import Tachometer as Tachometer
 from liegeo.model.shapes import ALL_SHAPES as ALL_SHAPES
 from liegeo.model.shapes import Box as Box
 from liegeo.model.shapes import Cylinder as Cylinder

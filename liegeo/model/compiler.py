@@ -91,6 +91,8 @@ class Compiler:
         inputs = self._forces(header, rows, nv)
         constrained = self._constraints(header, rows, nv, inputs)
         self._check()
+        for sensor in self.tree.sensors:
+            self._attempt(None, sensor.check, {b.name: b for b in self.bodies}, {j.name: j for j in self.joints})
         self._put_frames(header)
         states = self._on_joints(header, rows, nv, inputs)
         self._check()

@@ -26,9 +26,10 @@ from liegeo.errors import InputError
 from liegeo.kernels import layout as at
 from liegeo.kernels import observe
 from liegeo.kernels.layout_table import Numbers
-from liegeo.model import constraints, drives, forces, joints
+from liegeo.model import constraints, drives, forces, joints, sensors
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, WXYZ, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
+from liegeo.model.checks import split_name
 
 if TYPE_CHECKING:
     from liegeo.model.model import Model
@@ -68,6 +69,9 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "length": "m",
         "momentum": "N·s",
         "angular momentum": "N·m·s",
+        "specific force": "m/s²",
+        "direction": "",
+        "strain": "",
     }
 )
 
@@ -100,6 +104,14 @@ class Column(NamedTuple):
         return UNITS[self.kind]
 
 
+# What a joint opposes to its motion, by the numbers of its body that it comes from.
+_OPPOSED = {
+    "resistance": (at.STIFFNESS, at.DAMPING),
+    "spring": (at.STIFFNESS,),
+    "damper": (at.DAMPING,),
+    "friction": (at.FRICTION,),
+}
+
 # By how many numbers a quantity has: its components.
 _COMPONENTS = {1: ("",), 3: XYZ, 4: WXYZ}
 
@@ -130,6 +142,7 @@ for _part in (
         for part in (*(force.inputs or ()), *force.exerts)
         if part.kind not in (OF_JOINT, POSITION_OF_JOINT)
     ),
+    *(part for sensor in sensors.ALL_SENSORS for part in sensor.shows if part.kind in UNITS),
     *(*FRAMES, *BENDING, *REACTION, *BALANCE),
 ):
     for _component in _part.components:
@@ -355,6 +368,10 @@ class Names:
                 out.add(force.name, self._exerted(force, part), ("force", force.name, part.name))
         for loop in self.model.tree.loops:
             self._add_loop(out, loop)
+        for sensor in self.model.tree.sensors:
+            k = 0
+            for part in sensor.shows:
+                k = out.add(sensor.name, self._sensed(sensor, part), ("sensor", sensor.name), k)
         for name in self._flexible():
             kinds = ["modal speed"] * (speeds[name].stop - speeds[name].start)
             _add_rates(out, name, "etadd", kinds, speeds[name].start, numbered=True)
@@ -371,10 +388,20 @@ class Names:
         """What a joint's spring and damper, and its friction, oppose to its motion, if it has any."""
         kinds = [_DUAL[speed][1] for speed in speeds]
         data = self.model.floats[self.model.joints.index(joint) * at.BODY_F_SIZE :]
-        for what, starts in (("resistance", (at.STIFFNESS, at.DAMPING)), ("friction", (at.FRICTION,))):
+        for what, starts in _OPPOSED.items():
             if any(data[start : start + len(kinds)].any() for start in starts):
                 part = counted(what, kinds[0], len(kinds)) if len(kinds) > 1 else Part(what, kinds[0])
                 out.add(joint, part, (what, joint), 0, kinds)
+
+    def _sensed(self, sensor: sensors.Sensor, part: Part) -> Part:
+        """Return a part of what a sensor shows; what a coordinate is depends on its joint."""
+        if not isinstance(sensor, sensors.Encoder | sensors.Tachometer):
+            return part
+        joint = next(joint for joint in self._joints() if joint.name == sensor.joint)
+        if isinstance(sensor, sensors.Tachometer):
+            return part._replace(kind=_speed_kinds(joint)[sensor.speed])
+        kind = [part.kind for part in _parts(joint)[0] for _ in part.components][sensor.coordinate]
+        return Part(kind, kind)
 
     def _exerted(self, force: forces.Force, part: Part) -> Part:
         """Return a part of what a force element exerts; what is a torque on one joint is a force on another."""
@@ -395,6 +422,18 @@ class Names:
             out.add(loop.name, part, source, 0, kinds)
         else:
             out.add(loop.name, counted("multiplier", "generalised force", len(loop.rows)), source)
+            if isinstance(loop, constraints.Coupling):
+                self._add_coupling(out, loop)
+
+    def _add_coupling(self, out: _Columns, loop: constraints.Coupling) -> None:
+        """What a gear, rack or coupling exerts on each coordinate: its multiplier times the factor."""
+        by_name = {joint.name: joint for joint in self._joints()}
+        for k, name in enumerate(loop.factors()):
+            joint, number = split_name(name, by_name)
+            kind = _DUAL[_speed_kinds(by_name[joint])[int(number or 0)]][1]
+            # of a gear `a` and `b`, of others the names of the coordinates
+            part = Part(f"tau.{loop.joint_field(name).path[-1]}", kind)
+            out.add(loop.name, part, ("coupling", loop.name), k)
 
 
 def _check_columns(owner: str, parts: Sequence[Part], n: int) -> None:

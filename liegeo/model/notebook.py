@@ -39,8 +39,13 @@ def count(n: int, what: str, many: str | None = None) -> str:
 def describe_tree(tree: Tree) -> str:
     """One line: what a tree is made of."""
     parts = [count(len(tree.bodies), "body", "bodies"), count(len(tree.joints), "joint")]
-    others = ((tree.wheels, "wheel"), (tree.forces, "force element"), (tree.loops, "loop"))
-    for things, what in (*others, (tree.controllers, "controller")):
+    for things, what in (
+        (tree.wheels, "wheel"),
+        (tree.forces, "force element"),
+        (tree.loops, "loop"),
+        (tree.sensors, "sensor"),
+        (tree.controllers, "controller"),
+    ):
         parts += [count(len(things), what)] if things else []
     return f"tree '{tree.name}': {', '.join(parts)}, {sum(body.mass for body in tree.all_bodies):.4g} kg"
 

@@ -19,6 +19,7 @@ from liegeo.model.controllers import Controller
 from liegeo.model.forces import Force, Wheel
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
+from liegeo.model.sensors import Sensor
 
 # What may stand in each list of a tree, and what to call it.
 _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
@@ -27,6 +28,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "wheels": ((Wheel,), "Wheel"),
     "forces": ((Force,), "force elements"),
     "loops": ((Joint, Constraint), "joints and constraints"),
+    "sensors": ((Sensor,), "sensors"),
     "controllers": ((Controller,), "Controller"),
 }
 
@@ -35,8 +37,9 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
 class Tree(Sealed):
     """Bodies and the joints that carry them.  Every body has exactly one joint into it; the world has none.
 
-    `loops` are what else holds them: joints that close loops, and constraints (liegeo/model/constraints.py).
-    `controllers` sample what `simulate` and FMUs move (liegeo/model/controllers.py).
+    `loops` are what else holds them: joints that close loops, and constraints (liegeo/model/constraints.py).  `sensors`
+    are named outputs (liegeo/model/sensors.py).  `controllers` sample what `simulate` and FMUs move
+    (liegeo/model/controllers.py).
 
     `fidelity` is "full" (all terms of one kinetic energy, so that energy is conserved) or "ruthless" (nothing depends
     on the deformation [JR90, (8.1)]).  `modal_inverse` is how forward dynamics treats the modal block of a body:
@@ -54,6 +57,7 @@ class Tree(Sealed):
     modal_inverse: str = "auto"
     any_order: bool = False
     loops: Sequence[Joint | Constraint] = ()
+    sensors: Sequence[Sensor] = ()
     controllers: Sequence[Controller] = ()
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
@@ -137,7 +141,7 @@ class Tree(Sealed):
                 yield self.owner.field(*places[name], words=f"the name '{name}'").fault(
                     name,
                     "expected once",
-                    "Bodies, joints, wheels, forces, loops and controllers share one set of names.",
+                    "Bodies, joints, wheels, forces, loops, sensors and controllers share one set of names.",
                     finding=f"is used {times} times",
                 )
         for wheel in self.wheels:

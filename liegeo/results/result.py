@@ -20,7 +20,7 @@ from liegeo.model.model import Model, State
 from liegeo.model.names import Column, Names, implied_unit, matches
 from liegeo.observer import not_implemented
 from liegeo.results import tables
-from liegeo.results.quantities import Quantities
+from liegeo.results.quantities import Quantities, Sensed
 from liegeo.results.tables import read_table, read_units
 
 if TYPE_CHECKING:
@@ -100,6 +100,7 @@ class Result:
 
     `result["hinge.angle"]` is a column, `result["boom.tip.position"]` three of them, computed when first asked for and
     kept.  `names` are the columns of `table`, `more` is what can be computed; liegeo/model/names.py has the rule.
+    `sensed` are the states at the instants at which sensors sampled, if there are any.
     """
 
     model: Model
@@ -109,6 +110,7 @@ class Result:
     u: Array
     info: RunInfo
     x: Array = field(default_factory=lambda: np.zeros((0, 0)))
+    sensed: Sensed | None = None
 
     def __post_init__(self) -> None:
         n = np.shape(self.t)[0] if np.ndim(self.t) == 1 else 0
@@ -132,7 +134,7 @@ class Result:
 
     @functools.cached_property
     def _quantities(self) -> Quantities:
-        return Quantities(self.model, self.t, self.q, self.v, self.u, self.x)
+        return Quantities(self.model, self.t, self.q, self.v, self.u, self.x, self.sensed)
 
     @property
     def names(self) -> tuple[str, ...]:

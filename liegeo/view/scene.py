@@ -259,7 +259,8 @@ class Scene:
     def frames(self, run: Result, samples: NDArray[np.int64], arrays: Arrays) -> dict[str, Any]:
         """These samples of a run."""
         model = self.model
-        seen = Quantities(model, *(x[samples] for x in (run.t, run.q, run.v, run.u, run.x)))
+        here = [each[samples] for each in (run.t, run.q, run.v, run.u, run.x)]
+        seen = Quantities(model, here[0], here[1], here[2], here[3], here[4], run.sensed)
         n = len(samples)
         asked = [("frame", body, what) for body in model.bodies for what in ("position", "quaternion")]
         found = seen.answer(asked)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from examples import force_fields, joint_example
+from examples import SENSORS, force_fields, joint_example
 
 import liegeo as lg
 from liegeo import dynamics, flex
@@ -174,8 +174,26 @@ INFINITE = {
     (lm.Stop, "lower[0]=-inf"),
     (lm.Stop, "upper[0]=inf"),
 }
-# They have no number that a person gives.
-WITHOUT = {lm.Joint, lm.Force, lm.Constraint, lm.Shape, lm.Model, lm.State, lm.Custom}
+
+
+def of_sensor(sensor):
+    second = lm.Prismatic(name="slide", parent="a", child="b", axis=(1.0, 0.0, 0.0))
+    return lm.Tree([rigid(), rigid("b")], [on(), second], sensors=[sensor])
+
+
+PLACES = {"at": ("a", (0.1, 0.2, 0.3)), "a": "a", "b": "b", "joint": "hinge"}
+EXAMPLES |= {
+    cls: (
+        of_sensor,
+        {"name": "s", **own, **{f.name: PLACES[f.name] for f in dataclasses.fields(cls) if f.name in PLACES}},
+    )
+    for cls, own in SENSORS.items()
+    # tests/simulate has those of beams
+    if cls is not lm.StrainGauge
+}
+# They have no number that a person gives; what is sampled is no part of the model's numbers (tests/simulate/test_blocks.py).
+WITHOUT = {lm.Joint, lm.Force, lm.Constraint, lm.Shape, lm.Sensor, lm.Model, lm.State, lm.Custom, lm.StrainGauge}
+WITHOUT |= {lm.Controller, lm.Sampled, lm.ControlBlock, *lm.ALL_BLOCKS}
 
 
 def test_every_dataclass_has_an_example():

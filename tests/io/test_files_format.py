@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from examples import SENSORS as EXAMPLES_OF_SENSORS
 from examples import force_fields, joint_example
 from loops import mechanisms, published
 
@@ -71,6 +72,11 @@ PLACES = {1: [("a", X)], 2: FRAMES.values()}
 FORCES = {
     cls: force_fields(cls, *PLACES.get(len(place_fields(cls)), ()), joint="j", other="i") for cls in lm.ALL_FORCES
 }
+MEASURED = {"at": ("a", X), **FRAMES, "joint": "j"}
+SENSORS = {
+    cls: {**own, **{f.name: MEASURED[f.name] for f in dataclasses.fields(cls) if f.name in MEASURED}}
+    for cls, own in EXAMPLES_OF_SENSORS.items()
+}
 SHAPES = {
     lm.Box: {"size": (1, 2, 3)},
     lm.Sphere: {"radius": 0.5},
@@ -99,11 +105,18 @@ def again(folder, tree):
     (JOINTS, lm.ALL_JOINTS),
     (CONSTRAINTS, [c for c in lm.ALL_CONSTRAINTS if c is not lm.Custom]),
     (FORCES, lm.ALL_FORCES),
+    (SENSORS, lm.ALL_SENSORS),
     (SHAPES, lm.ALL_SHAPES),
 ])  # fmt: skip
 def test_no_class_and_no_field_is_without_a_form(samples, classes):
     assert set(samples) == set(classes)
-    known = {**forms.JOINT_FORMS, **forms.CONSTRAINT_FORMS, **forms.FORCE_FORMS, **forms.SHAPE_FORMS}
+    known = {
+        **forms.JOINT_FORMS,
+        **forms.CONSTRAINT_FORMS,
+        **forms.FORCE_FORMS,
+        **forms.SHAPE_FORMS,
+        **forms.SENSOR_FORMS,
+    }
     usual = {**JOINT, "at": X, "color": "red"}
     for cls, fields in samples.items():
         written = {f.name for f in dataclasses.fields(cls) if f.init and f.name != "name"}
@@ -142,6 +155,20 @@ def test_constraints_come_back(cls, tmp_path):
 def test_forces_come_back(cls, tmp_path):
     (force,) = again(tmp_path, tree(forces=[cls(name="force", **FORCES[cls])])).forces
     assert type(force) is cls
+
+
+# gauges sit between nodes of flexible bodies: tests/io/test_files_sensors.py
+@pytest.mark.parametrize("cls", [cls for cls in SENSORS if cls is not lm.StrainGauge])
+def test_sensors_come_back(cls, tmp_path):
+    (sensor,) = again(tmp_path, tree(sensors=[cls(name="sensor", **SENSORS[cls])])).sensors
+    assert type(sensor) is cls
+    for field in dataclasses.fields(cls):
+        expected = {**SENSORS[cls], "name": "sensor"}[field.name]
+        found = getattr(sensor, field.name)
+        if isinstance(expected, tuple) and isinstance(expected[0], str):
+            assert found[0] == expected[0]
+            found, expected = found[1], expected[1]
+        assert found == expected if isinstance(expected, str) else np.array_equal(found, expected), field.name
 
 
 @pytest.mark.parametrize("cls", SHAPES)

@@ -22,6 +22,7 @@ from liegeo.model import (
     ALL_CONSTRAINTS,
     ALL_FORCES,
     ALL_JOINTS,
+    ALL_SENSORS,
     ALL_SHAPES,
     Body,
     Custom,
@@ -172,6 +173,14 @@ OWN: dict[str, dict[str, Any]] = {
     "Saturation": {"input": "u", "low": -1e60, "high": 1e60},
     "TransferFunction": {"input": "u", "numerator": [1], "denominator": [1, 1]},
     "PID": {"setpoint": "u", "measured": "w", "low": -1e60, "high": 1e60},
+    # of noise and its density there is one
+    **{
+        cls.__name__: {"noise_density": 0}
+        for cls in ALL_SENSORS
+        if cls.__name__ not in ("RelativeMotion", "ForceTorque")
+    },
+    "ForceTorque": {"noise_density": [0] * 6},
+    "StrainGauge": {"noise_density": 0, "a": f"{ROD}.n1", "b": f"{ROD}.n2"},
     "Mesh": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]]},
     "Skin": {"vertices": [[0, 0, 0], [1, 0, 0], [0, 1, 0]], "modes": numbers((3, 3, 1), 0.1)},
     "Node": {"modes": numbers((6, 1), 0.1), "second": numbers((6, 1, 1), 0.1)},
@@ -203,6 +212,8 @@ ANY_NUMBER = {
     ("Skin", "vertices"),
     ("Node", "second"),
     *((cls.__name__, "color") for cls in ALL_SHAPES),
+    *((cls.__name__, "offset") for cls in ALL_SENSORS),
+    ("StrainGauge", "fibre"),
 }
 
 
@@ -241,6 +252,14 @@ def with_force(cls):
     data = base()
     data["forces"] = {NEW: entry(cls)}
     return data, ("forces", NEW)
+
+
+def with_sensor(cls):
+    data = base()
+    node = {"pose": [0, 0, 0], "modes": numbers((6, 1), 0.1)}
+    data["bodies"][ROD] = {**record(), "nodes": {"n1": node, "n2": {**node, "pose": [1, 0, 0]}}}
+    data["sensors"] = {NEW: entry(cls)}
+    return data, ("sensors", NEW)
 
 
 def with_wheel(cls):
@@ -298,6 +317,7 @@ CLASSES = [
     *((with_force, cls) for cls in ALL_FORCES),
     *((with_controller, cls) for cls in ALL_BLOCKS if cls not in MATRICES),
     *((with_shape, cls) for cls in ALL_SHAPES),
+    *((with_sensor, cls) for cls in ALL_SENSORS),
     *((with_body, Body), (with_wheel, Wheel), (with_piece, LumpedNode), (with_node, Node), (with_skin, Skin)),
 ]
 
@@ -358,10 +378,21 @@ def test_every_field_of_every_class_is_reported_where_it_stands(tmp_path, make, 
 
 def test_no_class_is_left_out():
     made = {cls for _, cls in CLASSES}
-    listed = {*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES, *ALL_BLOCKS} - {Custom, *MATRICES}
+    listed = {*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SHAPES, *ALL_SENSORS, *ALL_BLOCKS} - {Custom, *MATRICES}
     assert listed <= made
     described = [c for c in vars(lg.model).values() if isinstance(c, type) and dataclasses.is_dataclass(c)]
-    without_form = {"Constraint", "Coupling", "Force", "Joint", "Shape", "FlexibleBody", "Tree", "State", "Custom"}
+    without_form = {
+        "Constraint",
+        "Coupling",
+        "Force",
+        "Joint",
+        "Sensor",
+        "Shape",
+        "FlexibleBody",
+        "Tree",
+        "State",
+        "Custom",
+    }
     # tests/simulate/test_blocks.py has the keys of controllers
     without_form |= {"ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
     assert {c.__name__ for c in described} - {c.__name__ for c in made} <= without_form
