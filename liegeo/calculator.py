@@ -33,7 +33,18 @@ from numpy.typing import NDArray
 
 from liegeo._jit import entry
 from liegeo.errors import DynamicsError, InputError
-from liegeo.kernels import articulated, checked, constraints, inverse, joint_elements, kinematics, loops, observe
+from liegeo.kernels import (
+    articulated,
+    checked,
+    constraints,
+    contact,
+    elements,
+    inverse,
+    joint_elements,
+    kinematics,
+    loops,
+    observe,
+)
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model, Row, State
 from liegeo.model.names import Source
@@ -295,10 +306,16 @@ class Calculator:
 
     def state_rates(self, q: Any, v: Any, x: Any, inputs: Any = None, *, t: float = 0.0) -> Array:
         """Return the rates ẋ of the first-order states of elements."""
-        q, v, u, _ = self._verified(q, v, "tau", None, inputs, t, x)
+        I, F = self.model.ints, self.model.floats
+        q, v, u, work = self._verified(q, v, "tau", None, inputs, t, x)
         out = np.zeros(self.model.nx, u.dtype)
         if self.model.nx:
-            joint_elements.state_rates(self.model.ints, self.model.floats, q, v, u, out)
+            joint_elements.state_rates(I, F, q, v, u, out)
+        if I[at.N_STICKING] > 0:
+            kinematics.poses(I, F, q, work)
+            kinematics.velocities(I, F, q, v, work)
+            elements.place_frames(I, F, q, v, work)
+            contact.contact_rates(I, F, u, work, out)
         return finite(out, "state_rates")
 
     # ---- constraints

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from liegeo.errors import DynamicsError
 from liegeo.kernels import checked, observe, sensing
 from liegeo.kernels import layout as at
-from liegeo.model import forces, sensors
+from liegeo.model import contacts, forces, sensors
 from liegeo.model.body import Node
 from liegeo.model.constraints import Coupling, FrameConstraint
 from liegeo.model.joints import Joint
@@ -336,7 +336,7 @@ class Observer:
             raise not_implemented(source)
         alike = [other for other in self.model.tree.forces if _has_row(other, first)]
         row = int(self.model.ints[first]) + length * alike.index(force)
-        if kind == observe.ELEMENT:
+        if kind in (observe.ELEMENT, observe.CONTACT, observe.CROWD):
             self._passes |= observe.POSES | observe.TWISTS | observe.ELEMENTS
         return self._within(self._task(source[:2], kind, row, size).start, parts[wanted])
 
@@ -356,6 +356,10 @@ def _task_of(force: forces.Force) -> tuple[int, int, int, int]:
         return observe.MOTOR, at.ACTUATORS, at.ACTUATOR_SIZE, 2
     if isinstance(force, forces.JointForce):
         return observe.ON_JOINTS, at.JOINT_ELEMENTS, at.JE_SIZE, 4
+    if isinstance(force, contacts.Contact):
+        return observe.CONTACT, at.ELEMENTS, at.ELEMENT_SIZE, 9
+    if isinstance(force, contacts.Contacts):
+        return observe.CROWD, at.ELEMENTS, at.ELEMENT_SIZE, 3 + 3 * len(force.among)
     return observe.ELEMENT, at.ELEMENTS, at.ELEMENT_SIZE, 6
 
 

@@ -240,3 +240,14 @@ def test_synthesis(tmp_path):
     assert -1e-6 < row["error"] < 1e-3
     for name in ("equal", "different", "turned"):
         assert 0.0 < row[f"ratio_{name}"] < math.inf
+
+
+def test_machines(tmp_path):
+    file = tmp_path / "machines.json"
+    done = bench("machines", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(file.read_text(encoding="utf-8"))["spheres"]
+    assert {"rkmk-4", "rkmk-2"} <= {row["method"] for row in rows}
+    for row in rows:
+        assert 0.0 < row["seconds"] < math.inf
+        assert 0.0 < row["depth"] < 0.02

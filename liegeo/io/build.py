@@ -21,7 +21,16 @@ from liegeo.errors import Fault, Field, FileProblem, InputError, ModelError, Mod
 from liegeo.io import document, overrides, problems, references, units
 from liegeo.io.fields import PLACE_KEYS, Form, read_number, show
 from liegeo.io.flexible import Shelf, make_bodies, make_section, settled_form
-from liegeo.io.forms import DIMENSIONS, SIGNAL_DIMENSIONS, coordinates, kind_of, per_speed, read_all, read_coordinates
+from liegeo.io.forms import (
+    ALL,
+    DIMENSIONS,
+    SIGNAL_DIMENSIONS,
+    coordinates,
+    kind_of,
+    per_speed,
+    read_all,
+    read_coordinates,
+)
 from liegeo.io.mechanism import Experiment, Initial, Interface, Mechanism, Variable
 from liegeo.io.migrations import MODEL_MIGRATIONS, migrate
 from liegeo.io.parameters import Parameters, substituted
@@ -33,6 +42,7 @@ from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
+from liegeo.model.contacts import ALL_CONTACTS, ALL_SURFACES, Contact, Contacts, ContactSurface, surface_kind
 from liegeo.model.controllers import ALL_BLOCKS, ControlBlock, Controller
 from liegeo.model.drives import ALL_FORCES
 from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
@@ -48,9 +58,10 @@ T = TypeVar("T")
 
 _JOINTS = {kind_of(cls): cls for cls in ALL_JOINTS}
 _LOOPS: Mapping[str, type[Joint] | type[Constraint]] = {**_JOINTS, **{kind_of(cls): cls for cls in ALL_CONSTRAINTS}}
-_FORCES = {kind_of(cls): cls for cls in ALL_FORCES}
+_FORCES = {kind_of(cls): cls for cls in (*ALL_FORCES, *ALL_CONTACTS)}
 _BLOCKS = {kind_of(cls): cls for cls in ALL_BLOCKS}
 _SENSORS = {kind_of(cls): cls for cls in ALL_SENSORS}
+_SURFACES = {surface_kind(cls): cls for cls in ALL_SURFACES}
 # By kind of a column that depends on the joint on which an element acts: which property of a speed it is.
 _OF_JOINT: Mapping[str, str] = {OF_JOINT: "force", POSITION_OF_JOINT: "position"}
 _ENDINGS = (".torque", ".force", ".input")
@@ -60,6 +71,7 @@ _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "joint": ("joints", "loops"),
     "wheel": ("wheels",),
     "force": ("forces",),
+    "surface": ("surfaces",),
     "constraint": ("loops",),
     "controller": ("controllers",),
     "sensor": ("sensors",),
@@ -121,6 +133,7 @@ class _Builder:
     problems: list[FileProblem] = field(default_factory=list)
     # files that readers of finite elements opened
     opened: list[Path] = field(default_factory=list)
+    surfaces: dict[str, ContactSurface] = field(default_factory=dict)
     # by name of a body or joint that a beam in pieces was cut into: the entry of the beam
     pieces: dict[str, Path_] = field(default_factory=dict)
 
@@ -289,7 +302,8 @@ class _Builder:
         for wheel in wheels.values():
             turning = self.attempt(("wheels", wheel.name), self._wheel_joint, wheel)
             self.joints |= {wheel.name: turning} if turning is not None else {}
-        forces = self._each("forces", lambda name, given: _FORCES[given.kind](name=name, **given.given()))
+        self.surfaces = self._each("surfaces", lambda name, given: _SURFACES[given.kind](name=name, **given.given()))
+        forces = self._each("forces", self._force)
         loops: dict[str, Joint | Constraint] = self._each("loops", self._loop)
         controllers = self._each("controllers", self._controller)
         self.failed |= set(form.controllers) - set(controllers)
@@ -440,6 +454,37 @@ class _Builder:
                 out[name] = made
         return out
 
+    def _force(self, name: str, given: Form) -> Force | None:
+        options = given.given()
+        if issubclass(_FORCES[given.kind], Contact):
+            for key in ("a", "b"):
+                surface, known = options[key], self._named("surfaces")
+                if surface not in known:
+                    raise WrongError(f"is '{surface}', which is none of the surfaces.{suggest(surface, known)}", key)
+                options[key] = self.surfaces.get(surface)
+            if None in (options["a"], options["b"]):
+                # what is wrong with the surface is reported already
+                self.failed.add(name)
+                return None
+        elif issubclass(_FORCES[given.kind], Contacts):
+            options["among"] = self._among(name, options["among"])
+            if options["among"] is None:
+                return None
+        return _FORCES[given.kind](name=name, **options)
+
+    def _among(self, name: str, wanted: Any) -> tuple[ContactSurface, ...] | None:
+        """Return the surfaces with these names, or all; none if one of them has faults, which are reported already."""
+        known = self._named("surfaces")
+        names = known if wanted == ALL else wanted
+        for surface in names:
+            if surface not in known:
+                said = suggest(surface, known)
+                raise WrongError(f"has '{surface}', which is none of the surfaces.{said}", "among")
+        if any(surface not in self.surfaces for surface in names):
+            self.failed.add(name)
+            return None
+        return tuple(self.surfaces[surface] for surface in names)
+
     def _wheel_joint(self, wheel: Wheel) -> Joint:
         wheel.rotor()
         return wheel.joint()
@@ -523,6 +568,8 @@ class _Builder:
                 self._on(bodies, owner, getattr(each, key), where, each.owner.field(key))
         for wheel in wheels.values():
             self._on(bodies, wheel.body, wheel.at, ("wheels", wheel.name), wheel.owner.field("at"))
+        for surface in self.surfaces.values():
+            self._place(bodies, surface.at, ("surfaces", surface.name), surface.owner.field("at"))
         placed = [("forces", force) for force in forces.values()] + [("loops", loop) for loop in loops.values()]
         for section, each in placed:
             for key in place_fields(each):

@@ -33,7 +33,15 @@ from liegeo.io.fields import (
     whole,
 )
 from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS, MaterialForm
-from liegeo.io.forms import CONSTRAINT_FORMS, CONTROLLER_FORM, FORCE_FORMS, JOINT_FORMS, SENSOR_FORMS, WHEEL_FORM
+from liegeo.io.forms import (
+    CONSTRAINT_FORMS,
+    CONTROLLER_FORM,
+    FORCE_FORMS,
+    JOINT_FORMS,
+    SENSOR_FORMS,
+    SURFACE_FORMS,
+    WHEEL_FORM,
+)
 from liegeo.io.migrations import MODEL_MIGRATIONS, newest
 from liegeo.io.signals import SIGNAL
 from liegeo.io.source import Source
@@ -198,6 +206,7 @@ DocumentForm = mapping(
         {},
     ),
     forces=Key(by_name(one_of(*FORCE_FORMS.values())), "springs, actuators and other forces, by name", {}),
+    surfaces=Key(by_name(one_of(*SURFACE_FORMS.values())), "what contacts touch: simple shapes of bodies, by name", {}),
     wheels=Key(by_name(WHEEL_FORM), "balanced rotors built into bodies, by name", {}),
     sensors=Key(by_name(one_of(*SENSOR_FORMS.values())), "accelerometers, encoders and other sensors, by name", {}),
     controllers=Key(by_name(CONTROLLER_FORM), "blocks that sample, compute and hold, by name of the controller", {}),
@@ -208,7 +217,9 @@ DocumentForm = mapping(
 
 
 # Sections of named entries, each of which can be left out and replaced by a stand-in.
-SECTIONS = ("materials", "sections", "bodies", "joints", "loops", "forces", "wheels", "sensors", "controllers")
+SECTIONS = (
+    *("materials", "sections", "bodies", "joints", "loops", "surfaces", "forces", "wheels", "sensors", "controllers"),
+)
 _NAMED = ("q", "v", "x", "inputs", "outputs", "parameters")
 
 

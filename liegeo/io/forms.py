@@ -48,7 +48,7 @@ from liegeo.io.fields import (
 from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
 from liegeo.lie import SE3Q, SO3Q
-from liegeo.model import constraints, controllers, drives, forces, joints, sensors, shapes
+from liegeo.model import constraints, contacts, controllers, drives, forces, joints, sensors, shapes
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
@@ -79,6 +79,7 @@ DIMENSIONS: Mapping[str, Dimension] = {
     "quaternion": units.NUMBER,
     "moment": units.TORQUE,
     "force": units.FORCE,
+    "bristle": units.NUMBER,
 }
 
 
@@ -205,11 +206,28 @@ def _read_pairs(value: Any) -> Any:
 _PAIR = {"type": "array", "minItems": 2, "maxItems": 2, "items": QUANTITY_SCHEMA}
 _PAIRS = made(_read_pairs, {"type": "array", "minItems": 2, "items": _PAIR})
 
+#: The word that stands for all surfaces of a file.
+ALL = "all"
+
+
+def _read_surfaces(value: Any) -> Any:
+    if value == ALL:
+        return value
+    if not isinstance(value, list):
+        raise InputError(f"is {show(value)}, expected a list of names of surfaces, or {ALL}")
+    return [read_name(name) for name in value]
+
+
+_SURFACES = made(_read_surfaces, {"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]})
+
 # By kind of a field (model/about.py) that is no physical dimension: its type.
 _KINDS: Mapping[str, Any] = {
     "name": NAME,
     "text": TEXT,
     "place": PLACE,
+    # of a surface: contacts name it
+    "surface": NAME,
+    "surfaces": _SURFACES,
     "where": WHERE,
     "pose": POSE,
     "poses by name": FRAMES.type,
@@ -286,8 +304,9 @@ JOINT_FORMS = forms(joints.ALL_JOINTS)
 CONSTRAINT_FORMS = forms(c for c in constraints.ALL_CONSTRAINTS if c is not constraints.Custom)
 SHAPES = list_of(one_of(*SHAPE_FORMS.values()))
 BODY_FORM = form(Body, "rigid", {"shapes": SHAPES})
-FORCE_FORMS = forms(drives.ALL_FORCES)
+FORCE_FORMS = forms((*drives.ALL_FORCES, *contacts.ALL_CONTACTS))
 SENSOR_FORMS = forms(sensors.ALL_SENSORS)
+SURFACE_FORMS = {contacts.surface_kind(cls): form(cls, contacts.surface_kind(cls)) for cls in contacts.ALL_SURFACES}
 WHEEL_FORM = form(forces.Wheel)
 
 

@@ -16,7 +16,7 @@ damper on the joint:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
+from liegeo.io.collisions import Collisions, checked_material
 from liegeo.io.foreign import (
     STOP_TIME,
     Array,
@@ -39,19 +40,29 @@ from liegeo.io.foreign import (
 )
 from liegeo.lie import SO3, SO3Q
 from liegeo.model.checks import LARGEST
+from liegeo.model.contacts import ContactSurface
 
 WORLD = "world"
 # Collision shapes are in the groups above by convention, and MuJoCo's viewer hides them.
 SHOWN_GROUPS = 3
 
 
-def read_mjcf(path: str | Path, *, limits: bool = True, friction_speed: float = 1e-3) -> lm.Tree:
+def read_mjcf(
+    path: str | Path,
+    *,
+    limits: bool = True,
+    friction_speed: float = 1e-3,
+    contact: Mapping[str, Any] | None = None,
+) -> lm.Tree:
     """The tree of an MJCF file: bodies, joints, motors, servos; equalities as loops, geoms as shapes, sites as frames.
 
     Equalities hold exactly, where MuJoCo's are soft; frictionloss is Coulomb friction, smoothed over `friction_speed`.
     Ranges of hinges and slides become stops "‹joint›_stops" as stiff as the file's solref says, unless `limits` is off.
-    Contacts, ranges of balls, tendons and other actuators are left out, in one warning that names them; what would
-    leave a different mechanism behind is refused.
+    With `contact`, the material of contacts (docs/contact.md), geoms that may touch by contype, conaffinity, pairs and
+    exclusions do; friction is that of the geoms, unless it is given.  Without it contacts are left out.
+
+    Ranges of balls, tendons and other actuators are left out, in one warning that names them; what would leave a
+    different mechanism behind is refused.
     """
     file = Path(path)
     read_bytes(file, "an MJCF")
@@ -68,7 +79,8 @@ def read_mjcf(path: str | Path, *, limits: bool = True, friction_speed: float = 
     except ValueError as error:
         raise ModelError(f"{file.name}: MuJoCo does not compile it: {error}") from None
     _check_numbers(file, compiled)
-    reader = _Reader(mujoco, compiled, file, friction_speed)
+    material = None if contact is None else checked_material("read_mjcf", contact)
+    reader = _Reader(mujoco, compiled, file, friction_speed, material)
     tree = reader.tree(spec.modelname or file.stem)
     if limits:
         tree = with_stops(tree, reader.limits(), reader.names, reader.notes)
@@ -119,9 +131,11 @@ class _Passive:
 class _Reader:
     """From the arrays of an MjModel to bodies, joints, loops and forces."""
 
-    def __init__(self, mujoco: Any, m: Any, file: Path, friction_speed: float) -> None:
+    def __init__(
+        self, mujoco: Any, m: Any, file: Path, friction_speed: float, material: dict[str, Any] | None = None
+    ) -> None:
         self.mj, self.m, self.file, self.friction_speed = mujoco, m, file, friction_speed
-        self.names = UniqueNames()
+        self.names, self.surface_names, self.material = UniqueNames(), UniqueNames(), material
         self.notes: list[str] = []
         self.problems: list[str] = []
         # Shapes and actuators that are left out, ranges that are not kept.
@@ -151,6 +165,7 @@ class _Reader:
                 bodies.append(body)
                 joints.append(joint)
         loops = [loop for i in range(m.neq) for loop in self._equality(i)]
+        forces: list[lm.Force] = [*motors, *self._contacts()]
         self._left_out()
         if self.problems:
             raise ModelError("\n".join(f"{self.file.name}: {problem}" for problem in self.problems))
@@ -158,7 +173,7 @@ class _Reader:
             raise ModelError(f"{self.file.name}: has no bodies beside the world, expected at least one.")
         weightless = m.opt.disableflags & bits.mjDSBL_GRAVITY
         gravity = np.zeros(3) if weightless else m.opt.gravity
-        return lm.Tree(bodies, joints, gravity=gravity, name=name, forces=motors, loops=loops)
+        return lm.Tree(bodies, joints, gravity=gravity, name=name, forces=forces, loops=loops)
 
     # ---- bodies and joints
 
@@ -354,6 +369,91 @@ class _Reader:
             offset -= float(data[1]) * ref[b]
         yield lm.Coupling(name=self._name("equality", i, "loop"), terms=terms, offset=offset)
 
+    # ---- contacts
+
+    def _contacts(self) -> list[lm.Contact]:
+        """Contacts of all geoms that may touch."""
+        m = self.m
+        if self.material is None or m.opt.disableflags & self.mj.mjtDisableBit.mjDSBL_CONTACT:
+            return []
+        found = Collisions(self.names, self.material)
+        pairs = self._pairs()
+        surfaces: dict[int, ContactSurface] = {}
+        for g in dict.fromkeys(g for pair in pairs for g in pair):
+            surface = self._surface(g)
+            if surface is not None:
+                surfaces[g] = surface
+        for (a, b), row in pairs.items():
+            if a in surfaces and b in surfaces:
+                found.add(surfaces[a], surfaces[b], **self._friction(a, b, row))
+        self.notes += found.notes()
+        return found.contacts
+
+    def _pairs(self) -> dict[tuple[int, int], int]:
+        """Return pairs of geoms that may touch, each with the row of an explicit one or -1."""
+        m = self.m
+        pairs = {(int(m.pair_geom1[k]), int(m.pair_geom2[k])): k for k in range(m.npair)}
+        signatures = {int(s) for s in m.exclude_signature}
+        for a in range(m.ngeom):
+            for b in range(a + 1, m.ngeom):
+                if (a, b) in pairs or (b, a) in pairs:
+                    continue
+                if not (m.geom_contype[a] & m.geom_conaffinity[b] or m.geom_contype[b] & m.geom_conaffinity[a]):
+                    continue
+                # what is welded together is one body to MuJoCo
+                first, second = (int(m.geom_bodyid[g]) for g in (a, b))
+                one, other = (int(m.body_weldid[body]) for body in (first, second))
+                if one == other:
+                    continue
+                near = one != 0 and other != 0 and self._neighbours(one, other)
+                low, high = sorted((first, second))
+                if not near and (low << 16) + high not in signatures:
+                    pairs[a, b] = -1
+        return pairs
+
+    def _neighbours(self, a: int, b: int) -> bool:
+        m = self.m
+        up = [int(m.body_weldid[int(m.body_parentid[body])]) for body in (a, b)]
+        return (up[0] == b or up[1] == a) and not m.opt.disableflags & self.mj.mjtDisableBit.mjDSBL_FILTERPARENT
+
+    def _surface(self, g: int) -> ContactSurface | None:
+        """Return the surface of a geom; none, with a note, if it has no simple one."""
+        m, kinds = self.m, self.mj.mjtGeom
+        kind = kinds(int(m.geom_type[g]))
+        name = self.surface_names.take(m.geom(g).name or f"geom_{g}", "surface")
+        at = (self.body_names[int(m.geom_bodyid[g])], _pose(m.geom_pos[g], m.geom_quat[g]))
+        radius, length = float(m.geom_size[g, 0]), 2.0 * float(m.geom_size[g, 1])
+        if kind == kinds.mjGEOM_PLANE:
+            return lm.PlaneSurface(name=name, at=at)
+        if kind == kinds.mjGEOM_SPHERE:
+            return lm.SphereSurface(name=name, at=at, radius=radius)
+        if kind == kinds.mjGEOM_CAPSULE:
+            return lm.CapsuleSurface(name=name, at=at, radius=radius, length=length)
+        if kind == kinds.mjGEOM_CYLINDER:
+            return lm.CylinderSurface(name=name, at=at, radius=radius, length=length)
+        if kind == kinds.mjGEOM_BOX:
+            return lm.BoxSurface(name=name, at=at, size=2.0 * m.geom_size[g])
+        words = f"{self._given('geom', g)} ({kind.name.removeprefix('mjGEOM_').lower()}) passes through everything"
+        self.notes.append(f"contacts: {words}.")
+        return None
+
+    def _friction(self, a: int, b: int, row: int) -> dict[str, float]:
+        """Friction, and from four dimensions on the levers of spinning and rolling: the larger of both geoms."""
+        m = self.m
+        if row >= 0:
+            sliding, _, spinning, rolling, _ = m.pair_friction[row]
+            dimensions = int(m.pair_dim[row])
+        else:
+            rank = int(m.geom_priority[a]) - int(m.geom_priority[b])
+            chosen = [a, b] if rank == 0 else [a if rank > 0 else b]
+            sliding, spinning, rolling = np.max([m.geom_friction[g] for g in chosen], axis=0)
+            dimensions = max(int(m.geom_condim[g]) for g in chosen)
+        return {
+            "friction": float(sliding) if dimensions > 1 else 0.0,
+            "spinning": float(spinning) if dimensions > 3 else 0.0,
+            "rolling": float(rolling) if dimensions > 4 else 0.0,
+        }
+
     # ---- what is shown, and what is left out
 
     def _shapes(self, g: int) -> Iterator[lm.Shape]:
@@ -403,7 +503,8 @@ class _Reader:
     def _left_out(self) -> None:
         m, bits = self.m, self.mj.mjtDisableBit
         here = [g for g in range(m.ngeom) if m.geom_contype[g] or m.geom_conaffinity[g]]
-        if (len(here) > 1 or m.npair) and not m.opt.disableflags & bits.mjDSBL_CONTACT:
+        touching = (len(here) > 1 or m.npair) and not m.opt.disableflags & bits.mjDSBL_CONTACT
+        if touching and self.material is None:
             self.notes.append(f"contacts: {len(here)} geoms pass through each other.")
         for kind, count, flag in (
             ("limits of joint", m.njnt, m.jnt_limited * (m.jnt_type == int(self.mj.mjtJoint.mjJNT_BALL))),

@@ -145,6 +145,7 @@ RESISTANCE = _of("resistance", "ohm", 2, 1, -3, ampere=-2)
 INDUCTANCE = _of("inductance", "H", 2, 1, -2, ampere=-2)
 TORQUE_CONSTANT = _of("torque per current", "N*m/A", 2, 1, -2, ampere=-1)
 FORCE_CONSTANT = _of("force per current", "N/A", 1, 1, -2, ampere=-1)
+DISSIPATION = _of("dissipation of an impact", "s/m", -1, 0, 1)
 # In the order in which a message would name them: several have the same powers.
 _KNOWN = tuple(value for value in tuple(globals().values()) if isinstance(value, Dimension))
 

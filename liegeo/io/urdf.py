@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 
 from liegeo import model as lm
 from liegeo.errors import InputError, ModelError
+from liegeo.io.collisions import Collisions, checked_material, ground, surface_of
 from liegeo.io.foreign import Array, Limit, UniqueNames, css_color, read_bytes, shorten, warn_once, with_stops
 from liegeo.lie import SE3, SO3
 from liegeo.model.checks import LARGEST, suggest
@@ -98,6 +99,7 @@ def read_urdf(
     limits: bool = True,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
     friction_speed: float = 1e-3,
+    contact: Mapping[str, Any] | None = None,
 ) -> lm.Tree:
     """The tree of a URDF file; names are those of the file (docs/urdf.md says when not).
 
@@ -108,15 +110,17 @@ def read_urdf(
     "package://" are; without it they are looked for above the file and in ROS_PACKAGE_PATH.  Without `meshes` no other
     file is opened.  Friction is Coulomb's, smoothed over `friction_speed`.  Joints with limits get stops
     "‹joint›_stops" (io/foreign.py says how stiff), unless `limits` is off.
+    With `contact`, the material of contacts (docs/contact.md), boxes, balls and cylinders of `collision` touch the
+    ground, the plane z = 0 of the world; links do not touch one another.
     """
     if base not in (FIXED, FREE):
         raise InputError(f"read_urdf: base is {base!r}, expected '{FIXED}' or '{FREE}'.")
-    file = _parse(Path(path), mimic)
+    file = _parse(Path(path), mimic, contact is not None)
     given = {
         name: link if isinstance(link, FlexibleLink) else FlexibleLink(link) for name, link in (flexible or {}).items()
     }
     finder = _Meshes(Path(path), packages or {}) if meshes else None
-    builder = _Builder(file, base, given, merge_fixed, finder, friction_speed)
+    builder = _Builder(file, base, given, merge_fixed, finder, friction_speed, contact)
     tree = builder.tree(mimic, actuators, gravity)
     if limits:
         tree = with_stops(tree, builder.limits(mimic), builder.names, file.notes)
@@ -155,7 +159,7 @@ class _File:
         return f"{self.path.name}, line {self.lines[kind, name]}: {kind} '{name}'"
 
 
-def _parse(path: Path, mimic: bool) -> _File:
+def _parse(path: Path, mimic: bool, collisions: bool = False) -> _File:
     data = read_bytes(path, "a URDF")
     _refuse_entities(path, data)
     try:
@@ -172,7 +176,7 @@ def _parse(path: Path, mimic: bool) -> _File:
     except etree.XMLSyntaxError as error:
         # Well-formed, but deeper or longer than any robot.
         raise ModelError(f"{path.name}, line {error.lineno}: cannot be read as a URDF: {error.msg}.") from None
-    checker = _Checker(path, root)
+    checker = _Checker(path, root, collisions)
     problems = checker.problems(mimic)
     if problems:
         raise ModelError("\n".join(problems))
@@ -205,8 +209,8 @@ def _refuse_entities(path: Path, data: bytes) -> None:
 class _Checker:
     """Goes over the XML: collects problems with lines, and removes what a tree does not need or cannot show."""
 
-    def __init__(self, path: Path, root: Any) -> None:
-        self.path, self.root = path, root
+    def __init__(self, path: Path, root: Any, collisions: bool) -> None:
+        self.path, self.root, self.collisions = path, root, collisions
         self.found: list[str] = []
         self.notes: list[str] = []
         self.lines: dict[tuple[str, str], int] = {}
@@ -245,19 +249,23 @@ class _Checker:
         return self.found
 
     def _prune(self) -> None:
-        kept = {"robot": ("link", "joint", "material"), "link": ("inertial", "visual")}
+        kept = {
+            "robot": ("link", "joint", "material"),
+            "link": ("inertial", "visual", *(["collision"] if self.collisions else [])),
+        }
         for parent in (self.root, *self.root.findall("link")):
             for child in list(parent):
                 if child.tag not in kept[parent.tag]:
                     parent.remove(child)
         for link in self.root.findall("link"):
-            for visual in link.findall("visual"):
+            for visual in (*link.findall("visual"), *link.findall("collision")):
                 shapes = [shape.tag for shape in visual.iterfind("geometry/*")]
                 if len(shapes) != 1 or shapes[0] not in _GEOMETRIES:
                     what = ", ".join(f"<{tag}>" for tag in shapes) or "nothing"
+                    missing = "not shown" if visual.tag == "visual" else "it touches nothing"
                     self.notes.append(
-                        f"line {visual.sourceline}: the geometry of a visual of link '{link.get('name')}' is {what}, "
-                        f"expected one of {', '.join(_GEOMETRIES)}: not shown."
+                        f"line {visual.sourceline}: the geometry of a {visual.tag} of link '{link.get('name')}' is "
+                        f"{what}, expected one of {', '.join(_GEOMETRIES)}: {missing}."
                     )
                     link.remove(visual)
 
@@ -499,9 +507,11 @@ class _Builder:
         merge_fixed: bool,
         meshes: _Meshes | None,
         friction_speed: float,
+        contact: Mapping[str, Any] | None = None,
     ) -> None:
         self.file, self.robot, self.flexible = file, file.robot, dict(flexible)
         self.meshes, self.friction_speed = meshes, friction_speed
+        self.contact = None if contact is None else checked_material("read_urdf", contact)
         self.links = {link.name: link for link in self.robot.links}
         self.children: dict[str, list[Any]] = {name: [] for name in self.links}
         for joint in self.robot.joints:
@@ -538,6 +548,7 @@ class _Builder:
         loops = [self._coupling(joint) for joint in joints if mimic and joint.mimic and joint.type != "fixed"]
         driven = [joint for joint in joints if actuators and joint.type in ONE_SPEED and not (mimic and joint.mimic)]
         motors = [self._motor(joint) for joint in driven]
+        forces: list[lm.Force] = [*motors, *self._contacts(owner)]
         self._weightless(joints, owner)
         unseen = list(dict.fromkeys(self.unseen))
         self.file.notes += [f"shapes left out: {shorten(unseen)}."] if unseen else []
@@ -548,7 +559,7 @@ class _Builder:
             made,
             gravity=gravity,
             name=self.robot.name,
-            forces=motors,
+            forces=forces,
             loops=loops,
         )
 
@@ -661,6 +672,39 @@ class _Builder:
                         yield lm.Mesh(at=at, color=color, vertices=mesh[0], triangles=mesh[1])
             except ModelError as error:
                 self.unseen.append(f"link '{link}': {str(error).rstrip('.')}")
+
+    def _contacts(self, owner: Mapping[str, tuple[str, Array]]) -> list[lm.Contact]:
+        """Contacts of all collision shapes with the ground."""
+        if self.contact is None:
+            return []
+        found, plane, names = Collisions(self.names, self.contact), ground(), UniqueNames()
+        skipped: list[str] = []
+        for link in self.robot.links:
+            body, X = owner.get(link.name, (None, np.eye(4)))
+            if body not in self.bodies:
+                continue
+            shapes: list[lm.Shape] = []
+            for collision in link.collisions:
+                geometry, at = collision.geometry, X @ _pose(collision.origin)
+                if geometry.box is not None:
+                    shapes.append(lm.Box(at=at, size=geometry.box.size))
+                elif geometry.sphere is not None:
+                    shapes.append(lm.Sphere(at=at, radius=geometry.sphere.radius))
+                elif geometry.cylinder is not None:
+                    shapes.append(lm.Cylinder(at=at, radius=geometry.cylinder.radius, length=geometry.cylinder.length))
+                else:
+                    skipped.append(f"link '{link.name}' (mesh)")
+            for shape in shapes:
+                name = names.take(self.link_names[link.name], "surface")
+                surface = surface_of(shape, name, self.link_names[body])
+                if surface is not None:
+                    found.add(plane, surface)
+        if skipped:
+            self.file.notes.append(f"collision shapes that touch nothing: {shorten(skipped)}.")
+        self.file.notes += found.notes()
+        if found.contacts:
+            self.file.notes.append("contacts of links with one another: the ground alone is touched.")
+        return found.contacts
 
     # ---- joints
 

@@ -29,6 +29,7 @@ from liegeo.io.source import scalar
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import as_pose
 from liegeo.model.constraints import ALL_CONSTRAINTS, Custom
+from liegeo.model.contacts import ALL_CONTACTS, ALL_SURFACES, ContactSurface, surface_kind, surfaces_of
 from liegeo.model.controllers import ALL_BLOCKS, Controller
 from liegeo.model.drives import ALL_FORCES
 from liegeo.model.joints import ALL_JOINTS
@@ -41,7 +42,8 @@ _WIDTH = 120
 # Sections of a tree's parts, and keys beside them with what they usually are.
 _PARTS = ("bodies", "joints", "loops", "forces", "wheels", "sensors", "controllers")
 _OPTIONS = {"fidelity": "full", "modal_inverse": "auto"}
-_WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_SENSORS, *ALL_SHAPES, *ALL_BLOCKS)
+_WRITABLE = (*ALL_JOINTS, *ALL_CONSTRAINTS, *ALL_FORCES, *ALL_CONTACTS, *ALL_SURFACES)
+_WRITABLE = (*_WRITABLE, *ALL_SENSORS, *ALL_SHAPES, *ALL_BLOCKS)
 
 
 def save(system: Mechanism | Tree, path: str | os.PathLike[str]) -> Path:
@@ -173,6 +175,8 @@ def _document(mechanism: Mechanism) -> dict[str, Any]:
     data["bodies"] = {_name(body): _body(body) for body in tree.bodies}
     for key in _PARTS[1:-1]:
         things = getattr(tree, key)
+        if key == "forces" and (surfaces := _surfaces(tree)):
+            data["surfaces"] = surfaces
         if things or key == "joints":
             data[key] = {_name(thing): _thing(thing, kind=key != "wheels") for thing in things}
     if tree.controllers:
@@ -196,6 +200,19 @@ def _controller(controller: Controller) -> dict[str, Any]:
     if controller.initial:
         out["initial"] = _by_name(controller.initial)
     return out
+
+
+def _surfaces(tree: Tree) -> dict[str, Any]:
+    """Return the surfaces of all contacts, by name."""
+    found: dict[str, ContactSurface] = {}
+    for force in tree.forces:
+        for surface in surfaces_of(force):
+            if found.setdefault(_name(surface), surface) is not surface:
+                raise ModelError(
+                    f"save: two surfaces have the name '{surface.name}', expected one: files know surfaces by name.\n"
+                    "  Give one of them another name, or use the same surface for both contacts."
+                )
+    return {name: _thing(surface) for name, surface in found.items()}
 
 
 def _initial(mechanism: Mechanism) -> dict[str, Any]:
@@ -321,7 +338,7 @@ def _thing(thing: Any, kind: bool = True) -> dict[str, Any]:
         raise ModelError(
             f"save: {type(thing).__name__} '{getattr(thing, 'name', '')}' is a class of your own; files do not know it."
         )
-    out: dict[str, Any] = {"kind": kind_of(type(thing))} if kind else {}
+    out: dict[str, Any] = {"kind": _kind(thing)} if kind else {}
     for field in dataclasses.fields(thing):
         value = getattr(thing, field.name)
         if field.name == "name" or not field.init or value is None:
@@ -334,7 +351,17 @@ def _thing(thing: Any, kind: bool = True) -> dict[str, Any]:
     return out
 
 
+def _kind(thing: Any) -> str:
+    return surface_kind(type(thing)) if isinstance(thing, ContactSurface) else kind_of(type(thing))
+
+
 def _field(thing: Any, name: str, value: Any) -> Any:
+    if isinstance(value, ContactSurface):
+        return value.name
+    if name == "among":
+        return [surface.name for surface in value]
+    if name == "at" and isinstance(thing, ContactSurface):
+        return _place(value)
     if isinstance(value, str | int):
         return value
     if name == "law":

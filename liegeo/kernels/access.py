@@ -48,6 +48,7 @@ N_ROWS: compiler._constraints -> constraints loops motion observe
 ROWS_W: compiler._constraints -> constraints loops motion observe
 N_JOINT_ELEMENTS: compiler._on_joints -> elements inverse motion observe joint_elements
 JOINT_ELEMENTS: compiler._on_joints -> joint_elements
+N_STICKING: compiler._sticking -> motion
 
 [BODY_ROW]
 PARENT: compiler._body_ints -> articulated composite inverse kinematics loops observe
@@ -95,10 +96,17 @@ FRAME_W: compiler._frame_on -> constraints elements loops
 
 [ELEMENT_ROW]
 ELEMENT_KIND: compiler._forces -> elements
-FRAME_A: compiler._forces -> elements
-FRAME_B: compiler._forces -> elements
-ELEMENT_F: compiler._forces -> elements
+FRAME_A: compiler._forces -> contact elements
+FRAME_B: compiler._forces -> contact elements
+ELEMENT_F: compiler._forces -> contact crowd elements
 ELEMENT_U: compiler._forces -> elements
+ELEMENT_X: compiler._sticking -> contact
+ELEMENT_N: compiler._forces -> contact crowd elements observe
+ELEMENT_MORE: compiler._forces -> crowd elements observe
+ELEMENT_W: compiler._forces -> crowd elements observe
+
+[CROWD_ROW]
+CROWD_FRAMES: compiler._put_frames -> crowd elements observe
 
 [ACTUATOR_ROW]
 ACTUATED: compiler._forces -> elements inverse observe
@@ -301,6 +309,12 @@ X_BF: elements.place_frames -> constraints.frame_rate elements.push loops.operat
 V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
     elements.apply_elements,element_energy,element_powers observe.show
 PI_F: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
+
+[CROWD_SCRATCH]
+CROWD_WRENCHES: crowd.crowd elements.element_energy,element_powers -> elements.apply_elements observe.show
+CROWD_CUBES: crowd.crowd elements.element_energy,element_powers ->
+CROWD_AFTER: crowd.crowd elements.element_energy,element_powers ->
+CROWD_LISTS: crowd.crowd elements.element_energy,element_powers ->
 
 [WORLD_SCRATCH]
 X_WB: kinematics.world_poses -> elements.place_frames

@@ -27,6 +27,8 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.contact import contact
+from liegeo.kernels.crowd import crowd
 from liegeo.kernels.dispatch import Laws
 from liegeo.kernels.joint_elements import (
     add_joint_element_forces,
@@ -251,12 +253,25 @@ def apply_elements(I, F, q, v, u, W):
     """(1) for every element, after `biases`."""
     place_frames(I, F, q, v, W)
     for i in range(I[at.N_ELEMENTS]):
+        row = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
+        if I[row + at.ELEMENT_KIND] == at.CROWD:
+            _apply_crowd(I, F, row, W)
+            continue
         e, (on_a, on_b, _, _, _, _) = _found_law(I, F, i, u, W)
         a, b = I[e + at.FRAME_A], I[e + at.FRAME_B]
         push(I, a, on_a, W)
         # an element with one place has the same frame twice
         if b != a:
             push(I, b, on_b, W)
+
+
+@kernel(forceinline=False)
+def _apply_crowd(I, F, e, W):
+    """(1) for all surfaces of a crowd."""
+    crowd(I, F, e, W)
+    rows, w = index(I[e + at.ELEMENT_MORE]), index(I[e + at.ELEMENT_W])
+    for k in range(index(I[e + at.ELEMENT_N])):
+        push(I, I[rows + k], six(W, w + 6 * k), W)
 
 
 @kernel(forceinline=False)
@@ -437,6 +452,29 @@ def _bushing(I, F, e, u, W):
     h0, h1, h2 = rotate_back(R, 0, f0, f1, f2)
     on_a, on_b = (-n0 - e0, -n1 - e1, -n2 - e2, -f0, -f1, -f2), (b0, b1, b2, h0, h1, h2)
     return on_a, on_b, stored, dissipated, 0.0 * stored, (n0, n1, n2, f0, f1, f2)
+
+
+@LAWS.of(at.CONTACT, shows=9)
+@kernel
+def _contact(I, F, e, u, W):
+    """contact.py has its equations; what it shows are nine numbers, for which observers ask it directly."""
+    row = contact(I, F, e, u, W)
+    on_a, on_b = (row[0], row[1], row[2], row[3], row[4], row[5]), (row[6], row[7], row[8], row[9], row[10], row[11])
+    shown = (row[14], row[15], row[16], row[17], row[18], row[19])
+    return on_a, on_b, row[12], row[13], 0.0 * row[12], shown
+
+
+@LAWS.of(at.CROWD, shows=3)
+@kernel
+def _crowd(I, F, e, u, W):
+    """crowd.py; it shows the number of pairs that touch, the largest depth, and the sum of normal forces.
+
+    It pushes more than two frames: `apply_elements` takes their wrenches from its scratch.
+    """
+    touching, stored, dissipated, pressed, deepest = crowd(I, F, e, W)
+    zero = 0.0 * stored
+    none = (zero, zero, zero, zero, zero, zero)
+    return none, none, stored, dissipated, zero, (zero + touching, deepest, pressed, zero, zero, zero)
 
 
 _law = LAWS.chosen("elements.law")

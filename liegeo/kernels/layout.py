@@ -17,8 +17,9 @@ Who writes and reads each field is in access.py, apart, because an edit of layou
 In sizes, n is the number of modes of a body (of the parent, for the node that carries a joint), s that of the speeds of
 a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
 of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
-functions of a user's own write; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the
-number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
+functions of a user's own write, `points` the number of points of a profile or of surfaces of a crowd, `lists` that of
+the lists of its cubes; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the number of
+bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
 """
 
 from __future__ import annotations
@@ -52,6 +53,7 @@ N_ROWS = HEADER_ROW.add(
 ROWS_W = HEADER_ROW.add("ROWS_W", 1, "where the scratch of the constraints begins in W")
 N_JOINT_ELEMENTS = HEADER_ROW.add("N_JOINT_ELEMENTS", 1, "number of elements that act on joints")
 JOINT_ELEMENTS = HEADER_ROW.add("JOINT_ELEMENTS", 1, "where their rows begin in I")
+N_STICKING = HEADER_ROW.add("N_STICKING", 1, "number of contacts with first-order states")
 HEADER = HEADER_ROW.end
 
 BODY_ROW = Table("Body", "I", "HEADER + i * BODY_I_SIZE")
@@ -111,7 +113,16 @@ FRAME_A = ELEMENT_ROW.add("FRAME_A", 1, "where the row of its first frame begins
 FRAME_B = ELEMENT_ROW.add("FRAME_B", 1, "where that of its second frame begins")
 ELEMENT_F = ELEMENT_ROW.add("ELEMENT_F", 1, "where its data begin in F")
 ELEMENT_U = ELEMENT_ROW.add("ELEMENT_U", 1, "where its inputs begin in u")
+ELEMENT_X = ELEMENT_ROW.add("ELEMENT_X", 1, "where its first-order states begin in u, 0 if it has none")
+ELEMENT_N = ELEMENT_ROW.add(
+    "ELEMENT_N", 1, "of a contact how many points its profile has; of a crowd its number of surfaces"
+)
+ELEMENT_MORE = ELEMENT_ROW.add("ELEMENT_MORE", 1, "of a crowd: where the row of its surfaces begins in I")
+ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd: where its scratch begins in W")
 ELEMENT_SIZE = ELEMENT_ROW.end
+
+CROWD_ROW = Table("Surfaces of a crowd", "I", "I[e + ELEMENT_MORE]")
+CROWD_ROW.add("CROWD_FRAMES", "points", "for each surface where the row of its frame begins in I")
 
 ACTUATOR_ROW = Table("Actuator", "I", "I[ACTUATORS] + i * ACTUATOR_SIZE")
 ACTUATED = ACTUATOR_ROW.add("ACTUATED", 1, "the speed on which it acts")
@@ -291,6 +302,23 @@ BUSHING_DATA.add("BUSHING_STIFFNESS", 6, "stiffness, rotations first")
 BUSHING_DATA.add("BUSHING_DAMPING", 6, "damping")
 BUSHING = ELEMENT_KINDS.add("BUSHING", "six springs with dampers between two frames", BUSHING_DATA)
 
+CONTACT_DATA = Table("Contact", "F", "I[e + ELEMENT_F]")
+CONTACT_DATA.add("CONTACT_MATERIAL", 12, "k, n, d, μ_S, μ_C, v_St, v_s, ρ, κ, w_s, z_b, T of contact.py")
+CONTACT_POINTS = CONTACT_DATA.add("CONTACT_POINTS", 1, "number of points with which B touches")
+CONTACT_SIGN = CONTACT_DATA.add("CONTACT_SIGN", 1, "1 if B is the second surface that was given, otherwise −1")
+CONTACT_A = CONTACT_DATA.add("CONTACT_A", 4, "kind of surface A, and its three sizes")
+CONTACT_B = CONTACT_DATA.add("CONTACT_B", 4, "the same of surface B")
+CONTACT_PROFILE = CONTACT_DATA.add("CONTACT_PROFILE", "2*points", "x and z of each point of a profile")
+CONTACT = ELEMENT_KINDS.add("CONTACT", "two surfaces that touch", CONTACT_DATA)
+
+CROWD_DATA = Table("Crowd", "F", "I[e + ELEMENT_F]")
+CROWD_DATA.add("CROWD_MATERIAL", 12, "as CONTACT_MATERIAL")
+CROWD_CUBE = CROWD_DATA.add("CROWD_CUBE", 1, "length of the sides of cubes")
+CROWD_SURFACES = CROWD_DATA.add(
+    "CROWD_SURFACES", "5*points", "for each surface its kind, three sizes, and the radius of its ball, -1 for a plane"
+)
+CROWD = ELEMENT_KINDS.add("CROWD", "many surfaces, any two of which may touch", CROWD_DATA)
+
 ACTUATOR_DATA = Table("Actuator", "F", "I[a + ACTUATOR_F]")
 ACTUATOR_DATA.add("GEAR", 1, "gear")
 ACTUATOR_DATA.add("LIMIT", 1, "largest input")
@@ -461,6 +489,12 @@ X_WF = FRAME_SCRATCH.add("X_WF", 12, "pose in the world")
 X_BF = FRAME_SCRATCH.add("X_BF", 12, "pose in its body")
 V_F = FRAME_SCRATCH.add("V_F", 6, "twist V_WF_F")
 PI_F = FRAME_SCRATCH.add("PI_F", "6*n", "modes in F, of a frame on a node")
+
+CROWD_SCRATCH = Table("Crowd", "W", "I[e + ELEMENT_W]")
+CROWD_SCRATCH.add("CROWD_WRENCHES", "6*points", "wrench on each surface, in its axes")
+CROWD_SCRATCH.add_behind("CROWD_CUBES", "3*points", "the three numbers of the cube of each surface")
+CROWD_SCRATCH.add_behind("CROWD_AFTER", "points", "which surface comes behind each one in its list, -1 for the last")
+CROWD_SCRATCH.add_behind("CROWD_LISTS", "lists", "the first surface of each list, -1 if there is none")
 
 WORLD_SCRATCH = Table("World poses", "W", "I[WORLD]")
 WORLD_SCRATCH.add("X_WB", "12*bodies", "X_WB of each body")

@@ -29,6 +29,7 @@ from liegeo._jit import call_address, index, kernel
 from liegeo._memory import floats_at, ints_at
 from liegeo.kernels import articulated, elements, inverse, loops, observe
 from liegeo.kernels import layout as at
+from liegeo.kernels.contact import contact_rates
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.joint_elements import clear_inputs, joint_element_powers, joint_element_switches, state_rates
@@ -140,7 +141,10 @@ def _acceleration(forward_dynamics, name):
         u = W[index(I[at.N_WORK]) :]
         if I[at.N_X] > 0:
             state_rates(I, F, q, w, u, out[index(I[at.N_V]) :])
-        return forward_dynamics(I, F, q, w, u, W, out)
+        status = forward_dynamics(I, F, q, w, u, W, out)
+        if I[at.N_STICKING] > 0:
+            contact_rates(I, F, u, W, out[index(I[at.N_V]) :])
+        return status
 
     return acceleration
 
@@ -188,6 +192,8 @@ def _residual(inverse_dynamics, name):
         clear_locked(I, out)
         if I[at.N_X] > 0:
             state_rates(I, F, q, w, W[o:], out[nv:])
+            if I[at.N_STICKING] > 0:
+                contact_rates(I, F, W[o:], W, out[nv:])
             for k in range(nv, nv + I[at.N_X]):
                 out[k] = a[k] - out[k]
         return 0
@@ -250,6 +256,8 @@ def _along(inverse_dynamics, closed, name):
         clear_locked(I, out)
         if nx > 0:
             state_rates(I, F, place, speeds, u, rate[nv:])
+            if I[at.N_STICKING] > 0:
+                contact_rates(I, F, u, Z, rate[nv:])
             for n in range(nv, nv + nx):
                 out[n] = da[n] - rate[n].imag / _STEP
         return 0

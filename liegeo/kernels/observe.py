@@ -21,6 +21,8 @@ from __future__ import annotations
 from liegeo._jit import index, kernel
 from liegeo.kernels import articulated, inverse, loops, sensing
 from liegeo.kernels import layout as at
+from liegeo.kernels.contact import contact
+from liegeo.kernels.crowd import crowd
 from liegeo.kernels.elements import (
     actuator_force,
     add_spring_and_damper,
@@ -64,7 +66,7 @@ POSES, TWISTS, RATES, WEIGH, ELEMENTS, REACT = (1 << k for k in range(6))
 # the world has the body -1.  Tasks of sensors, from sensing.FIRST on, take what other tasks before them found.
 KIND, PLACE, OWNER, NODE, EQ, EV, DATA = range(7)
 TASK_SIZE = 7
-FRAME, REACTION, LOOP, ELEMENT, MOTOR, ON_JOINTS, RESISTANCE, FRICTION, SPRING, DAMPER = range(10)
+FRAME, REACTION, LOOP, ELEMENT, MOTOR, ON_JOINTS, RESISTANCE, FRICTION, SPRING, DAMPER, CONTACT, CROWD = range(12)
 
 # ---- z: numbers of a frame.  First where they stand, then how they are called, in the order of columns in results.
 # V_F and V̇_F are in F; velocities and accelerations, the angular ones first, in the world; bending is displacement and
@@ -231,6 +233,18 @@ def _show_element(plan, r, I, F, q, v, u, W, z):
     kind, e, o = plan[r + KIND], index(plan[r + OWNER]), index(plan[r + PLACE])
     if kind == ELEMENT:
         put(z, o, exerted(I, F, e, u, W))
+    elif kind == CONTACT:
+        row = contact(I, F, e, u, W)
+        for k in range(9):
+            z[o + k] = row[14 + k]
+    elif kind == CROWD:
+        touching, _, _, pressed, deepest = crowd(I, F, e, W)
+        z[o], z[o + 1], z[o + 2] = touching, deepest, pressed
+        rows, w = index(I[e + at.ELEMENT_MORE]), index(I[e + at.ELEMENT_W])
+        for k in range(index(I[e + at.ELEMENT_N])):
+            # the force of the wrench on the surface, in the world
+            x, p = index(I[index(I[rows + k]) + at.FRAME_W]), o + 3 + 3 * k
+            z[p], z[p + 1], z[p + 2] = rotate(W, x, W[w + 6 * k + 3], W[w + 6 * k + 4], W[w + 6 * k + 5])
     elif kind == MOTOR:
         z[o] = actuator_force(I, F, e, u)
         z[o + 1] = z[o] * v[index(I[e + at.ACTUATED])]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from liegeo.kernels import layout as at
+from liegeo.kernels.crowd import lists_of
 from liegeo.kernels.layout_table import LayoutField, Table
 
 
@@ -42,7 +43,11 @@ def regions(I: Any) -> list[Region]:
     for i in range(I[at.N_ELEMENTS]):
         r, owner = I[at.ELEMENTS] + i * at.ELEMENT_SIZE, f"element {i}"
         data = at.ELEMENT_KINDS.table(int(I[r + at.ELEMENT_KIND]))
-        out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F])]
+        out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F], points=I[r + at.ELEMENT_N])]
+        if I[r + at.ELEMENT_KIND] == at.CROWD:
+            n = int(I[r + at.ELEMENT_N])
+            out += _row(at.CROWD_ROW, owner, I[r + at.ELEMENT_MORE], points=n)
+            out += _row(at.CROWD_SCRATCH, owner, I[r + at.ELEMENT_W], points=n, lists=lists_of(n))
     for i in range(I[at.N_ACTUATORS]):
         r, owner = I[at.ACTUATORS] + i * at.ACTUATOR_SIZE, f"actuator {i}"
         out += [*_row(at.ACTUATOR_ROW, owner, r), *_row(at.ACTUATOR_DATA, owner, I[r + at.ACTUATOR_F])]

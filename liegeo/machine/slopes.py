@@ -18,6 +18,7 @@ import numpy as np
 
 from liegeo._jit import index, invoke, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.contact import contact_rates
 from liegeo.kernels.joint_elements import state_rates
 from liegeo.kernels.motion import configuration_rate, drive
 from liegeo.machine.record import (
@@ -162,6 +163,8 @@ def accelerated_along(R, out):
     status = _show(R, SHOW_RATES_COMPLEX, PLAN_RATES, DATA_RATES, vector(R, X)[TIME] + 0j, nv)
     if I[at.N_X] > 0:
         state_rates(I, F, C[q:w], C[w:z], C[u:q], C[shown + nv :])
+        if I[at.N_STICKING] > 0:
+            contact_rates(I, F, C[u:q], C[:q], C[shown + nv :])
     for k in range(out.shape[0]):
         out[k] = C[shown + k].imag / EPSILON
     return status
@@ -262,5 +265,8 @@ def accelerations(R, out):
     nv = index(I[at.N_V])
     status = show_plan(R, SHOW_RATES, PLAN_RATES, DATA_RATES, vector(R, Z_RATES), X_[TIME], q, w, inputs, out[:nv])
     if I[at.N_X] > 0:
-        state_rates(I, F, q, w, vector(R, W_SHOWN)[index(I[at.N_WORK]) :], out[nv:])
+        W_ = vector(R, W_SHOWN)
+        state_rates(I, F, q, w, W_[index(I[at.N_WORK]) :], out[nv:])
+        if I[at.N_STICKING] > 0:
+            contact_rates(I, F, W_[index(I[at.N_WORK]) :], W_, out[nv:])
     return status

@@ -14,11 +14,13 @@ from liegeo.kernels import elements as elements_kernels
 from liegeo.kernels import joint_elements as joint_kernels
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
+from liegeo.kernels.crowd import lists_of
 from liegeo.kernels.dispatch import Laws
 from liegeo.lie import SE3, SO3
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, noted, split_name, suggest
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
+from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
 from liegeo.model.joints import Joint
@@ -341,7 +343,12 @@ class Compiler:
             elif not isinstance(force, JointForce):
                 kind, start = self._attempt((0, 0), self._kind_and_data, force, elements_kernels.LAWS)
                 places = self._attempt([0], self._frames_of, force) or [0]
-                elements += [kind, places[0], places[-1], start, nv + n_inputs]
+                more = scratch = 0
+                if isinstance(force, Contacts):
+                    more, n = self._put_ints(*places), len(places)
+                    self.frame_columns += range(more, more + n)
+                    scratch = self._reserve(at.CROWD_SCRATCH.size(points=n, lists=lists_of(n)))
+                elements += [kind, places[0], places[-1], start, nv + n_inputs, 0, _n_points(force), more, scratch]
             n_inputs += force.n_inputs
         for controller in self.tree.controllers:
             for name in controller.inputs:
@@ -365,8 +372,9 @@ class Compiler:
         first = nv + sum(s.stop - s.start for s in inputs.values())
         states: dict[str, slice] = {}
         table: list[int] = []
-        n = 0
+
         actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
+        n = self._sticking(header, first, states)
         for force in self.tree.forces:
             if not isinstance(force, JointForce) or not force.has_row:
                 continue
@@ -402,24 +410,39 @@ class Compiler:
             out += [row[at.JV] + speed, row[at.JQ] + speed if has_rate else -1]
         return self._put_ints(*out), self._put(*(factor for _, _, factor in force.terms()))
 
+    def _sticking(self, header: list[int], first: int, states: dict[str, slice]) -> int:
+        """Give contacts with bristles their states; return how many numbers these are."""
+        n = row = 0
+        start = header[at.ELEMENTS] - at.HEADER - len(self.bodies) * at.BODY_I_SIZE
+        for force in self.tree.forces:
+            if isinstance(force, JointForce):
+                continue
+            if force.n_states:
+                self.more_ints[start + row * at.ELEMENT_SIZE + at.ELEMENT_X] = first + n
+                states[force.name] = slice(n, n + force.n_states)
+                n += force.n_states
+                header[at.N_STICKING] += 1
+            row += 1
+        return n
+
     def _kind_and_data(self, force: Force, laws: Laws) -> tuple[int, int]:
         """Return the kind of an element, which has a law, and where its numbers stand in F: as many as its kind has."""
         kind, data = force.kind(), force.data()
         cls = Owner("class", type(force).__name__)
-        if laws is elements_kernels.LAWS and not place_fields(force):
+        if laws is elements_kernels.LAWS and not force.places():
             raise ModelError(cls.fault("it has no field of the type Place", "expected the frames that it acts on"))
         if laws is joint_kernels.LAWS and force.n_states > 2:
             raise ModelError(cls.fault(f"its `states` names {force.n_states} numbers", "expected at most two"))
         if kind not in laws:
             raise ModelError(cls.fault(f"its kind {kind} has no law", advice=laws.missing(kind)))
         named, table = laws.kinds.values[kind][0], laws.kinds.table(kind)
-        size = table.size(n=force.n_pieces if isinstance(force, JointForce) else 0)
+        size = table.size(n=force.n_pieces if isinstance(force, JointForce) else 0, points=_n_points(force))
         if len(data) != size:
             fields = ", ".join(f"{field.name} ({field.size})" for field in table.fields)
             expected = f"expected {size}, those of {named} in liegeo/kernels/layout.py: {fields}"
             raise ModelError(cls.fault(f"its data() has {len(data)} numbers", expected))
         # an actuator shows what it exerts by itself; the law is that of its lag
-        shown = sum(len(part.components) for part in force.exerts)
+        shown = sum(len(part.components) for part in type(force).exerts)
         if shown != laws.shows(kind) and not isinstance(force, Actuator):
             found = f"its `exerts` names {shown} numbers"
             expected = f"but the law of {named} in {laws.where} shows {laws.shows(kind)}"
@@ -573,6 +596,10 @@ class Compiler:
 
     def _frames_of(self, part: Force | FrameConstraint) -> list[int]:
         """Return the numbers of the frames that a force element or constraint uses."""
+        if isinstance(part, Contact):
+            return [self._frame(surface.at, surface.owner.field("at")) for surface in part.ordered()]
+        if isinstance(part, Contacts):
+            return [self._frame(surface.at, surface.owner.field("at")) for surface in part.among]
         return [self._frame(getattr(part, name), part.owner.field(name)) for name in place_fields(part)]
 
     def _frame(self, place: Any, field: Field) -> int:
@@ -606,6 +633,13 @@ class Compiler:
 _NO_SCREWS = np.zeros((0, 6))
 _NO_FLOATS: list[float] = []
 _NO_ROWS: tuple[str, ...] = ()
+
+
+def _n_points(force: Force) -> int:
+    """Return what stands at ELEMENT_N of a force element."""
+    if isinstance(force, Contacts):
+        return len(force.among)
+    return force.profile_points if isinstance(force, Contact) else 0
 
 
 def _no_joint(field: Field, name: str, names: Sequence[str]) -> Fault:

@@ -110,8 +110,9 @@ class Model:
 
     @property
     def state_owners(self) -> tuple[str, ...]:
-        """The elements that have first-order states, for messages."""
-        return tuple(str(force.owner) for force in self.tree.forces if force.name in self.states)
+        """By first-order state the element that has it, for messages."""
+        owners = {force.name: str(force.owner) for force in self.tree.forces}
+        return tuple(owners[name] for name, place in self.states.items() for _ in range(place.stop - place.start))
 
     def __repr__(self) -> str:
         modes = sum(body.n_modes for body in self.tree.bodies)

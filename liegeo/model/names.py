@@ -26,7 +26,7 @@ from liegeo.errors import InputError
 from liegeo.kernels import layout as at
 from liegeo.kernels import observe
 from liegeo.kernels.layout_table import Numbers
-from liegeo.model import constraints, drives, forces, joints, sensors
+from liegeo.model import constraints, contacts, drives, forces, joints, sensors
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, WXYZ, XYZ, Part, counted
 from liegeo.model.body import FlexibleBody
 from liegeo.model.checks import split_name
@@ -72,6 +72,9 @@ UNITS: Mapping[str, str] = MappingProxyType(
         "specific force": "m/s²",
         "direction": "",
         "strain": "",
+        "count": "",
+        # roots of energies
+        "bristle": "",
     }
 )
 
@@ -138,7 +141,7 @@ for _part in (
     *(part for joint in joints.ALL_JOINTS for part in (*(joint.coordinates or ()), *(joint.speeds or ()))),
     *(
         part
-        for force in drives.ALL_FORCES
+        for force in (*drives.ALL_FORCES, *contacts.ALL_CONTACTS)
         for part in (*(force.inputs or ()), *force.exerts)
         if part.kind not in (OF_JOINT, POSITION_OF_JOINT)
     ),

@@ -15,9 +15,10 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 
 from liegeo.errors import Field, InputError
 from liegeo.lie import SO3Q
-from liegeo.model import constraints, forces, joints, shapes
+from liegeo.model import constraints, contacts, forces, joints, shapes
 from liegeo.model.body import Body, FlexibleBody, Node, place_on
 from liegeo.model.checks import split_name
+from liegeo.model.compiler import WORLD
 from liegeo.model.model import Model
 from liegeo.view.arrays import Arrays
 
@@ -61,11 +62,32 @@ class Looks:
         body = self.bodies[i]
         if body.shapes:
             return [self._shape(body.name, shape) for shape in body.shapes]
+        if touching := self._surfaces(body.name):
+            return touching
         if isinstance(self.joints[i], forces.WheelJoint):
             return [self._wheel(i)]
         if isinstance(body, FlexibleBody):
             return []
         return self._rigid(i)
+
+    def world(self) -> list[dict[str, Any]]:
+        """Return what does not move: surfaces of the world."""
+        return self._surfaces(WORLD)
+
+    def _surfaces(self, owner: str) -> list[dict[str, Any]]:
+        """Return the surfaces of contacts that belong to a body, or to the world; points have no size."""
+        found: dict[int, contacts.ContactSurface] = {}
+        for force in self.model.tree.forces:
+            found |= {id(surface): surface for surface in contacts.surfaces_of(force)}
+        out = []
+        for surface in found.values():
+            name, where = split(surface.at, self.model.bodies)
+            if name != owner:
+                continue
+            body = None if owner == WORLD else self.bodies[self.model.bodies.index(owner)]
+            X = still(place_on(body, where, surface.owner.field("at")))
+            out += [self._shape(owner, shape) for shape in surface_shapes(surface, X, self.size)]
+        return out
 
     def skin(self, i: int) -> dict[str, Any] | None:
         """The surface of a flexible body, with its modes one after another."""
@@ -237,6 +259,32 @@ class Looks:
         if not vertices:
             return None
         return shapes.Skin(np.concatenate(vertices), np.concatenate(moved), np.concatenate(triangles))
+
+
+def surface_shapes(surface: contacts.ContactSurface, X: Array, size: float) -> list[shapes.Shape]:
+    """Return shapes that look like a surface with the pose X in its body; `size` is that of the model."""
+    if isinstance(surface, contacts.SphereSurface):
+        return [shapes.Sphere(radius=surface.radius, at=X)] if surface.radius > 0.0 else []
+    if isinstance(surface, contacts.BoxSurface):
+        return [shapes.Box(size=surface.size, at=X)]
+    if isinstance(surface, contacts.CylinderSurface | contacts.CapsuleSurface):
+        out: list[shapes.Shape] = [shapes.Cylinder(radius=surface.radius, length=surface.length, at=X)]
+        if isinstance(surface, contacts.CapsuleSurface):
+            ends = (X[:3, 3] + sign * 0.5 * surface.length * X[:3, 2] for sign in (-1.0, 1.0))
+            out += [shapes.Sphere(radius=surface.radius, at=end) for end in ends]
+        return out
+    if isinstance(surface, contacts.ProfileSurface):
+        line = np.asarray(surface.points)
+        n, wide = len(line), 2.0 * size
+        points = np.concatenate([np.column_stack([line[:, 0], np.full(n, y), line[:, 1]]) for y in (-wide, wide)])
+        k = np.arange(n - 1)
+        triangles = np.concatenate([np.stack([k, k + 1, k + n], 1), np.stack([k + 1, k + n + 1, k + n], 1)])
+        return [shapes.Mesh(vertices=points, triangles=triangles, at=X)]
+    # a plane: a thin plate below it
+    thick = 0.01 * size
+    middle = X.copy()
+    middle[:3, 3] -= 0.5 * thick * X[:3, 2]
+    return [shapes.Box(size=(6.0 * size, 6.0 * size, thick), at=middle)]
 
 
 def split(place: forces.Place, bodies: Container[str]) -> tuple[str, Any]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from liegeo.errors import Field, InputError
 from liegeo.kernels import layout as at
-from liegeo.model import constraints, forces, joints
+from liegeo.model import constraints, contacts, forces, joints
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import suggest
 from liegeo.model.compiler import RUTHLESS, WORLD
@@ -78,6 +78,7 @@ class Scene:
             "size": self.looks.size,
             "closed": bool(tree.loops),
             "bodies": [self._body(i) for i in range(len(self.model.bodies))],
+            "world": self.looks.world(),
             "joints": self._joints(),
             "lines": self._lines(),
             "traces": [{"name": name, "anchor": self._frame_anchor(name)} for name in self.traces],
@@ -187,6 +188,8 @@ class Scene:
                 out += self._load(force)
             elif isinstance(force, forces.Actuator):
                 out += self._actuator(force)
+            elif isinstance(force, contacts.Contact):
+                out.append(self._contact(force))
         return out
 
     def _reaction(self, joint: joints.Joint) -> list[Arrow]:
@@ -234,6 +237,15 @@ class Scene:
             Arrow(f"{force.name}.input.{part}", kind, owner, where, axes, _answer("force", force.name, part))
             for part, kind in (("force", FORCE), ("torque", MOMENT))
         ]
+
+    def _contact(self, force: contacts.Contact) -> Arrow:
+        """The force on surface `b`; on `a`, if `b` belongs to the world."""
+        answer = _answer("force", force.name, "force")
+        owner, where = split(force.b.at, self.model.bodies)
+        sign = 1.0
+        if owner == WORLD:
+            (owner, where), sign = split(force.a.at, self.model.bodies), -1.0
+        return Arrow(f"{force.name}.force", FORCE, owner, where, "world", lambda o: sign * answer(o))
 
     def _actuator(self, force: forces.Actuator) -> list[Arrow]:
         joint = next(j for j in self.looks.joints if j.name == force.joint)

@@ -118,6 +118,40 @@ def looped(own=True):
     return trees.build(bodies, forces=forces, loops=loops if own else loops[4:-1]).compile()
 
 
+def touching():
+    """Bodies among which there are contacts of every kind, with and without bristles, and a crowd with cubes."""
+    rng, n = np.random.default_rng(11), 18
+    bodies = [lm.Body(f"b{i}", 1.0, (0.02, 0.0, 0.01), (0.1, 0.2, 0.25)) for i in range(n)]
+    joints = [lm.Free(name=f"j{i}", parent="world", child=f"b{i}") for i in range(n)]
+    floor = lm.PlaneSurface(name="floor", at=("world", (0, 0, -0.3)))
+    ground = lm.ProfileSurface(name="ground", at="world", points=[(-1, 0), (0, -0.2), (0.5, 0.1), (1, 0)])
+    balls = [lm.SphereSurface(name=f"ball {i}", at=f"b{i}", radius=float(rng.uniform(0.1, 0.4))) for i in range(n)]
+    rods = [lm.CapsuleSurface(name=f"rod {i}", at=f"b{i}", radius=0.2, length=0.5) for i in range(3)]
+    box = lm.BoxSurface(name="box", at="b3", size=(0.5, 0.6, 0.7))
+    can = lm.CylinderSurface(name="can", at="b4", radius=0.3, length=0.5)
+    pairs = [(floor, balls[0]), (floor, rods[0]), (floor, box), (floor, can), (balls[1], balls[2]), (rods[1], balls[0])]
+    pairs += [
+        (rods[1], rods[2]),
+        (box, balls[5]),
+        (can, balls[6]),
+        (ground, balls[7]),
+        (ground, rods[2]),
+        (ground, box),
+    ]
+    material = {"stiffness": 100.0, "dissipation": 0.1, "friction": 0.3, "static": 0.4}
+    forces: list[lm.Force] = [
+        lm.Contact(name=f"c{k}", a=a, b=b, rolling=0.01, breakaway=0.01 * (k % 2), **material)
+        for k, (a, b) in enumerate(pairs)
+    ]
+    forces += [
+        lm.Contacts(name="crowd", among=[floor, *balls, rods[0]], **material),
+        lm.Actuator(name="motor", joint="hinge", gear=2.0, lag=0.1),
+    ]
+    bodies.append(lm.Body("link", 1.0, (0.1, 0.2, 0.0), (0.1, 0.2, 0.3)))
+    joints.append(lm.Revolute(name="hinge", parent="b0", child="link", axis=(0, 0, 1), friction=0.3))
+    return lm.Tree(bodies, joints, forces=forces).compile()
+
+
 def models():
     """Return all of them by name."""
     out = {"full": tree(1)[1].compile()}
@@ -131,7 +165,7 @@ def models():
         out[f"ruthless chain {inverse}"] = tree(
             8, joints=chain, flexible=1.0, wheels=0, fidelity="ruthless", modal_inverse=inverse
         )[1].compile()
-    out["aligned"] = aligned()
+    out["aligned"], out["touching"] = aligned(), touching()
     out["looped"], out["looped, none of a user's"] = looped(), looped(own=False)
     return out
 

@@ -191,8 +191,42 @@ EXAMPLES |= {
     # tests/simulate has those of beams
     if cls is not lm.StrainGauge
 }
-# They have no number that a person gives; what is sampled is no part of the model's numbers (tests/simulate/test_blocks.py).
+
+
+def of_surface(surface):
+    """A contact of the surface on the first body with what it can touch."""
+    ball = lm.SphereSurface(name="ball", at="b", radius=0.3)
+    plane = lm.PlaneSurface(name="plane", at=("b", (0.0, 0.0, 0.5)))
+    second = ball if isinstance(surface, lm.PlaneSurface | lm.ProfileSurface) else plane
+    return of_force(lm.Contact(name="touch", a=surface, b=second, stiffness=1e4, dissipation=0.3, friction=0.2))
+
+
+EXAMPLES |= {
+    cls: (of_surface, {"name": "s", "at": ("a", (0.1, 0.2, 0.3)), **own})
+    for cls, own in {
+        lm.PlaneSurface: {},
+        lm.SphereSurface: {"radius": 0.3},
+        lm.CapsuleSurface: {"radius": 0.2, "length": 0.5},
+        lm.BoxSurface: {"size": (0.5, 0.6, 0.7)},
+        lm.CylinderSurface: {"radius": 0.3, "length": 0.5},
+        lm.ProfileSurface: {"points": [(-1.0, 0.0), (-0.3, 0.1), (0.4, 0.2), (1.0, 0.0)]},
+    }.items()
+}
+TOUCHING = {
+    "a": lm.SphereSurface(name="one", at="a", radius=0.5),
+    "b": lm.SphereSurface(name="other", at=("b", (0.2, 0.0, 0.0)), radius=0.5),
+}
+MATERIAL = {
+    **{"stiffness": 1e4, "exponent": 1.5, "dissipation": 0.3, "friction": 0.3, "static": 0.5, "stribeck": 0.02},
+    **{"slip_speed": 1e-3, "rolling": 0.01, "spinning": 0.02, "turning_speed": 1e-2},
+}
+EXAMPLES |= {
+    lm.Contact: (of_force, {"name": "touch", **TOUCHING, **MATERIAL}),
+    lm.Contacts: (of_force, {"name": "crowd", "among": tuple(TOUCHING.values()), **MATERIAL}),
+}
+# They have no number that a person gives, or none that the model has (tests/simulate/test_blocks.py).
 WITHOUT = {lm.Joint, lm.Force, lm.Constraint, lm.Shape, lm.Sensor, lm.Model, lm.State, lm.Custom, lm.StrainGauge}
+WITHOUT |= {lm.ContactSurface}
 WITHOUT |= {lm.Controller, lm.Sampled, lm.ControlBlock, *lm.ALL_BLOCKS}
 
 

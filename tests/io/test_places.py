@@ -395,7 +395,9 @@ def test_no_class_is_left_out():
     }
     # tests/simulate/test_blocks.py has the keys of controllers
     without_form |= {"ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
-    assert {c.__name__ for c in described} - {c.__name__ for c in made} <= without_form
+    # the keys of these are tried in FORMS
+    of_contacts = {c.__name__ for c in (*lg.model.ALL_SURFACES, *lg.model.ALL_CONTACTS)} | {"ContactSurface"}
+    assert {c.__name__ for c in described} - {c.__name__ for c in made} <= without_form | of_contacts
 
 
 # ---- forms that no dataclass stands behind
@@ -430,6 +432,28 @@ def with_block() -> dict[str, Any]:
     data["bodies"][ROD] = {
         **{"kind": "block", "size": [1, 0.1, 0.1], "elements": [1, 1, 1], "element": "hex8", "material": MATERIAL},
         **{"modes": {"method": "free-interface", "count": 1}},
+    }
+    return data
+
+
+def with_contacts() -> dict[str, Any]:
+    data = base()
+    data["surfaces"] = {
+        "floor": {"kind": "plane", "at": "world"},
+        "ball": {"kind": "sphere", "at": ARM, "radius": 0.1},
+        "rod": {"kind": "capsule", "at": ROD, "radius": 0.1, "length": 0.2},
+        "can": {"kind": "cylinder", "at": ROD, "radius": 0.1, "length": 0.2},
+        "box": {"kind": "box", "at": ROD, "size": [1, 1, 1]},
+        "hill": {"kind": "profile", "at": "world", "points": [[0, 0], [1, 1]]},
+    }
+    material = {
+        **{"stiffness": 1e5, "exponent": 1.2, "depth": 0.1, "restitution": 0.5, "impact_speed": 1, "friction": 0.3},
+        **{"static": 0.4, "stribeck": 0.1, "slip_speed": 0.01, "rolling": 0.01, "spinning": 0.01, "turning_speed": 0.1},
+    }
+    data["forces"] = {
+        "knock": {"kind": "contact", "a": "floor", "b": "ball", **material, "breakaway": 1e-4, "bristle_time": 0.01},
+        "soft": {"kind": "contact", "a": "floor", "b": "ball", "modulus": 1e9, "dissipation": 0.1},
+        "pile": {"kind": "contacts", "among": ["floor", "ball", "rod"], **material},
     }
     return data
 
@@ -484,6 +508,24 @@ FORMS: list[tuple[Any, tuple[Any, ...], list[Any]]] = [
     (with_block, ("bodies", ROD, "size"), [[1, -1, 1], [1, 1]]),
     (with_block, ("bodies", ROD, "elements"), [[1, 0, 1], [1, 1.5, 1]]),
     (with_block, ("bodies", ROD, "element"), ["hex9"]),
+    (with_contacts, ("surfaces", "floor", "kind"), ["plain", 5]),
+    *((with_contacts, ("surfaces", name, "at"), ["nobody's", 5.5, f"{ROD}.nowhere"]) for name in ("ball", "box")),
+    *((with_contacts, ("surfaces", name, "radius"), [-1, "1 kg", "x"]) for name in ("ball", "rod", "can")),
+    *((with_contacts, ("surfaces", name, "length"), [-1, 0, "1 kg"]) for name in ("rod", "can")),
+    (with_contacts, ("surfaces", "box", "size"), [[1, -1, 1], [1, 1], "x"]),
+    (with_contacts, ("surfaces", "hill", "points"), [[[0, 0]], [[0, 0], [0, 1]], [[0, 0, 0]], "x"]),
+    *((with_contacts, ("forces", "knock", key), ["nobody's", 5.5]) for key in ("a", "b")),
+    *((with_contacts, ("forces", "knock", key), [-1, "1 kg", "x"]) for key in ("stiffness", "friction", "rolling")),
+    *((with_contacts, ("forces", "knock", key), [-1, "1 kg", "x"]) for key in ("spinning", "breakaway", "static")),
+    *((with_contacts, ("forces", "knock", key), [0, "1 kg", "x"]) for key in ("depth", "stribeck", "slip_speed")),
+    *((with_contacts, ("forces", "knock", key), [0, "1 kg", "x"]) for key in ("turning_speed", "bristle_time")),
+    (with_contacts, ("forces", "knock", "exponent"), [0.5, "1 kg"]),
+    (with_contacts, ("forces", "knock", "restitution"), [0, 1.5, "1 kg"]),
+    (with_contacts, ("forces", "knock", "impact_speed"), [0, "1 kg"]),
+    (with_contacts, ("forces", "soft", "modulus"), [-1, "1 kg"]),
+    (with_contacts, ("forces", "soft", "dissipation"), [-1, "1 m/s"]),
+    (with_contacts, ("forces", "pile", "among"), [["nobody's"], 5, ["floor"]]),
+    (with_contacts, ("forces", "pile", "friction"), [-1, "1 kg"]),
     *((with_experiment, ("experiment", key), ["-1 s", "1 kg", "x"]) for key in ("end", "max_step")),
     (with_experiment, ("experiment", "start"), ["x", "1 kg"]),
     (with_experiment, ("experiment", "output"), [-1, "x"]),

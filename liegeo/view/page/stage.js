@@ -334,6 +334,7 @@ class RunSet {
     this.ghost = number > 0;
     const { description } = run;
     this.bodies = run.bodies.map((body) => this.#body(body, arrays));
+    this.#world(description.world ?? [], arrays);
     this.marks = description.joints.map((joint) => this.#joint(joint, arrays));
     this.lines = description.lines.map((line) => this.#line(line, arrays));
     this.traces = description.traces.map(({ name, anchor }, k) => {
@@ -366,6 +367,20 @@ class RunSet {
     mesh.castShadow = mesh.receiveShadow = !this.ghost;
     mesh.userData.body = name;
     return mesh;
+  }
+
+  // What does not move.
+  #world(parts, arrays) {
+    for (const part of parts) {
+      const place = new Pose(part.pose);
+      for (const [geometry] of partGeometries(part, arrays)) {
+        const mesh = this.#mesh(geometry, this.#material(part.color ?? "#aeb4bd"), "world");
+        mesh.material.side = DoubleSide;
+        mesh.position.copy(place.p);
+        mesh.quaternion.copy(place.q);
+        this.group.add(mesh);
+      }
+    }
   }
 
   #body(body, arrays) {
