@@ -66,11 +66,13 @@ def sense(plan, r, data, I, u, z):
         for k in range(b):
             z[o + k] = z[a + k] * data[index(c) + k]
     elif kind == SPECIFIC_FORCE:
-        g0, g1, g2 = at.gravity(I, u)
+        g = at.gravity(I)
+        g0, g1, g2 = u[g], u[g + 1], u[g + 2]
         b = index(b)
         z[o], z[o + 1], z[o + 2] = rotate_back(z, a, z[b] - g0, z[b + 1] - g1, z[b + 2] - g2)
     elif kind == GRAVITY:
-        g0, g1, g2 = at.gravity(I, u)
+        g = at.gravity(I)
+        g0, g1, g2 = u[g], u[g + 1], u[g + 2]
         size = np.sqrt(g0 * g0 + g1 * g1 + g2 * g2)
         if size.real > 0.0:
             g0, g1, g2 = g0 / size, g1 / size, g2 / size

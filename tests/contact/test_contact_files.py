@@ -121,13 +121,6 @@ def test_materials_that_make_no_sense_are_refused():
         lm.ProfileSurface(name="hill", at="b", points=[(0, 0), (1, 0), (1, 1)])
 
 
-def test_rates_of_bristles_need_a_position(mechanism):
-    model, state = mechanism.compile(), mechanism.state()
-    with pytest.raises(InputError, match=r"q is not given, expected the position.*Call state_rates\(v, x, q=q\)"):
-        model.calculator().state_rates(state.v, state.x)
-    assert np.isfinite(model.calculator().state_rates(state.v, state.x, q=state.q)).all()
-
-
 def test_the_page_shows_surfaces_and_forces(mechanism):
     run = mechanism.simulate(t_end=0.02, progress=False)
     scene = Scene(run.model, arrays := Arrays(), arrows="*.force")

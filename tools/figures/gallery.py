@@ -113,6 +113,13 @@ PICTURES = {
     "crane": Picture(
         lambda run: {"cylinder": 1e-3 * run["luffing.tau"]}, "force / kN", view=(-50, 20), traces=("load", "boom.10")
     ),
+    "pick_and_place": Picture(
+        degrees(shoulder="shoulder.angle", elbow="elbow.angle"),
+        "degrees",
+        view=(-70, 30),
+        times=(0.0, 0.15, 0.3, 0.45),
+        traces=("spindle.tool",),
+    ),
     "double_pendulum": Picture(
         degrees(upper="top.angle", lower="middle.angle"), "degrees", view=(-90, 0), traces=("lower.end",)
     ),
