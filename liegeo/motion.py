@@ -492,9 +492,15 @@ def _joint_elements(model: Model) -> list[int]:
 
 
 def _has_switches(model: Model) -> bool:
-    """Return whether there are elements that push or pull in one direction only."""
-    kinds = [int(model.ints[r + at.JE_KIND]) for r in _joint_elements(model)]
-    return any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT) for kind in kinds)
+    """Return whether there are elements that push or pull in one direction only.
+
+    Those of a crowd are not asked: that costs as much as their forces.
+    """
+    I = model.ints
+    kinds = [int(I[r + at.JE_KIND]) for r in _joint_elements(model)]
+    elements = range(int(I[at.ELEMENTS]), int(I[at.ELEMENTS] + I[at.N_ELEMENTS] * at.ELEMENT_SIZE), at.ELEMENT_SIZE)
+    touching = any(I[e + at.ELEMENT_KIND] == at.CONTACT for e in elements)
+    return touching or any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT) for kind in kinds)
 
 
 @once_per_model

@@ -492,6 +492,27 @@ def contact(I, F, e, u, W):
     )
 
 
+@kernel
+def has_contacts(I):
+    """Return whether there are contacts of two surfaces."""
+    found = False
+    for i in range(I[at.N_ELEMENTS]):
+        found |= I[index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE + at.ELEMENT_KIND] == at.CONTACT
+    return found
+
+
+@kernel(forceinline=False)
+def contact_switches(I, F, u, W):
+    """Return a number that changes where two surfaces begin or cease to touch; after `place_frames`."""
+    seen = 0
+    for i in range(I[at.N_ELEMENTS]):
+        e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
+        if I[e + at.ELEMENT_KIND] == at.CONTACT:
+            gap = contact(I, F, e, u, W)[14]
+            seen = 2 * seen + int(gap.real < 0.0)
+    return seen
+
+
 @kernel(forceinline=False)
 def contact_rates(I, F, u, W, out):
     """Write ẋ of all contacts with bristles into `out`, where first-order states begin; after `place_frames`."""

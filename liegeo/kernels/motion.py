@@ -29,7 +29,7 @@ from liegeo._jit import call_address, index, kernel
 from liegeo._memory import floats_at, ints_at
 from liegeo.kernels import articulated, elements, inverse, loops, observe
 from liegeo.kernels import layout as at
-from liegeo.kernels.contact import contact_rates
+from liegeo.kernels.contact import contact_rates, contact_switches, has_contacts
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
 from liegeo.kernels.inertia import inertias
 from liegeo.kernels.joint_elements import clear_inputs, joint_element_powers, joint_element_switches, state_rates
@@ -330,7 +330,14 @@ def factorise_next(S, D, q, alpha, beta, local, W):
 def switches(S, D, q, w, W):
     """Return a number that changes where a force has a kink."""
     I, F = model_of(S)
-    return joint_element_switches(I, F, q, w)
+    seen = joint_element_switches(I, F, q, w)
+    if has_contacts(I):
+        poses(I, F, q, W)
+        velocities(I, F, q, w, W)
+        place_frames(I, F, q, w, W)
+        # contacts count apart from stops, by a factor that no number of stops has
+        seen = 1_000_003 * seen + contact_switches(I, F, W[index(I[at.N_WORK]) :], W)
+    return seen
 
 
 @kernel(forceinline=False)

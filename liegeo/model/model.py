@@ -227,8 +227,12 @@ class Model:
     @property
     def locks(self) -> dict[str, list[int]]:
         """By joint, the speeds that are locked: `other.lock(speeds=model.locks)` locks the same of another model."""
+        return self.speeds_where(self.locked)
+
+    def speeds_where(self, marked: NDArray[np.bool_]) -> dict[str, list[int]]:
+        """Return by joint the speeds that are marked, as `lock` takes them."""
         places = {} if self.group is None else self.group.v
-        found = {name: np.flatnonzero(self.locked[places[name]]).tolist() for name in self.joints if name in places}
+        found = {name: np.flatnonzero(marked[places[name]]).tolist() for name in self.joints if name in places}
         return {name: numbers for name, numbers in found.items() if numbers}
 
     def failure(self, status: int) -> Fault:
