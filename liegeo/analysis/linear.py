@@ -48,6 +48,8 @@ from liegeo.kernels import layout
 from liegeo.model import notebook
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
+from liegeo.model.drives import DryFriction, GearTrain
+from liegeo.model.forces import Force
 from liegeo.model.model import Model
 from liegeo.model.names import Column, matches
 from liegeo.model.standin import HasModel, as_model, as_state
@@ -528,8 +530,22 @@ def with_friction(who: str, model: Model, state: State, friction: str | None) ->
         return model, [f"friction at rest is a damper, by the smoothed law: {names}"]
     tree = model.tree
     joints = [dataclasses.replace(joint, friction=0.0) if joint.name in resting else joint for joint in tree.joints]
-    smooth = dataclasses.replace(tree, joints=joints).compile().lock(speeds=model.locks)
+    forces = [_without_friction(force) if _joint_of(force) in resting else force for force in tree.forces]
+    smooth = dataclasses.replace(tree, joints=joints, forces=forces).compile().lock(speeds=model.locks)
     return smooth, [f"friction at rest is left out: {names}"]
+
+
+def _joint_of(force: Force) -> str:
+    """Return the joint that a force would hold at rest by friction, "" if it has none."""
+    dry = isinstance(force, DryFriction) and force.coulomb > 0.0
+    lossy = isinstance(force, GearTrain) and force.efficiency < 1.0
+    return force.joint if isinstance(force, DryFriction | GearTrain) and (dry or lossy) else ""
+
+
+def _without_friction(force: Force) -> Force:
+    if isinstance(force, DryFriction):
+        return dataclasses.replace(force, coulomb=0.0, static=0.0)
+    return dataclasses.replace(force, efficiency=1.0) if isinstance(force, GearTrain) else force
 
 
 def _without(locks: dict[str, list[int]], names: Iterable[str]) -> dict[str, list[int]]:
@@ -537,7 +553,7 @@ def _without(locks: dict[str, list[int]], names: Iterable[str]) -> dict[str, lis
 
 
 def resting_friction(model: Model, state: State) -> list[str]:
-    """Return the joints with Coulomb friction that nearly stand still, where its slope is largest."""
+    """Return the joints with Coulomb friction, or losses of a gear, that nearly stand still."""
     if model.group is None:
         return []
     found, locked = [], model.locked
@@ -549,6 +565,13 @@ def resting_friction(model: Model, state: State) -> list[str]:
         rests = np.abs(state.v[place]) < _AT_REST * joint.friction_speed
         if bool(np.any((strength > 0.0) & rests & ~locked[place])):
             found.append(joint.name)
+    for force in model.tree.forces:
+        if not _joint_of(force) or not isinstance(force, DryFriction | GearTrain):
+            continue
+        k = model.group.v[force.joint].start + force.speed
+        small = force.smoothing if isinstance(force, DryFriction) else force.slow
+        if abs(state.v[k]) < _AT_REST * small and not locked[k] and force.joint not in found:
+            found.append(force.joint)
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import liegeo as lg
 from liegeo import model as lm
+from liegeo.errors import InputError
 
 G, MU = 9.81, 0.5
 
@@ -41,6 +42,26 @@ def test_stribeck_friction_falls_from_static_to_coulomb():
     for v in (0.02, 0.1, 0.5):
         level = MU * G + (8.0 - MU * G) * np.exp(-((v / 0.1) ** 2))
         assert np.isclose(-lg.forward_dynamics(model, model.state(v={"slide": v}))[0], level + 2.0 * v, rtol=1e-12)
+
+
+def test_a_linear_model_asks_what_becomes_of_friction_at_rest():
+    """Dry friction, and losses of a gear, hold at rest what a linear model would move: that has to be said."""
+    model = dry(0.0, viscous=0.5)
+    with pytest.raises(InputError, match=r"joint 'slide' stands still, where Coulomb friction holds"):
+        lg.linearise(model, model.state(), [], [])
+    free = lg.linearise(model, model.state(), [], [], friction="leave out")
+    # the viscous part stays: 0.5 N s/m on 1 kg
+    assert np.allclose(np.sort(np.linalg.eigvals(free.A).real), [-0.5, 0.0])
+    moving = lg.linearise(model, model.state(v={"slide": 1.0}), [], [])
+    assert np.allclose(np.sort(np.linalg.eigvals(moving.A).real), [-0.5, 0.0])
+    discs = [lm.Body(name, mass=1.0, inertia=(1, 1, 1)) for name in ("rotor", "disc")]
+    joints = [lm.Revolute(name=f"to {b.name}", parent="world", child=b.name, axis=(1, 0, 0)) for b in discs]
+    gear = lm.GearTrain(name="gear", joint="to disc", motor="to rotor", ratio=2.0, stiffness=100.0, efficiency=0.8)
+    lossy = lm.Tree(discs, joints, forces=[gear]).compile()
+    with pytest.raises(InputError, match=r"joint 'to disc' stands still"):
+        lg.linearise(lossy, lossy.state(), [], [])
+    found = lg.linearise(lossy, lossy.state(), [], [], friction="leave out")
+    assert np.isclose(np.abs(np.linalg.eigvals(found.A)).max(), np.sqrt(100.0 * 1.25))
 
 
 def test_bristles_hold_a_block_on_a_slope_for_a_hundred_seconds():
