@@ -6,11 +6,14 @@ joint: tests compare the class with them.
 
 from __future__ import annotations
 
+import ast
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from liegeo import model as lm
+from liegeo.errors import LiegeoError
 from liegeo.model.forces import place_fields
 
 
@@ -174,3 +177,21 @@ def force_fields(cls, *places, joint, other=""):
     on = {} if where else {"joint": joint}
     on |= {name: other for name in ("motor", "driven") if name in cls.__dataclass_fields__}
     return {**where, **on, **FORCES[cls]}
+
+
+def unreached(files, calls):
+    """Return the lines with a `raise` in these files that none of these calls reaches: by file and line their text."""
+    wanted = {
+        (file.name, node.lineno): ast.unparse(node)[:100]
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Raise)
+    }
+    assert wanted
+    for call in calls:
+        with pytest.raises(LiegeoError) as caught:
+            call()
+        last = caught.traceback[-1]
+        wanted.pop((last.path.name, last.lineno + 1), None)
+    # what waited for compiled code to return is somebody else's
+    return {place: text for place, text in wanted.items() if text != "raise error"}

@@ -426,7 +426,7 @@ class Contacts(ContactMaterial):
 
     def _check_pairs(self) -> None:
         first: dict[type[ContactSurface], ContactSurface] = {}
-        several: set[type[ContactSurface]] = set()
+        several: dict[type[ContactSurface], ContactSurface] = {}
         for surface in self.among:
             if isinstance(surface, ProfileSurface):
                 advice = "Use Contact for its pairs."
@@ -435,15 +435,16 @@ class Contacts(ContactMaterial):
             cls = type(surface)
             known = first.setdefault(cls, surface)
             if known is not surface and _body_of(known) != _body_of(surface):
-                several.add(cls)
+                several.setdefault(cls, surface)
         for a in first:
             for b in first:
                 same_body = a is not b and {_body_of(s) for s in self.among if type(s) in (a, b)}
                 if (a, b) in PAIRS or (b, a) in PAIRS or (a is b and a not in several) or len(same_body or "ab") < 2:
                     continue
+                other = several[a] if a is b else first[b]
                 raise ModelError(
                     self.owner.fault(
-                        f"has a {surface_kind(a)} ('{first[a].name}') and a {surface_kind(b)} ('{first[b].name}'), "
+                        f"has a {surface_kind(a)} ('{first[a].name}') and a {surface_kind(b)} ('{other.name}'), "
                         "which cannot touch",
                         partners(a, b),
                         "Leave one of them out, or cover it with balls or capsules.",

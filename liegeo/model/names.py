@@ -135,6 +135,8 @@ REACTION = (Part("reaction.moment", "moment", XYZ), Part("reaction.force", "forc
 BALANCE = _columns_of(observe.BALANCE_NUMBERS)
 
 
+# Kinds of joints that turn and of joints that slide.
+_KINDS_OF_JOINT = {OF_JOINT: ("moment", "force"), POSITION_OF_JOINT: ("angle", "position")}
 # By quantity, whoever owns it, and component: all units that it may have.
 _UNITS_OF: dict[tuple[str, str], set[str]] = {}
 for _part in (
@@ -142,8 +144,8 @@ for _part in (
     *(
         part
         for force in (*drives.ALL_FORCES, *contacts.ALL_CONTACTS)
-        for part in (*(force.inputs or ()), *force.exerts)
-        if part.kind not in (OF_JOINT, POSITION_OF_JOINT)
+        for given in (*(force.inputs or ()), *force.exerts)
+        for part in (given._replace(kind=kind) for kind in _KINDS_OF_JOINT.get(given.kind, (given.kind,)))
     ),
     *(part for sensor in sensors.ALL_SENSORS for part in sensor.shows if part.kind in UNITS),
     *(*FRAMES, *BENDING, *REACTION, *BALANCE),

@@ -20,7 +20,7 @@ Adding a sensor: a class here, its task in kernels/sensing.py, its plan in liege
 
 from __future__ import annotations
 
-import zlib
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -116,7 +116,7 @@ class Sensor(Sealed):
     @property
     def stream(self) -> int:
         """Return the stream of its first number, so that sensors with one seed have different noise."""
-        return zlib.crc32(self.name.encode())
+        return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:4], "little")
 
     def __post_init__(self) -> None:
         own = self.owner.field

@@ -21,6 +21,7 @@ from liegeo import dynamics, flex, operators
 from liegeo.io import flexible, source
 from liegeo.model import State
 from liegeo.model.constraints import Motion
+from liegeo.model.drives import Motor
 from liegeo.model.forces import Actuator
 
 ROOT = Path(__file__).parents[2]
@@ -133,6 +134,8 @@ def power(mechanism, run):
         if isinstance(force, Actuator):
             given = np.clip(run[f"{force.name}.input"], -force.limit, force.limit)
             found += force.gear * given * run.v[:, model.group.v[force.joint].start + force.speed]
+        elif isinstance(force, Motor):
+            found += run[f"{force.name}.voltage"] * run[f"{force.name}.current"]
     return found
 
 
