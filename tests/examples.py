@@ -83,8 +83,8 @@ FORCES = {
     lm.DryFriction: {"speed": 0, "coulomb": 1.0, "static": 1.4, "stribeck": 0.05, "viscous": 0.2, "smoothing": 1e-3},
     lm.Stop: {
         "speed": 0,
-        "lower": -0.5,
-        "upper": 0.4,
+        "lower": 0.05,
+        "upper": 0.06,
         "stiffness": 200.0,
         "dissipation": 0.3,
         "hertzian": True,

@@ -86,7 +86,7 @@ NUMBERS = (
     "N_SAVED",
 )
 # Numbers of the record that belong to a model.
-_COUNTS = ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM", "N_SAMPLES")
+_COUNTS = ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM", "N_SAMPLED", "N_SAMPLES")
 #: Numbers of a method: the first of its rows, how many it has, and whether it can be used; else what its name says.
 _METHOD = 3
 

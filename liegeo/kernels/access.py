@@ -29,18 +29,18 @@ _TEXT = """
 N_BODIES: compiler.model -> articulated composite constraints elements inertia inverse kinematics loops
     motion observe
 N_Q: compiler.model -> motion observe
-N_V: compiler.model -> articulated constraints elements loops motion observe
-N_U: compiler._on_joints -> articulated inverse loops motion observe joint_elements
+N_V: compiler.model -> articulated constraints elements joint_elements loops motion observe
+N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
-N_ELEMENTS: compiler._forces -> articulated elements inverse loops motion observe
-ELEMENTS: compiler._forces -> elements
+N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe
+ELEMENTS: compiler._forces -> contact elements
 N_FRAMES: compiler._put_frames -> constraints elements
 FRAMES: compiler._put_frames -> elements
 N_ACTUATORS: compiler._forces -> elements inverse
 ACTUATORS: compiler._forces -> elements inverse
 WORLD: compiler._put_frames -> elements
-N_X: compiler._on_joints -> motion joint_elements
+N_X: compiler._on_joints -> contact joint_elements motion
 SHARED: compiler.model -> inertia reduced
 N_CONSTRAINTS: compiler._constraints -> constraints loops
 CONSTRAINTS: compiler._constraints -> constraints loops
@@ -51,8 +51,8 @@ JOINT_ELEMENTS: compiler._on_joints -> joint_elements
 N_STICKING: compiler._sticking -> motion
 
 [BODY_ROW]
-PARENT: compiler._body_ints -> articulated composite inverse kinematics loops observe
-KIND: compiler._body_ints -> constraints elements kinematics motion
+PARENT: compiler._body_ints -> articulated composite crowd inverse kinematics loops observe
+KIND: compiler._body_ints -> constraints crowd elements kinematics motion
 JQ: compiler._body_ints -> constraints elements kinematics motion observe
 JV: compiler._body_ints -> articulated composite constraints elements inverse kinematics loops motion observe
 NV: compiler._body_ints -> articulated composite elements inverse kinematics loops motion observe
@@ -72,7 +72,7 @@ OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops ob
 LOCKED: model.Model.lock -> articulated elements motion
 AXIS: compiler._body_ints -> articulated kinematics
 PASSIVE: compiler._body_ints -> elements inverse observe
-DIAGONAL: compiler._body_ints -> articulated inertia motion
+DIAGONAL: compiler._body_ints -> articulated elements inertia motion
 SECOND_T: compiler._body_ints -> inertia
 SECOND_R: compiler._body_ints -> inertia
 REDUCED: compiler._reduce -> articulated inertia reduced
@@ -89,10 +89,10 @@ NODE_NM: compiler._put_node -> nodes
 NODE_SECOND: compiler._put_node -> nodes
 
 [FRAME_ROW]
-FRAME_BODY: compiler._frame_on -> constraints elements loops
+FRAME_BODY: compiler._frame_on -> constraints crowd elements loops
 FRAME_NODE: compiler._frame_on -> constraints elements loops
 FRAME_F: compiler._frame_on -> elements
-FRAME_W: compiler._frame_on -> constraints elements loops
+FRAME_W: compiler._frame_on -> constraints contact crowd elements loops observe
 
 [ELEMENT_ROW]
 ELEMENT_KIND: compiler._forces -> elements
@@ -155,7 +155,7 @@ ARMATURE: compiler._body_floats -> articulated composite inverse observe
 X_DB_R: compiler._body_floats -> kinematics
 X_DB_P: compiler._body_floats -> kinematics
 STIFFNESS: compiler._body_floats -> articulated elements motion observe
-DAMPING: compiler._body_floats -> articulated elements motion
+DAMPING: compiler._body_floats -> articulated elements motion observe
 FRICTION: compiler._body_floats -> elements
 FRICTION_SPEED: compiler._body_floats -> elements
 REST: compiler._body_floats -> elements observe
@@ -304,17 +304,18 @@ SERIES: reduced.gather_reduced,receive_inertia,reduce,scatter_reduced ->
 
 [FRAME_SCRATCH]
 X_WF: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
-    elements.apply_elements,element_energy,element_powers observe.show
+    contact.contact,contact_rates,touch,wrench_at crowd.crowd elements.apply_elements,element_energy,element_powers
+    observe.show
 X_BF: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
-V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
+V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate contact.touch
     elements.apply_elements,element_energy,element_powers observe.show
 PI_F: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
 
 [CROWD_SCRATCH]
-CROWD_WRENCHES: crowd.crowd elements.element_energy,element_powers -> elements.apply_elements observe.show
-CROWD_CUBES: crowd.crowd elements.element_energy,element_powers ->
-CROWD_AFTER: crowd.crowd elements.element_energy,element_powers ->
-CROWD_LISTS: crowd.crowd elements.element_energy,element_powers ->
+CROWD_WRENCHES: crowd.crowd -> elements.apply_elements observe.show
+CROWD_CUBES: crowd.crowd ->
+CROWD_AFTER: crowd.crowd ->
+CROWD_LISTS: crowd.crowd ->
 
 [WORLD_SCRATCH]
 X_WB: kinematics.world_poses -> elements.place_frames
@@ -367,8 +368,8 @@ RESULT: motion.along ->
 [DRIVE_VECTOR]
 FORCES: model.Model.drive motion.drive -> elements inverse joint_elements kinematics observe
 INPUTS: model.Model.drive motion.drive -> constraints elements joint_elements observe
-STATES_X: model.Model.drive motion.drive -> elements joint_elements observe
-GRAVITY: model.Model.drive motion.drive -> articulated inverse loops observe
+STATES_X: model.Model.drive motion.drive -> contact elements joint_elements observe
+GRAVITY: model.Model.drive motion.drive -> articulated constraints observe
 
 [DRIVE_INTS]
 S_I: liegeo.motion.Drive._pack -> motion
@@ -445,3 +446,10 @@ for _kinds, _access in (
     for _name, _table in at.TABLES.items():
         if _table in _kinds.data:
             ACCESS[_name] = {field.name: _access for field in _table.fields}
+# Contacts have kernels of their own behind their laws.
+ACCESS["CONTACT_DATA"] = {field.name: Access(("compiler._forces",), ("contact",)) for field in at.CONTACT_DATA.fields}
+ACCESS["CROWD_DATA"] = {
+    "CROWD_MATERIAL": Access(("compiler._forces",), ("contact",)),
+    "CROWD_CUBE": Access(("compiler._forces",), ("crowd",)),
+    "CROWD_SURFACES": Access(("compiler._forces",), ("contact", "crowd")),
+}

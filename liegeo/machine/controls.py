@@ -38,6 +38,9 @@ from liegeo.machine.record import (
     whole,
 )
 
+# What `sample` returns where there is nothing to do.
+NOTHING = -1
+
 
 @kernel(inline="always")
 def _state(R):
@@ -75,14 +78,14 @@ def next_sample(R, end):
 
 @kernel(forceinline=False)
 def sample(R):
-    """Do what controllers have to do at the time in `control`; return whether there was anything, and why it failed.
+    """Do what controllers have to do at the time in `control`; return 0, NOTHING if there is none, or why it failed.
 
     Whoever calls this lets the method start anew, if there was anything.
     """
     B, P, C, control = whole(R, BLOCKS), constants(R, GAINS), _state(R), control_of(R)
     t = control[stepping.TIME]
     if not blocks.is_due(B, P, C, t):
-        return False, 0
+        return NOTHING
     D_ = vector(R, D)
     # on the right side of jumps that are here
     breaks.limit(breaks_of(R), D_, t)
@@ -100,11 +103,11 @@ def sample(R):
             status = invoke(R[MEASURE], arguments)
         if status != 0:
             control[stepping.STATUS] = status
-            return True, STEP_FAILED
+            return STEP_FAILED
     failed = blocks.fire(B, P, C, t, D_, at.D_U)
     if failed != 0:
         control[stepping.STATUS] = failed - 1
-        return True, NOT_SAMPLED
+        return NOT_SAMPLED
     # equal steps are counted from here
     control[stepping.ORIGIN], control[stepping.BEFORE] = np.nan, 1.0
-    return True, 0
+    return 0

@@ -190,7 +190,7 @@ def event(R, found):
     _straighten(R)
     why = follow(R, t)
     if why == 0 and R[N_SAMPLED] != 0:
-        _, why = sample(R)
+        why = max(0, sample(R))
     changed = why == 0 and _moved(R) > _ROUND_OFF
     if why == 0:
         why = showing.sample(R, False)

@@ -11,7 +11,7 @@ from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP
 from liegeo.kernels import layout as at
 from liegeo.kernels import sensing
 from liegeo.lie.product import KERNELS
-from liegeo.machine.controls import begin_sampling, hold_outputs, next_sample, sample
+from liegeo.machine.controls import NOTHING, begin_sampling, hold_outputs, next_sample, sample
 from liegeo.machine.record import (
     ADAPTIVE,
     ASSEMBLE,
@@ -396,10 +396,10 @@ def _advance_to(R, end, most):
     status, made, until = FULL, 0.0, end
     while status == FULL:
         if R[N_SAMPLED] != 0:
-            sampled, why = sample(R) if control[stepping.TIME] < end else (False, 0)
-            if why != 0:
+            why = sample(R) if control[stepping.TIME] < end else NOTHING
+            if why > 0:
                 return why
-            if sampled:
+            if why == 0:
                 restart(R, control[stepping.TIME])
             until = next_sample(R, end)
         status = stepping.aim(control, B, until)

@@ -268,13 +268,15 @@ def _resolve(name):
 
 def _reach(function):
     """Names of a kernel and of all that it calls, directly or not: "module.function"."""
-    found, todo = set(), [function]
+    found, seen, todo = set(), set(), [function]
     while todo:
         plain = getattr(todo[-1], "py_func", todo[-1])
         todo.pop()
         name = f"{plain.__module__.rpartition('.')[2]}.{plain.__name__}"
-        if name in found or not plain.__module__.startswith("liegeo.kernels."):
+        # several may have one name: the comparisons of dispatch.py
+        if plain in seen or not plain.__module__.startswith("liegeo.kernels."):
             continue
+        seen.add(plain)
         found.add(name)
         names = plain.__code__.co_names
         values = [plain.__globals__.get(name) for name in names]
