@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,7 @@ from liegeo.kernels import (
     observe,
 )
 from liegeo.kernels import layout as at
+from liegeo.model.checks import numbers_of, suggest
 from liegeo.model.model import Model, Row, State
 from liegeo.model.names import Source
 from liegeo.observer import MOST_KEPT, Observer, observer_of
@@ -76,6 +77,13 @@ class Derivatives(NamedTuple):
     q: Array
     v: Array
     last: Array
+
+
+class Hybrid(NamedTuple):
+    """Accelerations of all speeds, and the generalised forces that those need which are given, zero at the others."""
+
+    a: Array
+    forces: Array
 
 
 class FrameMotion(NamedTuple):
@@ -391,6 +399,48 @@ class Calculator:
         """Return the generalised force that holds each locked speed, beside `tau`; zero where nothing is locked."""
         needed, _ = self._observe("lock_forces", self._plan("required", [("required",)]), (q, v, tau, inputs, t, x))
         return np.where(self.model.locked, needed - self.model.speeds("tau", tau), 0.0)
+
+    def hybrid_dynamics(
+        self,
+        q: Any,
+        v: Any,
+        accelerations: Mapping[str, Any] | None = None,
+        tau: Any = None,
+        inputs: Any = None,
+        *,
+        t: float = 0.0,
+        x: Any = None,
+    ) -> Hybrid:
+        """Return the motion in which some joints have given accelerations, and all others and all modes are free.
+
+        Locked speeds count as given, with zero.  With the given accelerations in a₀, and 0 at the free speeds f,
+
+            a = a₀ + M_ff⁻¹ (τ − ID(a₀))_f,      forces = (ID(a) − τ)_g,                                          (1)
+
+        where ID is inverse dynamics beside the inputs, and M_ff⁻¹ is `solve` of the model with the given speeds g
+        locked: O(N), flexible bodies included.  Loops add Jᵀλ, with J a as they ask for.
+        """
+        full = self.model
+        given, a = full.locked.copy(), np.zeros(full.nv)
+        places = {} if full.group is None else full.group.v
+        for joint, value in (accelerations or {}).items():
+            if joint not in full.joints or joint not in places:
+                moving = [name for name in full.joints if name in places]
+                raise InputError(f"hybrid_dynamics: '{joint}' is not a joint that moves.{suggest(str(joint), moving)}")
+            a[places[joint]] = numbers_of("accelerations", joint, value, places[joint])
+            given[places[joint]] = True
+        free, held = Calculator(full.lock()), Calculator(full.lock(speeds=full.speeds_where(given)))
+        driven, at_time = full.speeds("tau", tau), {"t": t, "x": x}
+        a = a + held.solve(q, driven - free.inverse_dynamics(q, v, a, inputs, **at_time))
+        loads = np.zeros(full.nv)
+        if full.rows:
+            J = free.constraint_jacobian(q)
+            lacking = free.constraint_values(q, v, inputs, a, **at_time).acceleration
+            spread = np.stack([held.solve(q, row) for row in J], axis=1)
+            loads = J.T @ np.linalg.lstsq(J @ spread, lacking, rcond=1e-11)[0]
+            a = a - held.solve(q, loads)
+        forces = free.inverse_dynamics(q, v, a, inputs, **at_time) + loads - driven
+        return Hybrid(finite(a, "hybrid_dynamics"), np.where(given, forces, 0.0))
 
     def balance(self, q: Any, v: Any, *, x: Any = None) -> Balance:
         """Return energy, momentum and centre of mass of the whole model."""

@@ -10,7 +10,7 @@ Prescribed motions that `inputs` do not name follow their laws at the time of th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +21,8 @@ from liegeo.calculator import Calculator, finite
 from liegeo.calculator import ConstraintValues as ConstraintValues
 from liegeo.calculator import Derivatives as Derivatives
 from liegeo.calculator import FrameMotion as FrameMotion
+from liegeo.calculator import Hybrid as Hybrid
 from liegeo.errors import DynamicsError, InputError
-from liegeo.model.checks import numbers_of, suggest
 from liegeo.model.model import Model, Row
 from liegeo.model.standin import HasModel, as_model
 from liegeo.model.state import State
@@ -153,13 +153,6 @@ def lock_forces(model: Model | HasModel, state: State, tau: Any = None, inputs: 
     return _calculator(model, state).lock_forces(state.q, state.v, tau, inputs, t=state.t, x=state.x)
 
 
-class Hybrid(NamedTuple):
-    """Accelerations of all speeds, and the generalised forces that those need which are given, zero at the others."""
-
-    a: Array
-    forces: Array
-
-
 def hybrid_dynamics(
     model: Model | HasModel,
     state: State,
@@ -169,35 +162,10 @@ def hybrid_dynamics(
 ) -> Hybrid:
     """Return the motion in which some joints have given accelerations, by joint, and all others and all modes are free.
 
-    Locked speeds count as given, with zero.  With the given accelerations in a₀, and 0 at the free speeds f,
-
-        a = a₀ + M_ff⁻¹ (τ − ID(a₀))_f,      forces = (ID(a) − τ)_g,                                              (1)
-
-    where ID is inverse dynamics beside the inputs, and M_ff⁻¹ is `solve` of the model with the given speeds g locked:
-    O(N), flexible bodies included.  Loops add Jᵀλ, with J a as they ask for.
+    Locked speeds count as given, with zero.  It takes O(N), flexible bodies included; loops stay closed.
     """
-    full = as_model(model, "hybrid_dynamics")
-    given = full.locked.copy()
-    a = np.zeros(full.nv)
-    for joint, value in (accelerations or {}).items():
-        place = full.group.v.get(joint) if full.group is not None else None
-        if joint not in full.joints or place is None:
-            moving = [name for name in full.joints if full.group is not None and name in full.group.v]
-            raise InputError(f"hybrid_dynamics: '{joint}' is not a joint that moves.{suggest(str(joint), moving)}")
-        a[place] = numbers_of("accelerations", joint, value, place)
-        given[place] = True
-    held = full.lock(speeds=full.speeds_where(given))
-    free, driven = full.lock(), full.speeds("tau", tau)
-    a = a + solve(held, state, driven - inverse_dynamics(free, state, a, inputs))
-    loads = np.zeros(full.nv)
-    if full.rows:
-        J = constraint_jacobian(free, state)
-        lacking = constraint_values(free, state, inputs, a).acceleration
-        spread = np.stack([solve(held, state, row) for row in J], axis=1)
-        loads = J.T @ np.linalg.lstsq(J @ spread, lacking, rcond=1e-11)[0]
-        a = a - solve(held, state, loads)
-    forces = inverse_dynamics(free, state, a, inputs) + loads - driven
-    return Hybrid(finite(a, "hybrid_dynamics"), np.where(given, forces, 0.0))
+    calc = _calculator(model, state)
+    return calc.hybrid_dynamics(state.q, state.v, accelerations, tau, inputs, t=state.t, x=state.x)
 
 
 def balance(model: Model | HasModel, state: State) -> Balance:

@@ -91,7 +91,7 @@ def test_what_a_crowd_cannot_have_is_refused():
     for among, more, words in (
         (surfaces[:1], {}, "expected at least two surfaces"),
         ([*surfaces, surfaces[1]], {}, "has a surface twice"),
-        (box, {}, r"has a box \('box b0'\) and a box \('box b0'\), which cannot touch, expected a box with plane"),
+        (box, {}, r"has a box \('box b0'\) and a box \('box b1'\), which cannot touch, expected a box with plane"),
         ([*surfaces, profile], {}, "has a profile.*Use Contact for its pairs"),
         (surfaces, {"breakaway": 1e-4, "friction": 0.3}, "expected 0 where many surfaces touch"),
         ([*surfaces, 5], {}, "expected surfaces"),
