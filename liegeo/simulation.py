@@ -202,6 +202,8 @@ class _Run:
             try:
                 more = self.t < self.end
                 n = max(_FEWEST_AT_FIRST, min(_MOST_AT_FIRST, _FIRST_PIECE // self.model.nv))
+                if saved is not None:
+                    ctrl_c.listen()
                 while more and not ctrl_c.pressed:
                     before = time.perf_counter()
                     more = self._go_on(n)
@@ -214,6 +216,8 @@ class _Run:
                             watch(self._result(t, y, time.perf_counter() - began))
                     if saved is not None and more and saved.is_due():
                         saved.write(self._content(spent + time.perf_counter() - began))
+                    if more:
+                        ctrl_c.listen()
             except KeyboardInterrupt:
                 # a second Ctrl-C, in the middle of a piece
                 whole = False
@@ -437,9 +441,9 @@ class _Run:
 
 def _instants(model: Model, start: float, end: float) -> Array | None:
     """Return the instants at which sensors sample, the start with them; None if no sensor does."""
-    sampling = Sampling.of(model.tree.sensors)
-    if not sampling.sensors:
+    if not any(sensor.samples for sensor in model.tree.sensors):
         return None
+    sampling = Sampling.of(model.tree.sensors)
     if (count := sampling.how_many(start, end)) > _MOST_INSTANTS:
         fastest = min(sampling.sensors, key=lambda sensor: sensor.interval)
         raise InputError(

@@ -587,6 +587,7 @@ class Master:
         failed = ""
         length = self.plan.end - self.plan.start
         with Progress(length, self.system.name, progress) as bar, CtrlC() as ctrl_c:
+            ctrl_c.listen()
             try:
                 # what is not finite is refused by FMUs, or shows in the results
                 with np.errstate(over="ignore", invalid="ignore"), self.open():

@@ -323,7 +323,7 @@ class Newton:
             K[FLAGS, DENSE] = 0.0
             return status
 
-        return _kernel(solve, "newton", compiled)
+        return kernel(solve, name="integrate.newton") if compiled else solve
 
 
 def _kernel(function: Kernel, name: str, compiled: bool) -> Kernel:

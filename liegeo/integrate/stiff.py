@@ -234,32 +234,30 @@ def in_parts(step: Kernel, change: Kernel, compiled: bool, recorded: bool = True
         kept = K.shape[0] - _PARTS_ROWS
         L, c = K[:kept], coefficients[0, 0]
         first = scratch(split(K, y)[1]) + RECORD
-        if recorded:
-            K[first, WATCHED] = 1.0
-        status = step(layout, I, F, coefficients, t, y, h, W, L, u, Y, out)
-        if status in (INPUT_FAILED, WANTED) or (status == 0 and finite(out)):
-            return status
-        element = flat(K[kept + 2 :])[: y.size]
-        here = shaped(element, y)
-        copy(y, here)
-        for k in range(K.shape[1]):
-            K[kept, k], K[kept + 1, k] = K[PAST, k], K[FLAGS, k]
-        done, size = 0, parts // 2
-        if recorded:
-            tally(L, first, CUTS)
-        change(c, 0.5, L)
+        here = shaped(flat(K[kept + 2 :])[: y.size], y)
+        # one call of `step`, which is large: a whole step is the first part
+        begin, done, size = y, 0, parts
         while done < parts:
             if recorded:
                 K[first, WATCHED] = 1.0 if size > parts // SWITCH_PARTS else 0.0
-            status = step(layout, I, F, coefficients, t + h * done / parts, here, h * size / parts, W, L, u, Y, out)
-            if (status == 0 or (status == IMPRECISE and size == 1)) and finite(out):
+            status = step(layout, I, F, coefficients, t + h * done / parts, begin, h * size / parts, W, L, u, Y, out)
+            good = (status == 0 or (status == IMPRECISE and size == 1)) and finite(out)
+            ends = status in (INPUT_FAILED, WANTED)
+            if size == parts:
+                if good or ends:
+                    return status
+                copy(y, here)
+                begin = here
+                for k in range(K.shape[1]):
+                    K[kept, k], K[kept + 1, k] = K[PAST, k], K[FLAGS, k]
+            elif good:
                 copy(out, here)
                 done += size
                 if done % (2 * size) == 0 and done < parts:
                     size *= 2
                     change(c, 2.0, L)
                 continue
-            if size == 1 or status in (INPUT_FAILED, WANTED):
+            elif size == 1 or ends:
                 for k in range(K.shape[1]):
                     K[PAST, k], K[FLAGS, k] = K[kept, k], K[kept + 1, k]
                 K[FLAGS, STARTED], K[FLAGS, DENSE] = min(K[FLAGS, STARTED], 1.0), 0.0

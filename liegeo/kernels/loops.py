@@ -34,20 +34,28 @@ _ROUND_OFF = 1e-11
 _NOTHING = 1e-24
 
 
+@kernel
+def _gravity(I, u):
+    """Return the acceleration of gravity as numbers: with their place, steps of small loops took an eighth longer."""
+    g = at.gravity(I)
+    return u[g], u[g + 1], u[g + 2]
+
+
 @kernel(forceinline=False, apart=True)
 def forward_dynamics(I, F, q, v, u, W, out):
     """out = v̇ of (1); multipliers at LAMBDA.  Returns as articulated.forward_dynamics."""
     status = articulated.forward_dynamics(I, F, q, v, u, W, out)
     if status == 0 and I[at.N_ROWS] > 0:
         constraints.evaluate(I, F, q, v, u, W)
-        constraints.accelerated(I, F, q, v, out, u[at.gravity(I) :], W)
+        gravity = _gravity(I, u)
+        constraints.accelerated(I, F, q, v, out, gravity, W)
         operational_inertia(I, F, W)
         m, o = I[at.N_ROWS], index(I[at.ROWS_W])
         for k in range(m):
             W[o + at.RIGHT * m + k] *= -1.0
         multipliers(I, W)
         _add_rows(I, W, out)
-        articulated.scatter(I, F, u[at.gravity(I) :], False, W, out)
+        articulated.scatter(I, F, gravity, False, W, out)
     return status
 
 
@@ -61,7 +69,7 @@ def inverse_dynamics(I, F, q, v, a, W, out):
         apply_elements(I, F, q, v, a, W)
     constraints.evaluate(I, F, q, v, a, W)
     constraints.push_rows(I, W)
-    accelerations(I, F, a, a[at.gravity(I) :], W)
+    accelerations(I, F, a, _gravity(I, a), W)
     forces(I, F, q, v, a, W, out)
     constraints.add_rows(I, F, -1.0, W, out)
 
