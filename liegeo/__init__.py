@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from liegeo import model as model
     from liegeo import operators as operators
     from liegeo import results as results
+    from liegeo import studies as studies
     from liegeo import view as view
     from liegeo.analysis.linear import linearise as linearise
     from liegeo.assembly import assemble as assemble
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from liegeo.results import plot_runs as plot_runs
     from liegeo.results import read_table as read_table
     from liegeo.simulation import simulate as simulate
+    from liegeo.studies import Study as Study
+    from liegeo.studies import study as study
 else:
     __getattr__, __dir__, __all__ = attach(
         __name__,
@@ -73,9 +76,10 @@ else:
             ),
             "liegeo.results": ("Result", "plot_runs", "read_table"),
             "liegeo.simulation": ("simulate",),
+            "liegeo.studies": ("Study", "study"),
         },
         (
             *("analysis", "dynamics", "errors", "flex", "integrate", "io", "lie", "model", "operators", "results"),
-            "view",
+            *("studies", "view"),
         ),
     )

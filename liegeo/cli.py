@@ -353,6 +353,54 @@ def simulate(
 
 
 @app.command()
+def study(
+    file: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (.yaml): docs/studies.md.")],
+    to: Annotated[
+        Path | None, typer.Option("--to", "-o", help="Where the table goes: .csv, .npz or .parquet. [STUDY.csv]")
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Where each member is noted when it is done. [STUDY.members beside the table]")
+    ] = None,
+    members: Annotated[int | None, typer.Option(help="How many members are drawn, in place of the file's.")] = None,
+    executor: Annotated[
+        str | None, typer.Option(help="here, threads, processes or dask; chosen, if not given.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="How many threads or processes. [all cores]")] = None,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, tcp://host:8786.")] = None,
+    plot_: Annotated[Path | None, typer.Option("--plot", help="Also draw the outputs: .png, .pdf or .svg.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Run a model with many values of its parameters, and write what came of it.
+
+    A study that was killed goes on where it was when the same command is given again.
+
+    Example:  liegeo study spread.yaml -o spread.parquet --plot spread.png
+    """
+    from liegeo import reports
+    from liegeo.studies.files import load_study
+
+    target = _target("--to", to if to is not None else Path(file.with_suffix(".csv").name), _TABLES, file)
+    if plot_ is not None:
+        _target("--plot", plot_, _PICTURES, file)
+    found = load_study(file)
+    chosen = {"executor": executor, "workers": workers, "scheduler": scheduler, "members": members}
+    options = {key: value for key, value in chosen.items() if value is not None}
+    where = folder if folder is not None else target.with_suffix(".members")
+    out = _Output(quiet, json)
+    done = found.run(folder=where, progress=False if out.quiet else None, **options)
+    files = [done.save(target)]
+    if plot_ is not None:
+        done.plot().savefig(plot_)
+        files.append(plot_)
+    data = reports.study_data(done)
+    out.show(data | {"files": [str(file) for file in files]}, *reports.study_table(data))
+    out.wrote(*files)
+    if not done.finished:
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
 def plot(
     sources: Annotated[
         list[Path], typer.Argument(metavar="RESULT...", help="Tables (.csv, .npz, .parquet); several are overlaid.")

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from liegeo.analysis.spectra import SpectralDensity
     from liegeo.io import Mechanism
     from liegeo.results import Result
+    from liegeo.studies import Study
 
 Data = dict[str, Any]
 
@@ -443,6 +444,32 @@ def energy(run: Result) -> Data:
         "defect": _number(account.defect),
         "relative_defect": _number(abs(account.defect) / scale) if scale > 0.0 else None,
     }
+
+
+def study_data(study: Study) -> Data:
+    """Return how many members a study has, what their columns are like, and why members failed."""
+    return {
+        "name": study.name,
+        "members": len(study),
+        "done": int(np.count_nonzero(study.done)),
+        "failed": len(study.errors),
+        "columns": {
+            name: {"unit": study.units.get(name, ""), **{word: _number(x) for word, x in found.items()}}
+            for name, found in study.summary().items()
+        },
+        "errors": {str(member): error for member, error in study.errors.items()},
+    }
+
+
+def study_table(data: Data) -> list[Any]:
+    words = ("mean", "deviation", "least", "median", "largest")
+    table = _table("", "unit", *words, title=data["name"])
+    for name, column in data["columns"].items():
+        shown = ("-" if column[word] is None else f"{column[word]:.5g}" for word in words)
+        table.add_row(name, column["unit"], *shown)
+    said = f"{data['done']} of {data['members']} members, {data['failed']} failed"
+    first = next(iter(data["errors"].items()), None)
+    return [table, said if first is None else f"{said}; member {first[0]}: {first[1]}"]
 
 
 def _accuracy(position: float, angle: float) -> Data:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fnmatch
 import hashlib
 import inspect
 import pickle
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -539,15 +541,37 @@ def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
         given = given.model_copy(update={"modes": given.modes.model_copy(update={"loads": loads})})
     if given.kind not in _WITHOUT_FILES:
         return _reduce(name, given, shelf)
+    # not even the finite elements are made again, which the store would have to be asked with
+    return STORE.remembered(_made_from(name, given, shelf, _NOT_OF_MODES), lambda: _reduce(name, given, shelf))
+
+
+def _made_from(name: str, given: Form, shelf: Shelf, without: Sequence[str] = ()) -> bytes:
+    """Return a digest of all that a body without files is made from, but for some of its keys."""
     parts = [given, *getattr(given, "beams", {}).values()]
     named = [
         {name: things.get(name) for part in parts for name in np.atleast_1d(getattr(part, key, None) or [])}
         for key, things in (("material", shelf.materials), ("section", shelf.sections))
     ]
-    made_from = name, given.model_dump(exclude=set(_NOT_OF_MODES)), named
-    # not even the finite elements are made again, which the store would have to be asked with
-    key = hashlib.sha256(pickle.dumps(made_from)).digest()
-    return STORE.remembered(key, lambda: _reduce(name, given, shelf))
+    shapes = [] if "shapes" in without else [shape.model_dump() for shape in given.shapes]
+    return hashlib.sha256(pickle.dumps((name, given.model_dump(exclude={*without, "shapes"}), shapes, named))).digest()
+
+
+# Bodies of this process, which are never changed, by what they are made from.  A payload that changes leaves the links.
+_BODIES: OrderedDict[bytes, list[Body | FlexibleBody]] = OrderedDict()
+_MOST_BODIES = 64
+
+
+def _known_bodies(key: bytes | None, make: Callable[[], list[Body | FlexibleBody]]) -> list[Body | FlexibleBody]:
+    """Return the bodies of this key, made if they are not known; without a key they are made."""
+    if key is None:
+        return make()
+    found = _BODIES.get(key)
+    if found is None:
+        found = _BODIES[key] = make()
+        while len(_BODIES) > _MOST_BODIES:
+            with contextlib.suppress(KeyError):
+                _BODIES.popitem(last=False)
+    return list(found)
 
 
 def _finite_elements(name: str, given: Form, shelf: Shelf) -> flex.FEModel:
@@ -583,17 +607,19 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
     pieces = given.pieces if given.kind == "beam" else None
     if pieces is not None and pieces < 1:
         raise WrongError(f"is {pieces}, must be ≥ 1", "pieces")
-    reduction = _reduced(name, given, shelf)
     names = [name] if pieces is None else [f"{name}_{k + 1}" for k in range(pieces)]
     end = str(given.elements) if given.kind == "beam" else ""
     nodes = [*given.nodes, *([end, "0"] if pieces is not None else [])]
-    shapes = make_shapes(given.shapes)
-    bodies: list[Body | FlexibleBody] = []
-    for each in names:
-        body = flex.flexible_body(
-            reduction, each, nodes, damping=given.damping, stiffening=given.stiffening, frames=given.frames
-        )
-        bodies.append(dataclasses.replace(body, shapes=shapes) if shapes else body)
+
+    def make() -> list[Body | FlexibleBody]:
+        reduction, shapes = _reduced(name, given, shelf), make_shapes(given.shapes)
+        options = {"damping": given.damping, "stiffening": given.stiffening, "frames": given.frames}
+        bodies = [flex.flexible_body(reduction, each, nodes, **options) for each in names]
+        return [dataclasses.replace(body, shapes=shapes) if shapes else body for body in bodies]
+
+    # a file may change, loads depend on other bodies, and recorded numbers belong to one reading
+    alone = given.kind in _WITHOUT_FILES and not isinstance(given.modes.loads, str) and not is_recording()
+    bodies = _known_bodies(_made_from(name, given, shelf) if alone else None, make)
     joints: list[Joint] = [Fixed(name=f"{a}-{b}", parent=a, child=b, at=end, child_at="0") for a, b in pairwise(names)]
     return bodies, joints
 

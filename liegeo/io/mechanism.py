@@ -188,6 +188,16 @@ class Mechanism:
         changed: Mechanism = self._rebuild(set)
         return dataclasses.replace(changed, **replaced) if replaced else changed
 
+    def moved(self, folder: Path) -> Mechanism:
+        """Return the same with the files that it names in another folder."""
+        if self._rebuild is None or self.path is None:
+            return self
+        source, path, override = self._rebuild.args
+        there = folder / path.name
+        return dataclasses.replace(
+            self, path=there, _rebuild=functools.partial(self._rebuild.func, source, there, override)
+        )
+
     def __repr__(self) -> str:
         file = f", from {self.path.name}" if self.path is not None else ""
         return f"<mechanism '{self.name}': {self._count()}{file}>"

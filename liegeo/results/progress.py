@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,9 +22,17 @@ class Progress:
     A run that is over within INTERVAL shows nothing.
     """
 
-    def __init__(self, total: float, label: str = "", show: bool | None = None) -> None:
+    def __init__(
+        self,
+        total: float,
+        label: str = "",
+        show: bool | None = None,
+        text: Callable[[float, int, float, float], str] | None = None,
+    ) -> None:
+        """`text` makes what stands beside the bar, of what `describe` takes."""
         self.total = total
         self.label = label
+        self._text = describe if text is None else text
         self.show = sys.stderr is not None and sys.stderr.isatty() if show is None else show
         self._bar: Any = None
         self._start = self._next = 0.0
@@ -45,7 +54,7 @@ class Progress:
             self._bar = _make_bar(self.label)
             self._bar.start()
         done = min(1.0, t / self.total) if self.total > 0.0 else 1.0
-        self._bar.update(0, completed=done, text=describe(t, steps, self.total, now - self._start))
+        self._bar.update(0, completed=done, text=self._text(t, steps, self.total, now - self._start))
         self._bar.refresh()
 
     def __exit__(
@@ -63,11 +72,12 @@ def describe(t: float, steps: int, total: float, elapsed: float) -> str:
     left = (total - t) * elapsed / t
     return (
         f"{t:.4g} of {total:.4g} s · {t / elapsed:.3g} × real time · {steps / elapsed:.3g} steps/s · "
-        f"{_duration(max(0.0, left))} left"
+        f"{duration(max(0.0, left))} left"
     )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Return a time as people read it."""
     whole = round(seconds)
     minutes, seconds_left = divmod(whole, 60)
     hours, minutes_left = divmod(minutes, 60)
