@@ -142,10 +142,10 @@ class Dask:
 
     def __init__(self, scheduler: Any) -> None:
         try:
-            from dask import distributed
+            import distributed
         except ImportError:
             raise InputError(
-                "study: scheduler was given, but dask.distributed is not installed.\n  pip install 'liegeo[dask]'"
+                "study: scheduler was given, but the package distributed is not installed.\n  pip install 'liegeo[dask]'"
             ) from None
         self._own = isinstance(scheduler, str)
         if self._own:
@@ -157,7 +157,7 @@ class Dask:
         self.workers = max(1, sum(each["nthreads"] for each in self._client.scheduler_info()["workers"].values()))
 
     def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[Row]]:
-        from dask import distributed
+        import distributed
 
         client = self._client
         sent = client.scatter(task.pickled, broadcast=True, hash=True)

@@ -134,7 +134,7 @@ class _Reader:
         if kind not in _DISTRIBUTIONS:
             self.report(
                 ("vary", name, kind),
-                f"is no distribution, expected one of {kinds}.{suggest(str(kind), _DISTRIBUTIONS)}",
+                f"is no distribution, expected one of {kinds}.{suggest(str(kind), list(_DISTRIBUTIONS))}",
             )
             return None
         cls, arguments = _DISTRIBUTIONS[kind]

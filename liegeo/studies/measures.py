@@ -78,7 +78,7 @@ class Measure:
         self.kind, self.column = call[1], call[2]
         if self.kind not in MEASURES:
             raise InputError(
-                f"study: output '{name}': '{self.kind}' is no measure.{suggest(self.kind, MEASURES)}\n"
+                f"study: output '{name}': '{self.kind}' is no measure.{suggest(self.kind, list(MEASURES))}\n"
                 f"  There are {', '.join(MEASURES)}; of anything else write a function of the result."
             )
         texts = [text.strip() for text in call[3].split(",")[1:]]

@@ -106,16 +106,18 @@ class Study:
 
     def _columns(self) -> dict[str, Array]:
         table = self.table
+        names = table.dtype.names or ()
         series = {name: values for name, values in self.outputs.items() if values.ndim == 2}
-        return {**{name: table[name] for name in table.dtype.names[:-1]}, **series, "error": table["error"]}
+        return {**{name: table[name] for name in names[:-1]}, **series, "error": table["error"]}
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the table: Parquet or npz, with samples, or CSV, without."""
         path = Path(path)
         if path.suffix == ".csv":
             return write_csv(path, self.table, dict(self.units))
+        columns: dict[str, Any] = self._columns()
         if path.suffix == ".npz":
-            return write_whole(path, lambda file: np.savez(file, **self._columns()))
+            return write_whole(path, lambda file: np.savez(file, **columns))
         if path.suffix != ".parquet":
             raise InputError(f"study: '{path}' ends in '{path.suffix}', expected one of {', '.join(SUFFIXES)}.")
         try:
@@ -125,13 +127,11 @@ class Study:
             raise InputError(
                 "study: Parquet needs pyarrow.\n  pip install 'liegeo[parquet]', or write npz or CSV."
             ) from None
-        columns = {
-            name: pa.array(list(values) if values.ndim == 2 else values) for name, values in self._columns().items()
-        }
+        made = {name: pa.array(list(values) if values.ndim == 2 else values) for name, values in columns.items()}
         schema = pa.schema(
-            [pa.field(name, each.type, metadata={"unit": self.units.get(name, "")}) for name, each in columns.items()]
+            [pa.field(name, each.type, metadata={"unit": self.units.get(name, "")}) for name, each in made.items()]
         )
-        return write_whole(path, lambda file: parquet.write_table(pa.table(columns, schema=schema), file))
+        return write_whole(path, lambda file: parquet.write_table(pa.table(made, schema=schema), file))
 
     def to_pandas(self) -> Any:
         """Return the table as a pandas DataFrame with the members as its index."""
