@@ -17,6 +17,7 @@ method, not the samples of the output, and no interval of theirs crosses a jump 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from liegeo import dynamics
 from liegeo.errors import LiegeoError
 from liegeo.integrate import Stepper, Trajectory
 from liegeo.integrate.stepping import DONE, ORIGIN, PLANNED, STEP
-from liegeo.kernels import motion
+from liegeo.kernels import motion, near
 from liegeo.model.constraints import Motion
 from liegeo.model.model import Model
 from liegeo.motion import Drive
@@ -51,6 +52,7 @@ class Account:
         self.floats.setflags(write=False)
         self._work = np.full(drive.system.work, np.nan)
         self._kernel = motion.constrained_powers if model.rows else motion.powers
+        self._beside = near.constrained_near if model.rows else near.near
         self.start = self.energy(start)
         # ∫ P_in and ∫ P_d; NaN if a function that drives the model could not be asked
         self.sums = np.zeros(2)
@@ -125,14 +127,13 @@ class Account:
     def _add_equal(self, t: Array, y: Array, h: float, begins: bool, over: bool) -> None:
         """Go on over the ends of equal steps h; whether the first is where they begin, the last where they are over."""
         P = self._powers(t, y)
-        parts = 0.5 * np.diff(t)[:, np.newaxis] * (P[:-1] + P[1:])
+        parts = 0.5 * (t[1:] - t[:-1])[:, np.newaxis] * (P[:-1] + P[1:])
         # forward from the beginning, backward from the end
-        ends = [*([(0, 1.0)] if begins else []), *([(-1, -1.0)] if over else [])]
-        if ends:
-            k = np.array([place for place, _ in ends])
-            near = self._near(t[k], y[k], _NEAR * h * np.array([sign for _, sign in ends]))
-            for place, P_near in zip(k, near, strict=True):
-                parts[place] += h / (12.0 * _NEAR) * (P_near - P[place])
+        places, signs = [0] * begins + [-1] * over, [1.0] * begins + [-1.0] * over
+        if places:
+            beside = self._near(t[places], y[places], _NEAR * h * np.array(signs))
+            for place, there in zip(places, beside, strict=True):
+                parts[place] += h / (12.0 * _NEAR) * (there - P[place])
         self._sum(parts)
 
     def _closing(self) -> Array:
@@ -150,30 +151,30 @@ class Account:
 
     def _near(self, t: Array, y: Array, dt: Array) -> Array:
         """Return the powers a moment later, or earlier, than these times and states, a row each."""
-        system, n = self.drive.system, self.model.nv + self.model.nx
-        a = np.full((len(t), n), np.nan)
-        acceleration = motion.constrained_acceleration if self.model.rows else motion.acceleration
-        for k in range(len(t)):
-            acceleration(system.ints, self.floats, t[k], y[k, :-n], y[k, -n:], self._work, a[k])
-        if not np.isfinite(a).all():
-            return np.full((len(t), 2), np.nan)
-        there = system.state_group.retract(y, dt[:, np.newaxis] * np.concatenate([y[:, -n:], a], axis=1))
-        return self._powers(t + dt, there)
+        scratch = np.empty(self.model.nv + self.model.nx), np.zeros_like(y), np.empty(len(t))
+        return self._asked(self._beside, t, y, (dt,), scratch)
 
     def _powers(self, t: Array, y: Array) -> Array:
         """Return P_in and P_d, a row each; NaN where the model cannot be asked."""
-        out, system = np.empty((len(t), 2)), self.drive.system
-        raised, self.drive.error = self.drive.error, None
-        system.breaks.limit(self.floats, float(t[0]))
-        states = np.ascontiguousarray(y)
-        times = np.ascontiguousarray(t)
-        status = self._kernel(system.ints, self.floats, times, states, self._held, self._work, out)
-        if status:
+        return self._asked(self._kernel, t, y, (), ())
+
+    def _asked(self, kernel: Any, t: Array, y: Array, more: tuple[Array, ...], scratch: tuple[Array, ...]) -> Array:
+        """Return what a kernel writes for times and states, a row each; NaN where the model cannot be asked."""
+        out, drive = np.empty((len(t), 2)), self.drive
+        system = drive.system
+        raised, drive.error = drive.error, None
+        if len(system.breaks.times):
+            system.breaks.limit(self.floats, float(t[0]))
+        data = system.ints, self.floats, np.ascontiguousarray(t), np.ascontiguousarray(y)
+        if kernel(*data, *more, self._held, self._work, *scratch, out):
             out[:] = np.nan
-        if raised is not None or not isinstance(self.drive.error, KeyboardInterrupt):
-            self.drive.error = raised
+        if raised is not None or not isinstance(drive.error, KeyboardInterrupt):
+            drive.error = raised
         return out
 
     def _sum(self, parts: Array) -> None:
         # one after another, so that it does not matter in how many pieces a run is made
+        if len(parts) == 1:
+            self.sums = self.sums + parts[0]
+            return
         self.sums = np.cumsum(np.concatenate([self.sums[np.newaxis], parts]), axis=0)[-1]

@@ -49,6 +49,8 @@ class Samples:
         if self.wanted is None:
             return ()
         first, last = np.searchsorted(self.wanted, piece.t[[0, -1]], side="right")
+        if first == last:
+            return ()
         ends_at, between = _steps(piece.t, self.wanted[first:last])
         return sorted({*ends_at[between], *(ends_at[between] - 1)}) if between.any() else ()
 
@@ -58,15 +60,15 @@ class Samples:
         What was there is then the last sample.
         """
         until = np.inf if stop is None else stop[0]
-        k = np.arange(1, len(piece.t))
-        k = k[piece.t[k] < until]
+        made = len(piece.t) - 1 if stop is None else int(np.count_nonzero(piece.t[1:] < until))
         if self.wanted is None:
+            k = np.arange(1, made + 1)
             chosen = k[((self.steps + k) % self.every == 0) | (last & (k == len(piece.t) - 1))]
             self.t.append(piece.t[chosen])
             self.y.append(piece.y[chosen])
         else:
             self._take_wanted(self.wanted, piece, last, until)
-        self.steps += len(k)
+        self.steps += made
         if stop is not None:
             self.steps += 1
             if not any(len(times) and times[-1] >= until for times in self.t):
@@ -75,6 +77,8 @@ class Samples:
 
     def _take_wanted(self, wanted: Array, piece: Trajectory, last: bool, until: float) -> None:
         end = len(wanted) if last else int(np.searchsorted(wanted, piece.t[-1], side="right"))
+        if end <= self.taken:
+            return
         times = wanted[self.taken : end]
         times = times[times <= min(until, piece.t[-1] + 1e-9 * abs(piece.t[-1] - piece.t[0]))]
         if len(times):

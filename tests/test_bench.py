@@ -246,8 +246,15 @@ def test_machines(tmp_path):
     file = tmp_path / "machines.json"
     done = bench("machines", "--quick", "--json", file)
     assert done.returncode == 0, done.stderr
-    rows = json.loads(file.read_text(encoding="utf-8"))["spheres"]
-    assert {"rkmk-4", "rkmk-2"} <= {row["method"] for row in rows}
-    for row in rows:
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    assert {"rkmk-4", "rkmk-2"} <= {row["method"] for row in numbers["spheres"]}
+    for row in numbers["spheres"]:
         assert 0.0 < row["seconds"] < math.inf
         assert 0.0 < row["depth"] < 0.02
+    for row in numbers["quadruped"]:
+        assert 0.0 < row["seconds"] < math.inf
+        # it stands, in our runs and in MuJoCo's
+        assert 0.25 < row["height"] < 0.36
+        assert row["feet"] >= 3
+    assert [row["freedoms"] for row in numbers["arm"]] == [19, 22, 22, 22, 22, 22]
+    assert all(0.0 < row["seconds"] < math.inf for row in numbers["arm"])

@@ -1,8 +1,10 @@
 """Contact between two surfaces: Hunt and Crossley's normal force, friction that slides or sticks, rolling resistance.
 
 Surface A has a signed distance to every point, with the normal n that points from A to B: planes, balls, capsules,
-boxes, cylinders and profiles have one.  Surface B touches with one or several points c of a radius r: the centre of a
-ball, the ends of a capsule, the corners of a box, the lowest points of a cylinder's two ends.  With the distance D(c),
+boxes, cylinders, profiles, bores and sockets have one.  In a bore of the radius R, at the distance ρ from its axis, and
+in a socket, at the distance ρ from its centre, it is R − ρ.  Surface B touches with one or several points c of a radius
+r: the centre of a ball, the ends of a capsule, the corners of a box, the lowest points of a cylinder's two ends.  With
+the distance D(c),
 
     gap = D − r,      δ = −gap,      contact point  p = c − n (r + gap/2),                                        (1)
 
@@ -37,6 +39,8 @@ The full deflection is s₁ = r |v_t|/a₁ = r μ h/σ, where F = μ N.  α is 0
 hold slip back with the time T, with which they are damped too.  Below s₁, F is a mean of a force of the bristles and of
 μ N against v_t, so that it never leaves the cone of friction, however fast the surfaces begin to slide.  The last term
 of ṡ, with the angular velocity w of B relative to A, leaves bristles behind where the normal turns in A, as in [CT99].
+In what is hollow the normal turns in A much faster than B does: |w| + (|v_t| + |w| r)/ρ, a bound of both, is in its
+place.
 Where surfaces are apart s stays as it is: whatever relaxed there would limit the steps of explicit methods in vain.
 
 The dissipated power −F·v_t − s·ṡ is, with t = P s and p = r v_t, (T p² − T A p·t + a (1 + T A) t²)/(1 + T A) +
@@ -64,7 +68,7 @@ from liegeo.kernels.spatial import rotate, rotate_back
 from liegeo.lie.so3 import cross
 
 # Kinds of surfaces: the first of the numbers of a surface in F, before its three sizes.
-PLANE, BALL, CAPSULE, BOX, CYLINDER, PROFILE = range(6)
+PLANE, BALL, CAPSULE, BOX, CYLINDER, PROFILE, BORE, SOCKET = range(8)
 #: The height of the end of a cylinder, as a share of its radius.
 BULGE = 0.002
 # Numbers of a material in F, in the order of CONTACT_DATA.
@@ -210,9 +214,13 @@ def _distance(F, a, profile, n_profile, W, x, c0, c1, c2):
         distance, n0, n1, n2 = _to_box(F, a + 1, l0, l1, l2)
     elif kind == CYLINDER:
         distance, n0, n1, n2 = _to_cylinder(F, a + 1, l0, l1, l2)
-    else:
+    elif kind == PROFILE:
         distance, n0, n2 = _to_profile(F, profile, n_profile, l0, l2)
         n1 = zero
+    else:
+        # from the wall of a bore or of a socket inwards
+        length, n0, n1, n2 = _unit(l0, l1, l2 if kind == SOCKET else zero)
+        distance, n0, n1, n2 = F[a + 1] - length, -n0, -n1, -n2
     n0, n1, n2 = rotate(W, x, n0, n1, n2)
     return distance, n0, n1, n2
 
@@ -330,6 +338,15 @@ def _bristles(F, m, elastic, ratio, square, friction, turn, s, n, v):
 
 
 @kernel
+def _turning(F, a, distance, radius, square, turn):
+    """Return a bound of how fast B and the normal turn in A, from |v_t|² and from |w|, which is `turn`."""
+    if int(F[a]) < BORE:
+        return turn
+    speed = np.sqrt(square) if square.real > 0.0 else 0.0 * square
+    return turn + (speed + turn * radius) / _larger(F[a + 1] - distance, 1e-6 * F[a + 1])
+
+
+@kernel
 def _flat(gap, force, n, q, m, p, stored, dissipated, rate):
     """Return all of this as one row of numbers, which kernels can return from where they are not inlined."""
     return (
@@ -388,7 +405,7 @@ def touch(F, m, a, b, profile, n_profile, W, x, y, k, s):
             ratio,
             square,
             mu,
-            _unit(wb0 - wa0, wb1 - wa1, wb2 - wa2)[0],
+            _turning(F, a, distance, radius, square, _unit(wb0 - wa0, wb1 - wa1, wb2 - wa2)[0]),
             s,
             rotate_back(W, x, n0, n1, n2),
             rotate_back(W, x, t0, t1, t2),

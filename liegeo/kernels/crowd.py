@@ -15,7 +15,7 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.contact import BALL, BOX, PLANE, parted, touch, wrench_at
+from liegeo.kernels.contact import BALL, BOX, PLANE, PROFILE, parted, touch, wrench_at
 from liegeo.kernels.spatial import add
 
 # Below it all pairs are looked at, which is cheaper.
@@ -59,7 +59,7 @@ def _first_is_ground(first, second):
 @kernel
 def _points(ground, other):
     """Return with how many points a surface touches another one."""
-    if ground != PLANE or other == BALL:
+    if other == BALL or not (ground == PLANE or ground >= PROFILE):
         return 1
     return 8 if other == BOX else 2
 

@@ -19,6 +19,7 @@ from liegeo.model.constraints import Rack as Rack
 from liegeo.model.constraints import Rolling as Rolling
 from liegeo.model.contacts import ALL_CONTACTS as ALL_CONTACTS
 from liegeo.model.contacts import ALL_SURFACES as ALL_SURFACES
+from liegeo.model.contacts import BoreSurface as BoreSurface
 from liegeo.model.contacts import BoxSurface as BoxSurface
 from liegeo.model.contacts import CapsuleSurface as CapsuleSurface
 from liegeo.model.contacts import Contact as Contact
@@ -27,6 +28,7 @@ from liegeo.model.contacts import ContactSurface as ContactSurface
 from liegeo.model.contacts import CylinderSurface as CylinderSurface
 from liegeo.model.contacts import PlaneSurface as PlaneSurface
 from liegeo.model.contacts import ProfileSurface as ProfileSurface
+from liegeo.model.contacts import SocketSurface as SocketSurface
 from liegeo.model.contacts import SphereSurface as SphereSurface
 from liegeo.model.contacts import dissipation_for as dissipation_for
 from liegeo.model.contacts import restitution as restitution

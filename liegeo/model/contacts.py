@@ -154,6 +154,37 @@ class ProfileSurface(ContactSurface):
         return 0.0
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BoreSurface(ContactSurface):
+    """The wall of a round hole along z of its place, without an end, that a pin inside touches."""
+
+    radius: float = field(metadata=about("length", "of the hole"))
+    code: ClassVar[int] = contact.BORE
+
+    def __post_init__(self) -> None:
+        self._check("radius")
+
+    def sizes(self) -> list[float]:
+        return [self.radius, 0.0, 0.0]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SocketSurface(ContactSurface):
+    """The wall of a hollow ball around its place, which what is inside touches: a ball joint with play."""
+
+    radius: float = field(metadata=about("length", "of the hollow ball"))
+    code: ClassVar[int] = contact.SOCKET
+
+    def __post_init__(self) -> None:
+        self._check("radius")
+
+    def sizes(self) -> list[float]:
+        return [self.radius, 0.0, 0.0]
+
+    def curvature(self) -> float | None:
+        return -1.0 / self.radius
+
+
 ALL_SURFACES = classes_of(__name__, ContactSurface)
 
 #: By the surface that has a distance and the surface that has points: how many points these are.
@@ -170,6 +201,12 @@ PAIRS: dict[tuple[type[ContactSurface], type[ContactSurface]], int] = {
     (ProfileSurface, SphereSurface): 1,
     (ProfileSurface, CapsuleSurface): 2,
     (ProfileSurface, BoxSurface): 8,
+    (BoreSurface, SphereSurface): 1,
+    (BoreSurface, CapsuleSurface): 2,
+    (BoreSurface, BoxSurface): 8,
+    (SocketSurface, SphereSurface): 1,
+    (SocketSurface, CapsuleSurface): 2,
+    (SocketSurface, BoxSurface): 8,
 }
 
 

@@ -280,11 +280,31 @@ def surface_shapes(surface: contacts.ContactSurface, X: Array, size: float) -> l
         k = np.arange(n - 1)
         triangles = np.concatenate([np.stack([k, k + 1, k + n], 1), np.stack([k + 1, k + n + 1, k + n], 1)])
         return [shapes.Mesh(vertices=points, triangles=triangles, at=X)]
+    if isinstance(surface, contacts.BoreSurface | contacts.SocketSurface):
+        return [_wall(surface, X)]
     # a plane: a thin plate below it
     thick = 0.01 * size
     middle = X.copy()
     middle[:3, 3] -= 0.5 * thick * X[:3, 2]
     return [shapes.Box(size=(6.0 * size, 6.0 * size, thick), at=middle)]
+
+
+def _wall(surface: contacts.BoreSurface | contacts.SocketSurface, X: Array) -> shapes.Shape:
+    """Return the wall of a hole: of a bore a tube as long as it is wide, of a socket the lower half."""
+    angle = np.linspace(0.0, 2.0 * np.pi, 4 * _CORNERS + 1)
+    if isinstance(surface, contacts.BoreSurface):
+        radii, heights = surface.radius * np.ones(2), surface.radius * np.array([-1.0, 1.0])
+    else:
+        down = np.linspace(0.0, 0.5 * np.pi, _CORNERS + 1)
+        radii, heights = surface.radius * np.sin(down), -surface.radius * np.cos(down)
+    circle = np.column_stack([np.cos(angle), np.sin(angle), 0.0 * angle])
+    rings = [r * circle + (0.0, 0.0, z) for r, z in zip(radii, heights, strict=True)]
+    n = len(angle)
+    k = (n * np.arange(len(radii) - 1)[:, np.newaxis] + np.arange(n - 1)).ravel()
+    # seen from inside and from outside
+    sides = [np.stack([k, k + 1, k + n], 1), np.stack([k + 1, k + n + 1, k + n], 1)]
+    triangles = np.concatenate([*sides, *(side[:, ::-1] for side in sides)])
+    return shapes.Mesh(vertices=np.concatenate(rings), triangles=triangles, at=X)
 
 
 def split(place: forces.Place, bodies: Container[str]) -> tuple[str, Any]:

@@ -15,6 +15,8 @@ SIZES = {
     lm.BoxSurface: {"size": (0.5, 0.6, 0.7)},
     lm.CylinderSurface: {"radius": 0.3, "length": 0.5},
     lm.ProfileSurface: {"points": PROFILE},
+    lm.BoreSurface: {"radius": 0.6},
+    lm.SocketSurface: {"radius": 0.7},
 }
 SLIDING = {"friction": 0.3, "static": 0.5, "rolling": 0.01, "spinning": 0.02}
 STICKING = {"friction": 0.3, "static": 0.5, "breakaway": 1e-3}

@@ -85,6 +85,10 @@ def inside(cls, p):
         return np.maximum(np.hypot(x, y) - 0.3, z - 0.25)
     if cls is lm.PlaneSurface:
         return p[..., 2]
+    if cls is lm.BoreSurface:
+        return 0.6 - np.hypot(x, y)
+    if cls is lm.SocketSurface:
+        return 0.7 - np.linalg.norm(p, axis=-1)
     line = np.array(pairs.PROFILE)
     return p[..., 2] - np.interp(p[..., 0], line[:, 0], line[:, 1])
 
@@ -167,4 +171,4 @@ def test_pairs_that_cannot_touch_are_refused_by_name():
             continue
         with pytest.raises(ModelError, match=r"Contact 'touch': has a \w+ and a \w+, which cannot touch, expected a"):
             pairs.tree(first, second, friction=0.1)
-    assert partners(lm.BoxSurface) == "expected a box with plane, sphere, profile"
+    assert partners(lm.BoxSurface) == "expected a box with plane, sphere, profile, bore, socket"

@@ -137,6 +137,8 @@ def touching():
         (ground, balls[7]),
         (ground, rods[2]),
         (ground, box),
+        (lm.BoreSurface(name="bore", at="b5", radius=0.5), rods[0]),
+        (lm.SocketSurface(name="socket", at="b6", radius=0.5), box),
     ]
     material = {"stiffness": 100.0, "dissipation": 0.1, "friction": 0.3, "static": 0.4}
     forces: list[lm.Force] = [

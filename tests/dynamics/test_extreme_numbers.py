@@ -197,7 +197,8 @@ def of_surface(surface):
     """A contact of the surface on the first body with what it can touch."""
     ball = lm.SphereSurface(name="ball", at="b", radius=0.3)
     plane = lm.PlaneSurface(name="plane", at=("b", (0.0, 0.0, 0.5)))
-    second = ball if isinstance(surface, lm.PlaneSurface | lm.ProfileSurface) else plane
+    ground = lm.PlaneSurface | lm.ProfileSurface | lm.BoreSurface | lm.SocketSurface
+    second = ball if isinstance(surface, ground) else plane
     return of_force(lm.Contact(name="touch", a=surface, b=second, stiffness=1e4, dissipation=0.3, friction=0.2))
 
 
@@ -210,6 +211,8 @@ EXAMPLES |= {
         lm.BoxSurface: {"size": (0.5, 0.6, 0.7)},
         lm.CylinderSurface: {"radius": 0.3, "length": 0.5},
         lm.ProfileSurface: {"points": [(-1.0, 0.0), (-0.3, 0.1), (0.4, 0.2), (1.0, 0.0)]},
+        lm.BoreSurface: {"radius": 0.4},
+        lm.SocketSurface: {"radius": 0.4},
     }.items()
 }
 TOUCHING = {
