@@ -143,6 +143,23 @@ FORCES = {
         "over": "speed",
         "smooth": False,
     },
+    lm.Law: {
+        "speed": 0,
+        "force": "-30*s - 0.4*ds*abs(ds) + z - y",
+        "rates": {"z": "(0.3*s - z)/0.05", "y": "tanh(ds) - 4*y"},
+        "signals": [],
+        "potential": "15*s^2",
+        "dissipation": None,
+        "size": 0.3,
+    },
+    lm.LineLaw: {
+        "force": "-30*(s - 0.3) - 0.4*ds + if(s - 0.5, 2, 1)*z",
+        "rates": {"z": "(ds - z)/0.05"},
+        "signals": [],
+        "potential": "15*(s - 0.3)^2",
+        "dissipation": None,
+        "size": 0.3,
+    },
 }
 
 # Without the frames and joints that they measure.

@@ -137,6 +137,7 @@ JE_N_X: compiler._on_joints -> joint_elements
 JE_INPUT: compiler._on_joints -> joint_elements
 JE_F: compiler._on_joints -> joint_elements
 JE_N: compiler._on_joints ->
+JE_TIME: compiler._on_joints -> joint_elements
 
 [TERM_ROW]
 TERM_SPEED: compiler._terms -> joint_elements
@@ -452,4 +453,11 @@ ACCESS["CROWD_DATA"] = {
     "CROWD_MATERIAL": Access(("compiler._forces",), ("contact",)),
     "CROWD_CUBE": Access(("compiler._forces",), ("crowd",)),
     "CROWD_SURFACES": Access(("compiler._forces",), ("contact", "crowd")),
+}
+# So have laws by formulas; the compiler counts what stands before their steps.
+ACCESS["LAW_DATA"] = {
+    field.name: Access(
+        ("compiler._on_joints",), ("laws_of_joints", "programs") if field.name == "LAW_STEPS" else ("laws_of_joints",)
+    )
+    for field in at.LAW_DATA.fields
 }

@@ -115,9 +115,15 @@ ELEMENT_F = ELEMENT_ROW.add("ELEMENT_F", 1, "where its data begin in F")
 ELEMENT_U = ELEMENT_ROW.add("ELEMENT_U", 1, "where its inputs begin in u")
 ELEMENT_X = ELEMENT_ROW.add("ELEMENT_X", 1, "where its first-order states begin in u, 0 if it has none")
 ELEMENT_N = ELEMENT_ROW.add(
-    "ELEMENT_N", 1, "of a contact how many points its profile has; of a crowd its number of surfaces"
+    "ELEMENT_N",
+    1,
+    "of a contact how many points its profile has; of a crowd its number of surfaces; of a law its number of states",
 )
-ELEMENT_MORE = ELEMENT_ROW.add("ELEMENT_MORE", 1, "of a crowd: where the row of its surfaces begins in I")
+ELEMENT_MORE = ELEMENT_ROW.add(
+    "ELEMENT_MORE",
+    1,
+    "of a crowd: where the row of its surfaces begins in I; of a law: where the time stands in u, -1 if it takes none",
+)
 ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd: where its scratch begins in W")
 ELEMENT_SIZE = ELEMENT_ROW.end
 
@@ -162,7 +168,8 @@ JE_X = JOINT_ELEMENT_ROW.add("JE_X", 1, "where its first-order states begin in u
 JE_N_X = JOINT_ELEMENT_ROW.add("JE_N_X", 1, "how many it has: 0, 1 or 2")
 JE_INPUT = JOINT_ELEMENT_ROW.add("JE_INPUT", 1, "where its input stands in u, -1 if it has none")
 JE_F = JOINT_ELEMENT_ROW.add("JE_F", 1, "where its data begin in F")
-JE_N = JOINT_ELEMENT_ROW.add("JE_N", 1, "how many pieces its table has, 0 if it has none")
+JE_N = JOINT_ELEMENT_ROW.add("JE_N", 1, "how many pieces its table has, or numbers its programs have, else 0")
+JE_TIME = JOINT_ELEMENT_ROW.add("JE_TIME", 1, "where the time stands in u, -1 if it takes none")
 JE_SIZE = JOINT_ELEMENT_ROW.end
 
 TERM_ROW = Table("Term of an element that acts on joints", "I", "I[e + JE_TERMS] + k * TERM_SIZE")
@@ -319,6 +326,18 @@ CROWD_SURFACES = CROWD_DATA.add(
 )
 CROWD = ELEMENT_KINDS.add("CROWD", "many surfaces, any two of which may touch", CROWD_DATA)
 
+# A law by formulas has its programs among its numbers, so that they are data of the element like all others.
+LAW_DATA = Table("Law by formulas", "F", "I[e + JE_F] or I[e + ELEMENT_F]")
+LAW_ACTIVE = LAW_DATA.add("LAW_ACTIVE", 1, "1 if what it does not store is work, 0 if that is dissipated")
+LAW_PROGRAMS = LAW_DATA.add(
+    "LAW_PROGRAMS",
+    10,
+    "force, two rates, potential, dissipated power: where the steps of each begin behind LAW_STEPS, and their number",
+)
+LAW_CONSTANTS = LAW_DATA.add("LAW_CONSTANTS", 1, "where constants begin behind LAW_STEPS")
+LAW_STEPS = LAW_DATA.add("LAW_STEPS", "n", "steps of all programs, then their constants")
+LINE_LAW = ELEMENT_KINDS.add("LINE_LAW", "a law by formulas along a line", LAW_DATA)
+
 ACTUATOR_DATA = Table("Actuator", "F", "I[a + ACTUATOR_F]")
 ACTUATOR_DATA.add("GEAR", 1, "gear")
 ACTUATOR_DATA.add("LIMIT", 1, "largest input")
@@ -406,6 +425,8 @@ CURVE_DATA.add_behind("CURVE_COEFFICIENTS", "4*n", "of each piece, highest power
 CURVE_DATA.add_behind("CURVE_SUMS", "n + 1", "the integral up to each place")
 CURVE_OF_POSITION = JOINT_ELEMENT_KINDS.add("CURVE_OF_POSITION", "a table of the position", CURVE_DATA)
 CURVE_OF_SPEED = JOINT_ELEMENT_KINDS.add("CURVE_OF_SPEED", "a table of the speed", CURVE_DATA)
+
+LAW = JOINT_ELEMENT_KINDS.add("LAW", "a law by formulas", LAW_DATA)
 
 CUT_DATA = Table("Cut joint", "F", "I[c + C_F]")
 CUT_DATA.add("CUT_SCREWS", "6*s", "its screws")
@@ -632,6 +653,9 @@ OP_MIN = OPERATION_KINDS.add("OP_MIN", "the smaller of a and b; a if they are eq
 OP_MAX = OPERATION_KINDS.add("OP_MAX", "the larger of a and b; a if they are equal")
 OP_UNTIL = OPERATION_KINDS.add("OP_UNTIL", "from the time in constant a on, go over the next b steps")
 OP_SKIP = OPERATION_KINDS.add("OP_SKIP", "go over the next b steps")
+OP_TANH = OPERATION_KINDS.add("OP_TANH", "hyperbolic tangent of a")
+OP_IF = OPERATION_KINDS.add("OP_IF", "a if the register that it writes is positive, else b")
+OP_VARIABLE = OPERATION_KINDS.add("OP_VARIABLE", "variable a of a law")
 
 DRIVE_FLOATS = Table("Drive", "D", "0")
 D_FIRST = DRIVE_FLOATS.add("D_FIRST", 1, "first time at which inputs are asked for: the side of a jump")

@@ -73,6 +73,8 @@ from liegeo.model.joints import Revolute as Revolute
 from liegeo.model.joints import Screws as Screws
 from liegeo.model.joints import Spherical as Spherical
 from liegeo.model.joints import Universal as Universal
+from liegeo.model.laws_of_joints import Law as Law
+from liegeo.model.laws_of_joints import LineLaw as LineLaw
 from liegeo.model.model import Model as Model
 from liegeo.model.model import State as State
 from liegeo.model.sensors import ALL_SENSORS as ALL_SENSORS

@@ -23,7 +23,9 @@ from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
+from liegeo.model.grammar import TIME
 from liegeo.model.joints import Joint
+from liegeo.model.laws_of_joints import ByFormulas
 from liegeo.model.model import Model, Row, group_of
 from liegeo.recorded import finite, is_recorded_number, length_of, lines_of, room, values_of
 from liegeo.recorded import floats as recorded_floats
@@ -337,6 +339,10 @@ class Compiler:
         for force in self.tree.forces:
             if force.n_inputs:
                 inputs[force.name] = slice(n_inputs, n_inputs + force.n_inputs)
+            timed = isinstance(force, ByFormulas) and force.takes_time
+            if timed:
+                behind = n_inputs + force.n_inputs
+                inputs[f"{force.name}.{TIME}"] = slice(behind, behind + 1)
             if isinstance(force, Actuator):
                 speed = rows[numbers[force.joint]][at.JV] + force.speed
                 actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
@@ -344,12 +350,14 @@ class Compiler:
                 kind, start = self._attempt((0, 0), self._kind_and_data, force, elements_kernels.LAWS)
                 places = self._attempt([0], self._frames_of, force) or [0]
                 more = scratch = 0
+                if isinstance(force, ByFormulas):
+                    more = nv + n_inputs + force.n_inputs if timed else -1
                 if isinstance(force, Contacts):
                     more, n = self._put_ints(*places), len(places)
                     self.frame_columns += range(more, more + n)
                     scratch = self._reserve(at.CROWD_SCRATCH.size(points=n, lists=lists_of(n)))
                 elements += [kind, places[0], places[-1], start, nv + n_inputs, 0, _n_points(force), more, scratch]
-            n_inputs += force.n_inputs
+            n_inputs += force.n_inputs + timed
         for controller in self.tree.controllers:
             for name in controller.inputs:
                 inputs[f"{controller.name}.{name}"] = slice(n_inputs, n_inputs + 1)
@@ -389,7 +397,8 @@ class Compiler:
             terms, factors = self._terms(force, rows)
             kind, start = self._attempt((0, 0), self._kind_and_data, force, joint_kernels.LAWS)
             places = terms, len(force.terms()), factors
-            table += [kind, *places, first + n, force.n_states, source, start, force.n_pieces]
+            clock = nv + inputs[f"{force.name}.{TIME}"].start if getattr(force, "takes_time", False) else -1
+            table += [kind, *places, first + n, force.n_states, source, start, force.n_pieces, clock]
             n += force.n_states
         header[at.N_JOINT_ELEMENTS], header[at.JOINT_ELEMENTS] = len(table) // at.JE_SIZE, self._put_ints(*table)
         header[at.N_X], header[at.N_U] = n, first + n + 3
@@ -436,7 +445,8 @@ class Compiler:
         if kind not in laws:
             raise ModelError(cls.fault(f"its kind {kind} has no law", advice=laws.missing(kind)))
         named, table = laws.kinds.values[kind][0], laws.kinds.table(kind)
-        size = table.size(n=force.n_pieces if isinstance(force, JointForce) else 0, points=_n_points(force))
+        pieces = force.n_pieces if isinstance(force, JointForce | ByFormulas) else 0
+        size = table.size(n=pieces, points=_n_points(force))
         if len(data) != size:
             fields = ", ".join(f"{field.name} ({field.size})" for field in table.fields)
             expected = f"expected {size}, those of {named} in liegeo/kernels/layout.py: {fields}"
@@ -639,6 +649,8 @@ def _n_points(force: Force) -> int:
     """Return what stands at ELEMENT_N of a force element."""
     if isinstance(force, Contacts):
         return len(force.among)
+    if isinstance(force, ByFormulas):
+        return force.n_states
     return force.profile_points if isinstance(force, Contact) else 0
 
 
