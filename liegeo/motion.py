@@ -502,7 +502,8 @@ def _has_switches(model: Model) -> bool:
     I = model.ints
     kinds = [int(I[r + at.JE_KIND]) for r in _joint_elements(model)]
     elements = range(int(I[at.ELEMENTS]), int(I[at.ELEMENTS] + I[at.N_ELEMENTS] * at.ELEMENT_SIZE), at.ELEMENT_SIZE)
-    touching = any(I[e + at.ELEMENT_KIND] in (at.CONTACT, at.LINE_LAW) for e in elements)
+    one_sided = (at.CONTACT, at.LINE_LAW, at.ROPE, at.BALL_STOP)
+    touching = any(I[e + at.ELEMENT_KIND] in one_sided for e in elements)
     return touching or any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT, at.LAW) for kind in kinds)
 
 

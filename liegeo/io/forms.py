@@ -240,6 +240,7 @@ _KINDS: Mapping[str, Any] = {
     "name": NAME,
     "text": TEXT,
     "place": PLACE,
+    "places": list_of(PLACE),
     # of a surface: contacts name it
     "surface": NAME,
     "surfaces": _SURFACES,

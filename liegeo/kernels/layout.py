@@ -117,18 +117,30 @@ ELEMENT_X = ELEMENT_ROW.add("ELEMENT_X", 1, "where its first-order states begin 
 ELEMENT_N = ELEMENT_ROW.add(
     "ELEMENT_N",
     1,
-    "of a contact how many points its profile has; of a crowd its number of surfaces; of a law its number of states",
+    "of a contact how many points its profile has; of a crowd its number of surfaces; of a law its number of states; "
+    "of a rope its number of frames",
 )
 ELEMENT_MORE = ELEMENT_ROW.add(
     "ELEMENT_MORE",
     1,
-    "of a crowd: where the row of its surfaces begins in I; of a law: where the time stands in u, -1 if it takes none",
+    "of a crowd: where the row of its surfaces begins in I; of a law: where the time stands in u, -1 if it takes none; "
+    "of a rope: where the row of its points begins in I",
 )
-ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd: where its scratch begins in W")
+ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd or a rope: where its scratch begins in W")
 ELEMENT_SIZE = ELEMENT_ROW.end
 
 CROWD_ROW = Table("Surfaces of a crowd", "I", "I[e + ELEMENT_MORE]")
 CROWD_ROW.add("CROWD_FRAMES", "points", "for each surface where the row of its frame begins in I")
+
+ROPE_ROW = Table("Points of a rope", "I", "I[e + ELEMENT_MORE]")
+ROPE_ROW.add(
+    "ROPE_FRAMES",
+    "points",
+    "for each point where the row of its frame begins in I; then of the drum and of its base",
+)
+ROPE_ROW.add_behind("ROPE_COORDINATE", 1, "with a drum: its coordinate in q")
+ROPE_ROW.add_behind("ROPE_SPEED", 1, "its speed in v")
+ROPE_ROW.add_behind("ROPE_SCREW", 1, "where its screw begins in F")
 
 ACTUATOR_ROW = Table("Actuator", "I", "I[ACTUATORS] + i * ACTUATOR_SIZE")
 ACTUATED = ACTUATOR_ROW.add("ACTUATED", 1, "the speed on which it acts")
@@ -227,6 +239,9 @@ FRICTION_SPEED = BODY_DATA.add(
 )
 REST = BODY_DATA.add("REST", 7, "where springs are slack, as the joint's coordinates stand in q")
 BODY_F_SIZE = BODY_DATA.end
+
+DRUM_DATA = Table("Screw of the drum of a rope", "F", "I[I[e + ELEMENT_MORE] + I[e + ELEMENT_N] + 2]")
+DRUM_DATA.add("DRUM_SCREW", 6, "in the frame that moves")
 
 SCREW_DATA = Table("Screws of a joint", "F", "I[b + SCREWS]")
 SCREW_DATA.add("IN_D", "6*s", "screws in D")
@@ -337,6 +352,24 @@ LAW_PROGRAMS = LAW_DATA.add(
 LAW_CONSTANTS = LAW_DATA.add("LAW_CONSTANTS", 1, "where constants begin behind LAW_STEPS")
 LAW_STEPS = LAW_DATA.add("LAW_STEPS", "n", "steps of all programs, then their constants")
 LINE_LAW = ELEMENT_KINDS.add("LINE_LAW", "a law by formulas along a line", LAW_DATA)
+
+ROPE_DATA = Table("Rope", "F", "I[e + ELEMENT_F]")
+ROPE_K = ROPE_DATA.add("ROPE_K", 1, "stiffness")
+ROPE_D = ROPE_DATA.add("ROPE_D", 1, "damping")
+ROPE_LENGTH = ROPE_DATA.add("ROPE_LENGTH", 1, "length where it is free and the drum is at zero")
+ROPE_RADIUS = ROPE_DATA.add("ROPE_RADIUS", 1, "radius of the drum")
+ROPE_DRUM = ROPE_DATA.add("ROPE_DRUM", 1, "1 if it has a drum, else 0")
+ROPE = ELEMENT_KINDS.add("ROPE", "a rope over several points, with a drum or without one", ROPE_DATA)
+
+BALL_STOP_DATA = Table("Stops of a ball joint", "F", "I[e + ELEMENT_F]")
+BALL_AXIS = BALL_STOP_DATA.add("BALL_AXIS", 3, "axis of twist and cone, a unit vector in both frames")
+BALL_TURN = BALL_STOP_DATA.add("BALL_TURN", 1, "largest angle of the whole rotation")
+BALL_SWING = BALL_STOP_DATA.add("BALL_SWING", 1, "largest angle between the axes of both frames: half of the cone")
+BALL_LOWER = BALL_STOP_DATA.add("BALL_LOWER", 1, "smallest twist")
+BALL_UPPER = BALL_STOP_DATA.add("BALL_UPPER", 1, "largest twist")
+BALL_K = BALL_STOP_DATA.add("BALL_K", 1, "stiffness")
+BALL_CHI = BALL_STOP_DATA.add("BALL_CHI", 1, "dissipation, χ")
+BALL_STOP = ELEMENT_KINDS.add("BALL_STOP", "stops of a ball joint", BALL_STOP_DATA)
 
 ACTUATOR_DATA = Table("Actuator", "F", "I[a + ACTUATOR_F]")
 ACTUATOR_DATA.add("GEAR", 1, "gear")
@@ -516,6 +549,10 @@ CROWD_SCRATCH.add("CROWD_WRENCHES", "6*points", "wrench on each surface, in its 
 CROWD_SCRATCH.add_behind("CROWD_CUBES", "3*points", "the three numbers of the cube of each surface")
 CROWD_SCRATCH.add_behind("CROWD_AFTER", "points", "which surface comes behind each one in its list, -1 for the last")
 CROWD_SCRATCH.add_behind("CROWD_LISTS", "lists", "the first surface of each list, -1 if there is none")
+
+ROPE_SCRATCH = Table("Rope", "W", "I[e + ELEMENT_W]")
+ROPE_WOUND = ROPE_SCRATCH.add("ROPE_WOUND", 2, "coordinate and speed of the drum")
+ROPE_WRENCHES = ROPE_SCRATCH.add("ROPE_WRENCHES", "6*points", "wrench on each frame of the rope, in its axes")
 
 WORLD_SCRATCH = Table("World poses", "W", "I[WORLD]")
 WORLD_SCRATCH.add("X_WB", "12*bodies", "X_WB of each body")

@@ -45,3 +45,13 @@ def along(force, n):
     """Return the wrench of a force in the direction n."""
     zero = 0.0 * force
     return zero, zero, zero, force * n[0], force * n[1], force * n[2]
+
+
+@kernel
+def relative(W, x, y):
+    """R_AB (nine numbers) and p_AB, from X_WA at W[x] and X_WB at W[y]."""
+    c0, c3, c6 = rotate_back(W, x, W[y], W[y + 3], W[y + 6])
+    c1, c4, c7 = rotate_back(W, x, W[y + 1], W[y + 4], W[y + 7])
+    c2, c5, c8 = rotate_back(W, x, W[y + 2], W[y + 5], W[y + 8])
+    p0, p1, p2 = rotate_back(W, x, W[y + 9] - W[x + 9], W[y + 10] - W[x + 10], W[y + 11] - W[x + 11])
+    return (c0, c1, c2, c3, c4, c5, c6, c7, c8), (p0, p1, p2)
