@@ -160,6 +160,23 @@ FORCES = {
         "dissipation": None,
         "size": 0.3,
     },
+    lm.Rope: {
+        "via": (("world", (0.1, 0.2, 0.3)),),
+        "stiffness": 10.0,
+        "damping": 1.0,
+        "length": 0.5,
+        "drum": None,
+        "radius": 0.2,
+    },
+    lm.BallStop: {
+        "axis": AXIS,
+        "turn": 0.3,
+        "swing": 0.2,
+        "lower": -0.1,
+        "upper": 0.15,
+        "stiffness": 200.0,
+        "dissipation": 0.3,
+    },
 }
 
 # Without the frames and joints that they measure.

@@ -526,8 +526,8 @@ def _carried(part: Any, carrier: str) -> Any:
         place = getattr(part, name)
         if _is_on_world(place):
             changes[name] = _carried_place(place, carrier)
-    if any(_is_on_world(place) for place in getattr(part, "over", ())):
-        changes["over"] = tuple(_carried_place(p, carrier) if _is_on_world(p) else p for p in part.over)
+    if any(_is_on_world(place) for place in getattr(part, "via", ())):
+        changes["via"] = tuple(_carried_place(p, carrier) if _is_on_world(p) else p for p in part.via)
     return dataclasses.replace(part, **changes) if changes else part
 
 

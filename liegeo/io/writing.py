@@ -377,7 +377,7 @@ def _field(thing: Any, name: str, value: Any) -> Any:
         return _place(value)
     if name in ("of", "signals"):
         return list(value)
-    if name == "over":
+    if name == "via":
         return [_place(place) for place in value]
     if name in ("at", "child_at"):
         return _pose(value)

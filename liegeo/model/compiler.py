@@ -619,7 +619,7 @@ class Compiler:
         if isinstance(part, Contacts):
             return [self._frame(surface.at, surface.owner.field("at")) for surface in part.among]
         if isinstance(part, Rope):
-            over = [self._frame(place, part.owner.field("over", k)) for k, place in enumerate(part.over)]
+            over = [self._frame(place, part.owner.field("via", k)) for k, place in enumerate(part.via)]
             return [self._frame(part.a, part.owner.field("a")), *over, self._frame(part.b, part.owner.field("b"))]
         if isinstance(part, BallStop):
             return self._frames_of_joint(self._joint_named(part.joint, part.owner.field("joint")))

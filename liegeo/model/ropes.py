@@ -16,14 +16,14 @@ from liegeo.recorded import finite
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rope(Force):
-    """A rope from frame `a` over the points `over` to frame `b`, which pulls where it is longer than `length`.
+    """A rope from frame `a` over the points `via` to frame `b`, which pulls where it is longer than `length`.
 
     It slides over its points without friction.  A `drum`, a joint with one coordinate, winds it up: `radius` times its
     coordinate is taken from `length` (1 if the joint slides).
     """
 
     a: Place = field(metadata=about("place", "where it begins"))
-    over: Sequence[Place] = field(default=(), metadata=about("places", "points over which it runs, in their order"))
+    via: Sequence[Place] = field(default=(), metadata=about("places", "points over which it runs, in their order"))
     b: Place = field(metadata=about("place", "where it ends"))
     stiffness: float = field(metadata=about("stiffness", "of the whole rope"))
     damping: float = field(default=0.0, metadata=about("damping", "of the whole rope"))
@@ -46,12 +46,12 @@ class Rope(Force):
         radius, expected = as_number(own("radius"), self.radius), "expected a number that is not zero"
         if not finite(radius) or is_zero(own("radius"), radius, expected):
             raise ModelError(own("radius").fault(self.radius, expected))
-        if isinstance(self.over, str) or not isinstance(self.over, Sequence):
-            raise ModelError(own("over").fault(self.over, "expected a list of places"))
-        object.__setattr__(self, "over", tuple(self.over))
+        if isinstance(self.via, str) or not isinstance(self.via, Sequence):
+            raise ModelError(own("via").fault(self.via, "expected a list of places"))
+        object.__setattr__(self, "via", tuple(self.via))
 
     def places(self) -> tuple[Place, ...]:
-        return (self.a, *self.over, self.b)
+        return (self.a, *self.via, self.b)
 
     def kind(self) -> int:
         return layout.ROPE

@@ -35,7 +35,7 @@ def tackle(has_rope=True):
         lm.Free(name="float", parent="world", child="load"),
     ]
     given = {"stiffness": 500.0, "damping": 4.0, "length": 0.8, "drum": "drum", "radius": 0.1}
-    rope = lm.Rope(name="rope", a="arm", over=["arm.hook", PULLEY], b="load.eye", **given)
+    rope = lm.Rope(name="rope", a="arm", via=["arm.hook", PULLEY], b="load.eye", **given)
     return lm.Tree(bodies, joints, forces=[rope] * has_rope, gravity=(0, 0, -1.0)).compile()
 
 
@@ -100,8 +100,8 @@ def test_two_loads_on_a_pulley_have_the_acceleration_of_atwood():
         for b, x in zip(bodies, (-0.2, 0.2), strict=True)
     ]
     tension = 2.0 * m1 * m2 * g / (m1 + m2)
-    over = [("world", (-0.2, 0, 2.0)), ("world", (0.2, 0, 2.0))]
-    rope = lm.Rope(name="rope", a="one", over=over, b="two", stiffness=k, length=4.4 - tension / k)
+    via = [("world", (-0.2, 0, 2.0)), ("world", (0.2, 0, 2.0))]
+    rope = lm.Rope(name="rope", a="one", via=via, b="two", stiffness=k, length=4.4 - tension / k)
     model = lm.Tree(bodies, joints, forces=[rope], gravity=(0, 0, -g)).compile()
     out = lg.simulate(model, model.state(), 0.5, method="rkmk-4", step=1e-3, output="steps", progress=False)
     a = (m1 - m2) * g / (m1 + m2)
@@ -122,7 +122,7 @@ def test_a_movable_pulley_halves_the_force_of_the_drum():
     rope = lm.Rope(
         name="rope",
         a=("world", (0, 0, 2.0)),
-        over=["load"],
+        via=["load"],
         b=("world", (0, 0, 2.0)),
         stiffness=1e5,
         length=4.0,
@@ -162,7 +162,7 @@ def test_ropes_bend_flexible_bodies():
     mast = lm.Revolute(name="mast", parent="world", child="boom", child_at="0", axis=(0, 1, 0))
     tip = "boom.8"
     rope = lm.Rope(
-        name="rope", a=("world", (-0.2, 0.1, 0.5)), over=[tip], b=("world", (0.3, 0, -0.6)), stiffness=800.0, length=1.0
+        name="rope", a=("world", (-0.2, 0.1, 0.5)), via=[tip], b=("world", (0.3, 0, -0.6)), stiffness=800.0, length=1.0
     )
     model = lm.Tree([body], [mast], forces=[rope], gravity=(0, 0, 0)).compile()
     rng = np.random.default_rng(2)
@@ -197,7 +197,7 @@ forces:
   rope:
     kind: rope
     a: world
-    over: [{body: world, at: [1, 0, 1]}, {body: world, at: [0, 0, 2]}]
+    via: [{body: world, at: [1, 0, 1]}, {body: world, at: [0, 0, 2]}]
     b: load.eye
     stiffness: $(k)
     damping: 3 N*s/m
@@ -238,9 +238,9 @@ def test_files_know_ropes(tmp_path):
         (
             "{body: world, at: [0, 0, 2]}",
             "load.ear",
-            "rope.yaml:14:42: Rope 'rope': over[1] is 'ear', which is no frame",
+            "rope.yaml:14:42: Rope 'rope': via[1] is 'ear'",
         ),
-        ("over: [{", "over: [3, {", "rope.yaml:14:12: forces.rope.over[0] is 3, expected"),
+        ("via: [{", "via: [3, {", "rope.yaml:14:12: forces.rope.via[0] is 3, expected"),
         ("radius: $(r)", "radius: 0", "radius is 0, expected a number that is not zero"),
         ("length: 2.5 m", "length: -1", "length is -1, must be ≥ 0"),
     ],
@@ -257,8 +257,8 @@ def test_what_is_wrong_with_a_rope_is_said_at_its_place(tmp_path, old, new, text
 
 
 def test_what_is_wrong_with_a_rope_in_python_is_said():
-    with pytest.raises(ModelError, match="over is 'a', expected a list of places"):
-        lm.Rope(name="rope", a="world", over="a", b="world", stiffness=1.0, length=1.0)
+    with pytest.raises(ModelError, match="via is 'a', expected a list of places"):
+        lm.Rope(name="rope", a="world", via="a", b="world", stiffness=1.0, length=1.0)
 
 
 def test_the_page_draws_every_piece():
