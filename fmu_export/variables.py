@@ -281,7 +281,8 @@ def _derivative(said: files.Variable, order: int) -> files.Variable:
 def input_places(model: Model) -> dict[str, slice]:
     """By name of what takes inputs: where they stand in u.  Motions on groups are not among them: see `motions`."""
     speeds = model.group.v if model.group is not None else {}
-    known = {name: slice(model.nv + p.start, model.nv + p.stop) for name, p in model.inputs.items()}
+    driven = {name: p for name, p in model.inputs.items() if name not in model.times}
+    known = {name: slice(model.nv + p.start, model.nv + p.stop) for name, p in driven.items()}
     motions = {loop.name for loop in model.tree.loops if isinstance(loop, Motion)}
     return {
         **speeds,

@@ -43,7 +43,7 @@ from liegeo.model.constraints import Motion
 from liegeo.model.diagnosis import diagnose
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
 from liegeo.model.model import Model, State, once_per_model
-from liegeo.model.programs import Program, no_value
+from liegeo.model.programs import TIME, Program, no_value
 from liegeo.recorded import floats, is_recording, joined, largest, length_of, recorded_in, room, root, share
 
 Array = NDArray[np.float64]
@@ -134,6 +134,9 @@ class Drive:
                 self._prescribe(loop, given.pop(loop.name, loop.law), constants, tables)
         for name, value in given.items():
             self._add(name, value, constants, tables)
+        for name in model.times:
+            if name not in given:
+                self._programs.append((self._place(name).start, 0, TIME))
         self.constants = floats(constants)
         self._callback = None
         if self._functions or self._whole is not None:
@@ -499,8 +502,9 @@ def _has_switches(model: Model) -> bool:
     I = model.ints
     kinds = [int(I[r + at.JE_KIND]) for r in _joint_elements(model)]
     elements = range(int(I[at.ELEMENTS]), int(I[at.ELEMENTS] + I[at.N_ELEMENTS] * at.ELEMENT_SIZE), at.ELEMENT_SIZE)
-    touching = any(I[e + at.ELEMENT_KIND] == at.CONTACT for e in elements)
-    return touching or any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT) for kind in kinds)
+    one_sided = (at.CONTACT, at.LINE_LAW, at.ROPE, at.BALL_STOP)
+    touching = any(I[e + at.ELEMENT_KIND] in one_sided for e in elements)
+    return touching or any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT, at.LAW) for kind in kinds)
 
 
 @once_per_model

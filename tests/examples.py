@@ -143,6 +143,40 @@ FORCES = {
         "over": "speed",
         "smooth": False,
     },
+    lm.Law: {
+        "speed": 0,
+        "force": "-30*s - 0.4*ds*abs(ds) + z - y",
+        "rates": {"z": "(0.3*s - z)/0.05", "y": "tanh(ds) - 4*y"},
+        "signals": [],
+        "potential": "15*s^2",
+        "dissipation": None,
+        "size": 0.3,
+    },
+    lm.LineLaw: {
+        "force": "-30*(s - 0.3) - 0.4*ds + if(s - 0.5, 2, 1)*z",
+        "rates": {"z": "(ds - z)/0.05"},
+        "signals": [],
+        "potential": "15*(s - 0.3)^2",
+        "dissipation": None,
+        "size": 0.3,
+    },
+    lm.Rope: {
+        "via": (("world", (0.1, 0.2, 0.3)),),
+        "stiffness": 10.0,
+        "damping": 1.0,
+        "length": 0.5,
+        "drum": None,
+        "radius": 0.2,
+    },
+    lm.BallStop: {
+        "axis": AXIS,
+        "turn": 0.3,
+        "swing": 0.2,
+        "lower": -0.1,
+        "upper": 0.15,
+        "stiffness": 200.0,
+        "dissipation": 0.3,
+    },
 }
 
 # Without the frames and joints that they measure.

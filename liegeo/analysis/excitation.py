@@ -508,16 +508,26 @@ def _one_coordinate(model: Model, driven: DrivenMotion) -> tuple[Motion, tuple[s
     return motion, (motion.joint, motion.coordinate or 0)
 
 
+def _is_on_world(place: Any) -> bool:
+    owner = place[0] if isinstance(place, tuple | list) and len(place) else place
+    return isinstance(owner, str) and owner == _WORLD
+
+
+def _carried_place(place: Any, carrier: str) -> Any:
+    """Return a place on the world as one on the support."""
+    return carrier if isinstance(place, str) else (carrier, *place[1:])
+
+
 def _carried(part: Any, carrier: str) -> Any:
     """Return a force element or loop whose places on the world are on the support."""
     names = ("parent", "child") if isinstance(part, Joint) else place_fields(part)
     changes: dict[str, Any] = {}
     for name in names:
         place = getattr(part, name)
-        if isinstance(place, str) and place == _WORLD:
-            changes[name] = carrier
-        elif isinstance(place, tuple | list) and place and isinstance(place[0], str) and place[0] == _WORLD:
-            changes[name] = (carrier, *place[1:])
+        if _is_on_world(place):
+            changes[name] = _carried_place(place, carrier)
+    if any(_is_on_world(place) for place in getattr(part, "via", ())):
+        changes["via"] = tuple(_carried_place(p, carrier) if _is_on_world(p) else p for p in part.via)
     return dataclasses.replace(part, **changes) if changes else part
 
 

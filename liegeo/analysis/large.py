@@ -57,6 +57,7 @@ from liegeo.analysis.eigenmodes import DAMPED, Eigenmodes
 from liegeo.errors import ModelError
 from liegeo.kernels import inverse, layout, loops
 from liegeo.lie import SE3Q
+from liegeo.model.ball_stops import BallStop
 from liegeo.model.body import FlexibleBody
 from liegeo.model.compiler import WORLD
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
@@ -140,6 +141,8 @@ def _fits(model: Model, state: State) -> bool:
     deforms = any(isinstance(body, FlexibleBody) and body.n_modes for body in model.tree.bodies)
     frozen = deforms and model.ints[layout.FULL] != 1
     on_joints = bool(model.ints[layout.N_JOINT_ELEMENTS])
+    # these know joints, which the bodies by themselves do not have
+    on_joints |= any(isinstance(force, BallStop) or getattr(force, "drum", None) for force in model.tree.forces)
     return not (state.v.any() or on_joints or model.custom or model.tree.wheels or frozen)
 
 

@@ -574,6 +574,8 @@ class _Builder:
         for section, each in placed:
             for key in place_fields(each):
                 self._place(bodies, getattr(each, key), (section, each.name), each.owner.field(key))
+            for k, place in enumerate(getattr(each, "via", ())):
+                self._place(bodies, place, (section, each.name), each.owner.field("via", k))
             if isinstance(each, FrameConstraint):
                 self.attempt((section, each.name), each.data)
 

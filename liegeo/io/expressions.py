@@ -1,13 +1,7 @@
-"""Arithmetic with parameters, `$(arm.length / 2 - 20 mm)`: a grammar of its own, never Python's.
+"""Arithmetic with parameters, `$(arm.length / 2 - 20 mm)`, by the grammar of liegeo/model/grammar.py.
 
-    sum     = product (("+" | "-") product)*
-    product = sign (("*" | "/") sign)*
-    sign    = ("+" | "-") sign | power
-    power   = atom (("^" | "**") sign)?
-    atom    = number (unit (("^" | "**") "-"? digit)?)? | name | function "(" sum ("," sum)* ")" | "(" sum ")"
-
-A name is a parameter, `pi`, `t` (the time, in laws and inputs), or else a unit.  Text, depth and powers are bounded, so
-that no expression takes long.
+A name is a parameter, `pi`, `t` (the time, in laws and inputs), or else a unit.  In a law of a force names are its
+variables too: `formula` makes one that kernels run.
 """
 
 from __future__ import annotations
@@ -16,8 +10,8 @@ import functools
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from liegeo.errors import InputError
@@ -26,150 +20,17 @@ from liegeo.io.jets import FUNCTIONS as JET_FUNCTIONS
 from liegeo.io.units import NONE, Dimension, Quantity
 from liegeo.kernels import layout as at
 from liegeo.model import programs
-from liegeo.model.checks import suggest
+from liegeo.model.formulas import Formula
+from liegeo.model.grammar import HIGHEST, TIME, Expression
+from liegeo.model.grammar import NAME as NAME
+from liegeo.model.grammar import is_expression as is_expression
+from liegeo.model.grammar import parse as parse
 from liegeo.model.programs import Program
 from liegeo.recorded import finite, is_recorded_number, largest, smallest
 from liegeo.recorded import function as recorded_function
 
-_LONGEST, _DEEPEST, _HIGHEST, _SMALL = 400, 30, 12, 10_000
-NAME = r"[A-Za-z_][A-Za-z0-9_]*"
-_TOKEN = re.compile(
-    rf"\s*(?:(\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|({NAME}(?:\.{NAME})*|[°%])|(\*\*|[-+*/^(),]))"
-)
-TIME = "t"
+_SMALL = 10_000
 RESERVED = (TIME, "pi")
-
-
-@dataclass(frozen=True)
-class Expression:
-    """A parsed `$(…)`: what it says, the names it uses, and its tree."""
-
-    text: str
-    names: frozenset[str]
-    tree: Any = field(repr=False, compare=False)
-
-    @property
-    def of_time(self) -> bool:
-        return TIME in self.names
-
-
-def is_expression(text: str) -> bool:
-    return text.startswith("$(") and text.endswith(")")
-
-
-def parse(text: str) -> Expression:
-    """The expression inside `$(…)`."""
-    inner = text[2:-1]
-    if len(inner) > _LONGEST:
-        raise InputError(f"has {len(inner)} characters, expected at most {_LONGEST}")
-    parser = _Parser(inner)
-    tree = parser.whole()
-    return Expression(text, frozenset(parser.names), tree)
-
-
-class _Parser:
-    """Trees of tuples: ("number", x, unit), ("name", n), ("call", f, arguments), (operator, a, b)."""
-
-    def __init__(self, text: str) -> None:
-        self.tokens: list[tuple[str, str]] = []
-        self.names: set[str] = set()
-        self.at = self.depth = 0
-        place = 0
-        while text[place:].strip():
-            found = _TOKEN.match(text, place)
-            if found is None:
-                raise InputError(f"has '{text[place:].strip()[0]}' where a number, a name or an operator was expected")
-            kind = "number" if found[1] else "name" if found[2] else "sign"
-            self.tokens.append((kind, found[found.lastindex or 0]))
-            place = found.end()
-
-    def whole(self) -> Any:
-        tree = self._sum()
-        if self.at < len(self.tokens):
-            raise InputError(f"has '{self.tokens[self.at][1]}' where an operator was expected")
-        return tree
-
-    def _next(self, *wanted: str) -> str | None:
-        if self.at < len(self.tokens) and self.tokens[self.at][0] == "sign" and self.tokens[self.at][1] in wanted:
-            self.at += 1
-            return self.tokens[self.at - 1][1]
-        return None
-
-    def _sum(self) -> Any:
-        self.depth += 1
-        if self.depth > _DEEPEST:
-            raise InputError(f"is nested more than {_DEEPEST} deep")
-        left = self._product()
-        while sign := self._next("+", "-"):
-            left = (sign, left, self._product())
-        self.depth -= 1
-        return left
-
-    def _product(self) -> Any:
-        left = self._sign()
-        while sign := self._next("*", "/"):
-            left = (sign, left, self._sign())
-        return left
-
-    def _sign(self) -> Any:
-        negative = False
-        while sign := self._next("+", "-"):
-            negative ^= sign == "-"
-        tree = self._power()
-        return ("negative", tree) if negative else tree
-
-    def _power(self) -> Any:
-        base = self._atom()
-        if self._next("^", "**"):
-            self.depth += 1
-            if self.depth > _DEEPEST:
-                raise InputError(f"is nested more than {_DEEPEST} deep")
-            base = ("^", base, self._sign())
-            self.depth -= 1
-        return base
-
-    def _atom(self) -> Any:
-        if self._next("("):
-            tree = self._sum()
-            self._close()
-            return tree
-        if self.at >= len(self.tokens) or self.tokens[self.at][0] == "sign":
-            found = f"'{self.tokens[self.at][1]}'" if self.at < len(self.tokens) else "an end"
-            raise InputError(f"has {found} where a number or a name was expected")
-        kind, word = self.tokens[self.at]
-        self.at += 1
-        if kind == "number":
-            unit = ""
-            if self.at < len(self.tokens) and self.tokens[self.at][0] == "name":
-                unit = self.tokens[self.at][1]
-                self.at += 1
-                unit += self._unit_power()
-            return ("number", word, unit)
-        if self._next("("):
-            if word not in FUNCTIONS:
-                raise InputError(f"calls '{word}', which is no function here.{suggest(word, list(FUNCTIONS))}")
-            arguments = [self._sum()]
-            while self._next(","):
-                arguments.append(self._sum())
-            self._close()
-            return ("call", word, tuple(arguments))
-        self.names.add(word)
-        return ("name", word)
-
-    def _unit_power(self) -> str:
-        """The power of a unit is the unit's own: 20 mm^2 is not the square of 20 mm."""
-        if not self._next("^", "**"):
-            return ""
-        sign = self._next("-") or ""
-        kind, word = self.tokens[self.at] if self.at < len(self.tokens) else ("", "")
-        if kind != "number" or not re.fullmatch(r"\d", word):
-            raise InputError(f"has a unit with the power '{sign}{word}', expected a digit")
-        self.at += 1
-        return f"^{sign}{word}"
-
-    def _close(self) -> None:
-        if not self._next(")"):
-            raise InputError("has a '(' without its ')'")
 
 
 def evaluate(expression: Expression, lookup: Callable[[str], Quantity | None]) -> Quantity:
@@ -248,8 +109,8 @@ def _exponent(b: Quantity) -> int:
     n = float(b.value)
     if math.isnan(n):
         raise InputError("has a power that changes with t, expected a whole number; write exp(…)")
-    if b.powers not in (None, NONE) or n != int(n) or abs(n) > _HIGHEST:
-        raise InputError(f"has the power {n:g}, expected a whole number from -{_HIGHEST} to {_HIGHEST}")
+    if b.powers not in (None, NONE) or n != int(n) or abs(n) > HIGHEST:
+        raise InputError(f"has the power {n:g}, expected a whole number from -{HIGHEST} to {HIGHEST}")
     return int(n)
 
 
@@ -299,6 +160,14 @@ def _choose(name: str, function: Callable[..., Any]) -> Callable[[list[Quantity]
     return call
 
 
+def _if(arguments: list[Quantity]) -> Quantity:
+    condition, *others = arguments
+    same = _same(*others, "chooses between")
+    # an unknown condition, as of the time, leaves open which one it is
+    value = math.nan if condition.value != condition.value else others[0 if condition.value > 0.0 else 1].value
+    return replace(same, value=value, kind=others[0].kind)
+
+
 FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
     "sqrt": _sqrt,
     "abs": _abs,
@@ -309,19 +178,40 @@ FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
     "log": _plain("log", math.log),
     "min": _choose("min", smallest),
     "max": _choose("max", largest),
+    "tanh": _plain("tanh", math.tanh),
+    "if": _if,
 }
 
 
 def _call(name: str, arguments: list[Quantity]) -> Quantity:
-    many = name in ("min", "max")
-    if not many and len(arguments) != 1:
-        raise InputError(f"gives {name} {len(arguments)} numbers, expected one")
+    many, wanted = name in ("min", "max"), 3 if name == "if" else 1
+    if not many and len(arguments) != wanted:
+        raise InputError(f"gives {name} {len(arguments)} numbers, expected {'three' if wanted == 3 else 'one'}")
     try:
         return FUNCTIONS[name](arguments)
     except InputError:
         raise
     except ValueError:
         raise InputError(f"takes {name} of {arguments[0].value:g}, where it has no value") from None
+
+
+# ---- formulas of laws
+
+
+def formula(expression: Expression, lookup: Callable[[str], Quantity | None], variables: Collection[str]) -> Formula:
+    """Return the formula of an expression with these variables; all other names are parameters, pi or units.
+
+    Units are checked as far as they are known: a variable may have any.
+    """
+    unknown = Quantity(math.nan, None, loose=True)
+    _value(expression.tree, lambda name: unknown if name in variables else lookup(name))
+
+    def leaf(tree: Any) -> Any:
+        if tree[0] == "name" and tree[1] in variables:
+            return tree
+        return "value", _value(tree, lookup).value
+
+    return Formula.of(expression.tree, leaf)
 
 
 # ---- functions of time
@@ -384,7 +274,9 @@ def _made(function: Moving, kind: int, operands: Sequence[OfTime], n: int = 0) -
     first, *others = (operand.program for operand in operands)
     if first.is_constant and all(program.is_constant for program in others):
         return OfTime(function, programs.constant(_folded(function)))
-    if kind in (at.OP_MIN, at.OP_MAX):
+    if kind == at.OP_IF:
+        program = programs.chosen(first, *others)
+    elif kind in (at.OP_MIN, at.OP_MAX):
         program = functools.reduce(functools.partial(programs.combined, kind), others, first)
     elif others:
         program = programs.combined(kind, first, *others)

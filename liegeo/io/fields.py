@@ -28,7 +28,7 @@ Schema = dict[str, Any]
 _WITH_UNIT = r"^(\$\(.+\)|[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*[A-Za-z%°µ].*)$"
 # One schema with two types, not two schemas: editors then show what is said about a key.
 QUANTITY_SCHEMA: Schema = {"type": ["number", "string"], "pattern": _WITH_UNIT}
-_EXPRESSION = r"^\$\(.+\)$"
+EXPRESSION = r"^\$\(.+\)$"
 
 
 class Form(BaseModel):
@@ -194,7 +194,7 @@ def whole(most: int = 1000, least: int | None = None) -> Any:
             raise InputError(f"is {show(value)}, must be ≥ {least}")
         return found
 
-    schema = {"type": ["integer", "string"], "maximum": most, "pattern": _EXPRESSION}
+    schema = {"type": ["integer", "string"], "maximum": most, "pattern": EXPRESSION}
     return made(read, schema if least is None else schema | {"minimum": least})
 
 

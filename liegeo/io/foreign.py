@@ -90,15 +90,16 @@ STOP_TIME, STOP_DISSIPATION = 0.02, 5.0
 
 
 class Limit(NamedTuple):
-    """The range of a joint, and the time in which its stops slow it down."""
+    """The range of a joint, and the time in which its stops slow it down; of a ball joint `upper` is an angle."""
 
     lower: float
     upper: float
     time: float = STOP_TIME
+    ball: bool = False
 
 
 def with_stops(tree: lm.Tree, limits: Mapping[str, Limit], names: UniqueNames, notes: list[str]) -> lm.Tree:
-    """Return the tree with a Stop "‹joint›_stops" for each joint that has limits.
+    """Return the tree with a Stop "‹joint›_stops" for each joint that has limits, a BallStop for ball joints.
 
     Files say where stops are, not how stiff.  With the inertia J that a joint feels where all coordinates are zero, the
     others free, 1/(M⁻¹)ₖₖ, the stiffness J/T² lets an impact last π T, whatever the size of the robot (the default of
@@ -113,19 +114,27 @@ def with_stops(tree: lm.Tree, limits: Mapping[str, Limit], names: UniqueNames, n
             inertias = 1.0 / np.diag(np.linalg.inv(M))
         except np.linalg.LinAlgError:
             inertias = np.diag(M)
-    stops, weightless = [], []
+    stops: list[lm.Force] = []
+    weightless = []
     for joint, limit in limits.items():
-        inertia = float(inertias[model.index(joint).v.start])
+        speeds = model.index(joint).v
+        # of a ball joint the smallest: the stop is as stiff for all axes
+        inertia = float(np.min(inertias[speeds]) if limit.ball else inertias[speeds.start])
         if not (np.isfinite(inertia) and inertia > 0.0):
             weightless.append(joint)
             continue
+        name, stiffness = names.take(f"{joint}_stops", "stop"), inertia / limit.time**2
+        if limit.ball:
+            given = {"turn": limit.upper, "stiffness": stiffness, "dissipation": STOP_DISSIPATION}
+            stops.append(lm.BallStop(name=name, joint=joint, **given))
+            continue
         stops.append(
             lm.Stop(
-                name=names.take(f"{joint}_stops", "stop"),
+                name=name,
                 joint=joint,
                 lower=limit.lower,
                 upper=limit.upper,
-                stiffness=inertia / limit.time**2,
+                stiffness=stiffness,
                 dissipation=STOP_DISSIPATION,
             )
         )

@@ -18,6 +18,7 @@ from liegeo.errors import InputError, ModelError, Owner
 from liegeo.io import units
 from liegeo.io.fields import (
     DIRECTION,
+    EXPRESSION,
     FLAG,
     INERTIA,
     NAME,
@@ -52,6 +53,7 @@ from liegeo.model import constraints, contacts, controllers, drives, forces, joi
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
+from liegeo.model.formulas import Formula
 from liegeo.recorded import plain_or_recorded
 
 # ---- what belongs to the speeds of a joint
@@ -220,11 +222,25 @@ def _read_surfaces(value: Any) -> Any:
 
 _SURFACES = made(_read_surfaces, {"anyOf": [{"const": ALL}, {"type": "array", "items": {"type": "string"}}]})
 
+
+def _read_formula(value: Any) -> Any:
+    """A formula that `parameters.substituted` made of an expression, or a number."""
+    if isinstance(value, Formula):
+        return value
+    if isinstance(value, str):
+        raise InputError(f"is {show(value)}, expected a formula such as $(-20 * s - 0.5 * ds), or a number")
+    return read_number(value, [])
+
+
+_FORMULA_SCHEMA = {"type": ["number", "string"], "pattern": EXPRESSION}
+_FORMULA = made(_read_formula, _FORMULA_SCHEMA)
+
 # By kind of a field (model/about.py) that is no physical dimension: its type.
 _KINDS: Mapping[str, Any] = {
     "name": NAME,
     "text": TEXT,
     "place": PLACE,
+    "places": list_of(PLACE),
     # of a surface: contacts name it
     "surface": NAME,
     "surfaces": _SURFACES,
@@ -241,6 +257,8 @@ _KINDS: Mapping[str, Any] = {
     "yes or no": FLAG,
     "pairs": _PAIRS,
     "names": list_of(NAME),
+    "formula": _FORMULA,
+    "formulas by name": by_name(_FORMULA),
 }
 
 

@@ -80,6 +80,15 @@ def _exp(a: Jet) -> Jet:
     return a.chain(e, e, e)
 
 
+def _tanh(a: Jet) -> Jet:
+    f = math.tanh(a.x)
+    return a.chain(f, 1.0 - f * f, -2.0 * f * (1.0 - f * f))
+
+
+def _if(condition: Jet | float, positive: Jet | float, other: Jet | float) -> Jet | float:
+    return positive if (condition.x if isinstance(condition, Jet) else condition) > 0.0 else other
+
+
 def _of(function: Callable[[float], float], jet: Callable[[Jet], Jet]) -> Callable[[Jet | float], Jet | float]:
     return lambda a: jet(a) if isinstance(a, Jet) else recorded_function(function.__name__, function, a)
 
@@ -99,4 +108,6 @@ FUNCTIONS: Mapping[str, Callable[..., Jet | float]] = {
     "log": _of(math.log, lambda a: a.chain(math.log(a.x), 1.0 / a.x, -1.0 / a.x**2)),
     "min": _chosen(min),
     "max": _chosen(max),
+    "tanh": _of(math.tanh, _tanh),
+    "if": _if,
 }

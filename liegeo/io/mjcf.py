@@ -57,12 +57,13 @@ def read_mjcf(
     """The tree of an MJCF file: bodies, joints, motors, servos; equalities as loops, geoms as shapes, sites as frames.
 
     Equalities hold exactly, where MuJoCo's are soft; frictionloss is Coulomb friction, smoothed over `friction_speed`.
-    Ranges of hinges and slides become stops "‹joint›_stops" as stiff as the file's solref says, unless `limits` is off.
+    Ranges of hinges, slides and balls become stops "‹joint›_stops" as stiff as the file's solref says, unless `limits`
+    is off.
     With `contact`, the material of contacts (docs/contact.md), geoms that may touch by contype, conaffinity, pairs and
     exclusions do; friction is that of the geoms, unless it is given.  Without it contacts are left out.
 
-    Ranges of balls, tendons and other actuators are left out, in one warning that names them; what would leave a
-    different mechanism behind is refused.
+    Tendons and other actuators are left out, in one warning that names them; what would leave a different mechanism
+    behind is refused.
     """
     file = Path(path)
     read_bytes(file, "an MJCF")
@@ -486,18 +487,24 @@ class _Reader:
             self.unseen.append(f"{self._given('geom', g)} ({kind.name.removeprefix('mjGEOM_').lower()})")
 
     def limits(self) -> dict[str, Limit]:
-        """Return the ranges of hinges and slides, unless the file switches limits off."""
+        """Return the ranges of hinges, slides and balls, unless the file switches limits off.
+
+        That of a ball bounds the angle of its whole rotation: the larger of its two numbers.
+        """
         m = self.m
         found: dict[str, Limit] = {}
-        sliding = (self.mj.mjtJoint.mjJNT_HINGE, self.mj.mjtJoint.mjJNT_SLIDE)
+        ball = self.mj.mjtJoint.mjJNT_BALL
+        limited = (self.mj.mjtJoint.mjJNT_HINGE, self.mj.mjtJoint.mjJNT_SLIDE, ball)
         if m.opt.disableflags & self.mj.mjtDisableBit.mjDSBL_LIMIT:
             return found
         for k in range(m.njnt):
-            if m.jnt_limited[k] and self.mj.mjtJoint(m.jnt_type[k]) in sliding:
+            if m.jnt_limited[k] and self.mj.mjtJoint(m.jnt_type[k]) in limited:
                 time, ratio = (float(x) for x in m.jnt_solref[k])
                 # two positive numbers are a time constant and a damping ratio, negative ones a stiffness and a damping
                 period = time * ratio * float(m.jnt_solimp[k][1]) if time > 0.0 else STOP_TIME
-                found[self.joint_names[k]] = Limit(float(m.jnt_range[k][0]), float(m.jnt_range[k][1]), period)
+                low, high = (float(x) for x in m.jnt_range[k])
+                turns = self.mj.mjtJoint(m.jnt_type[k]) == ball
+                found[self.joint_names[k]] = Limit(low, max(low, high) if turns else high, period, turns)
         return found
 
     def _left_out(self) -> None:
@@ -507,7 +514,6 @@ class _Reader:
         if touching and self.material is None:
             self.notes.append(f"contacts: {len(here)} geoms pass through each other.")
         for kind, count, flag in (
-            ("limits of joint", m.njnt, m.jnt_limited * (m.jnt_type == int(self.mj.mjtJoint.mjJNT_BALL))),
             ("tendon", m.ntendon, np.ones(m.ntendon)),
             ("gravity compensation of body", m.nbody, m.body_gravcomp),
         ):

@@ -16,6 +16,8 @@ from liegeo.model.checks import suggest
 from liegeo.recorded import Recorded, chosen, explain, finite
 
 _KEYS = ("value", "description", "min", "max")
+#: By kind of a force with a law of its own: the keys that have formulas.
+FORMULAS_OF = dict.fromkeys(("law", "line_law"), ("force", "rates", "potential", "dissipation"))
 
 
 @dataclass(frozen=True)
@@ -259,10 +261,15 @@ class Parameters:
 
 
 def substituted(data: Any, parameters: Parameters) -> Any:
-    """The document with expressions replaced by their values, those of the time kept as Expression."""
+    """The document with expressions replaced by their values, those of the time kept as Expression.
+
+    Those of a law become formulas of its variables.
+    """
     done: dict[int, Any] = {}
 
     def walk(value: Any, path: Path_) -> Any:
+        if isinstance(value, dict) and path[0] == "forces" and len(path) == 2 and value.get("kind") in FORMULAS_OF:
+            return _with_formulas(value, path, parameters, walk)
         if isinstance(value, str):
             return _substitute(value, path, parameters) if value.startswith("$(") else value
         if not isinstance(value, dict | list):
@@ -275,6 +282,40 @@ def substituted(data: Any, parameters: Parameters) -> Any:
         return done[id(value)]
 
     return {key: value if key in ("parameters", "description") else walk(value, (key,)) for key, value in data.items()}
+
+
+def _with_formulas(value: dict[str, Any], path: Path_, parameters: Parameters, walk: Callable[..., Any]) -> Any:
+    """Return the entry of a law, with formulas where the file has expressions of its variables."""
+    keys, own = FORMULAS_OF[value["kind"]], ("s", "ds", expressions.TIME)
+    rates, signals = value.get("rates"), value.get("signals")
+    names = [*own, *(rates if isinstance(rates, dict) else ()), *(signals if isinstance(signals, list) else ())]
+    variables = {name for name in names if isinstance(name, str)}
+
+    def read(given: Any, where: Path_) -> Any:
+        if not isinstance(given, str) or not given.startswith("$("):
+            return given
+        try:
+            if not expressions.is_expression(given):
+                raise InputError("does not end with its ')'; an expression is the whole value")
+            return expressions.formula(expressions.parse(given), parameters.lookup, variables)
+        except KeyError as error:
+            unknown = str(error.args[0])
+            known = [*parameters.declared, *names]
+            found = InputError(f"uses '{unknown}', which is no variable, parameter or unit.{suggest(unknown, known)}")
+            parameters.report(where, f"is {show(given)}, which {found}")
+        except InputError as error:
+            parameters.report(where, f"is {show(given)}, which {error}")
+        return 0.0
+
+    out = {}
+    for key, inner in value.items():
+        if key in keys and isinstance(inner, dict):
+            out[key] = {name: read(each, (*path, key, name)) for name, each in inner.items()}
+        elif key in keys:
+            out[key] = read(inner, (*path, key))
+        else:
+            out[key] = walk(inner, (*path, key))
+    return out
 
 
 def _substitute(text: str, path: Path_, parameters: Parameters) -> Any:

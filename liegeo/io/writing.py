@@ -32,6 +32,7 @@ from liegeo.model.constraints import ALL_CONSTRAINTS, Custom
 from liegeo.model.contacts import ALL_CONTACTS, ALL_SURFACES, ContactSurface, surface_kind, surfaces_of
 from liegeo.model.controllers import ALL_BLOCKS, Controller
 from liegeo.model.drives import ALL_FORCES
+from liegeo.model.formulas import Formula
 from liegeo.model.joints import ALL_JOINTS
 from liegeo.model.names import matches
 from liegeo.model.sensors import ALL_SENSORS
@@ -345,6 +346,8 @@ def _thing(thing: Any, kind: bool = True) -> dict[str, Any]:
             continue
         if field.default is not dataclasses.MISSING and _same(value, field.default):
             continue
+        if field.default_factory is not dataclasses.MISSING and isinstance(value, Mapping) and not value:
+            continue
         out[field.name] = _field(thing, field.name, value)
     if isinstance(thing, ALL_SHAPES) and _same(thing.at, np.eye(4)):
         out.pop("at", None)
@@ -358,6 +361,10 @@ def _kind(thing: Any) -> str:
 def _field(thing: Any, name: str, value: Any) -> Any:
     if isinstance(value, ContactSurface):
         return value.name
+    if isinstance(value, Formula):
+        return f"$({value})"
+    if isinstance(value, Mapping) and any(isinstance(each, Formula) for each in value.values()):
+        return {key: f"$({each})" for key, each in value.items()}
     if name == "among":
         return [surface.name for surface in value]
     if name == "at" and isinstance(thing, ContactSurface):
@@ -368,8 +375,10 @@ def _field(thing: Any, name: str, value: Any) -> Any:
         return _signal(str(thing.owner), value)
     if name in ("a", "b") or (name == "at" and type(thing) in (*ALL_FORCES, *ALL_SENSORS)):
         return _place(value)
-    if name == "of":
+    if name in ("of", "signals"):
         return list(value)
+    if name == "via":
+        return [_place(place) for place in value]
     if name in ("at", "child_at"):
         return _pose(value)
     if name == "triangles":

@@ -108,6 +108,12 @@ ELEMENT_W: compiler._forces -> crowd elements observe
 [CROWD_ROW]
 CROWD_FRAMES: compiler._put_frames -> crowd elements observe
 
+[ROPE_ROW]
+ROPE_FRAMES: compiler._put_frames -> elements ropes
+ROPE_COORDINATE: compiler._forces -> ropes
+ROPE_SPEED: compiler._forces -> ropes
+ROPE_SCREW: compiler._forces -> ropes
+
 [ACTUATOR_ROW]
 ACTUATED: compiler._forces -> elements inverse observe
 ACTUATOR_U: compiler._forces compiler._on_joints -> elements
@@ -137,6 +143,7 @@ JE_N_X: compiler._on_joints -> joint_elements
 JE_INPUT: compiler._on_joints -> joint_elements
 JE_F: compiler._on_joints -> joint_elements
 JE_N: compiler._on_joints ->
+JE_TIME: compiler._on_joints -> joint_elements
 
 [TERM_ROW]
 TERM_SPEED: compiler._terms -> joint_elements
@@ -163,6 +170,9 @@ REST: compiler._body_floats -> elements observe
 [SCREW_DATA]
 IN_D: compiler._body_ints -> joints kinematics
 IN_B: compiler._body_ints -> kinematics
+
+[DRUM_DATA]
+DRUM_SCREW: compiler._drum -> ropes
 
 [MODAL_DATA]
 M_CT: compiler._modal_data -> inertia
@@ -317,6 +327,10 @@ CROWD_CUBES: crowd.crowd ->
 CROWD_AFTER: crowd.crowd ->
 CROWD_LISTS: crowd.crowd ->
 
+[ROPE_SCRATCH]
+ROPE_WOUND: ropes.wind_ropes -> ropes.rope
+ROPE_WRENCHES: ropes.rope -> elements.apply_elements
+
 [WORLD_SCRATCH]
 X_WB: kinematics.world_poses -> elements.place_frames
 X_PB: kinematics.world_poses ->
@@ -453,3 +467,8 @@ ACCESS["CROWD_DATA"] = {
     "CROWD_CUBE": Access(("compiler._forces",), ("crowd",)),
     "CROWD_SURFACES": Access(("compiler._forces",), ("contact", "crowd")),
 }
+# So have laws by formulas, ropes and stops of ball joints.
+for _name, _module in (("LAW_DATA", "laws_of_joints"), ("ROPE_DATA", "ropes"), ("BALL_STOP_DATA", "ball_stops")):
+    _access = Access(("compiler._forces",), (_module,))
+    ACCESS[_name] = {field.name: _access for field in at.TABLES[_name].fields}
+ACCESS["LAW_DATA"]["LAW_STEPS"] = Access(("compiler._forces",), ("programs",))

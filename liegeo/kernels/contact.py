@@ -64,6 +64,9 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.ball_stops import ball_stop, exceeded
+from liegeo.kernels.line_laws import line_law, line_rates
+from liegeo.kernels.ropes import rope
 from liegeo.kernels.spatial import rotate, rotate_back
 from liegeo.lie.so3 import cross
 
@@ -511,32 +514,50 @@ def contact(I, F, e, u, W):
 
 @kernel
 def has_contacts(I):
-    """Return whether there are contacts of two surfaces."""
+    """Return whether there are contacts of two surfaces, laws along lines, ropes or stops of balls: what has kinks."""
     found = False
     for i in range(I[at.N_ELEMENTS]):
-        found |= I[index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE + at.ELEMENT_KIND] == at.CONTACT
+        kind = I[index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE + at.ELEMENT_KIND]
+        found |= kind == at.CONTACT or kind == at.LINE_LAW or kind == at.ROPE or kind == at.BALL_STOP
     return found
 
 
 @kernel(forceinline=False)
 def contact_switches(I, F, u, W):
-    """Return a number that changes where two surfaces begin or cease to touch; after `place_frames`."""
+    """Return a number that changes where two surfaces begin or cease to touch, a rope to pull, a stop to press.
+
+    After `place_frames`.
+    """
     seen = 0
     for i in range(I[at.N_ELEMENTS]):
         e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
         if I[e + at.ELEMENT_KIND] == at.CONTACT:
             gap = contact(I, F, e, u, W)[14]
             seen = 2 * seen + int(gap.real < 0.0)
+        elif I[e + at.ELEMENT_KIND] == at.LINE_LAW:
+            _, _, _, _, _, shown = line_law(I, F, e, u, W)
+            seen = 1009 * seen + int(shown[4].real)
+        elif I[e + at.ELEMENT_KIND] == at.ROPE:
+            seen = 2 * seen + int(rope(I, F, e, W)[0].real > 0.0)
+        elif I[e + at.ELEMENT_KIND] == at.BALL_STOP:
+            _, _, _, _, _, (_, _, _, turn, swing, twist) = ball_stop(I, F, e, u, W)
+            seen = 16 * seen + exceeded(F, index(I[e + at.ELEMENT_F]), turn, swing, twist)
     return seen
 
 
 @kernel(forceinline=False)
 def contact_rates(I, F, u, W, out):
-    """Write ẋ of all contacts with bristles into `out`, where first-order states begin; after `place_frames`."""
+    """Write ẋ of contacts with bristles and of laws along lines into `out`, where first-order states begin.
+
+    After `place_frames`.
+    """
     first = at.first_state(I)
     for i in range(I[at.N_ELEMENTS]):
         e = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
         if I[e + at.ELEMENT_X] == 0:
+            continue
+        if I[e + at.ELEMENT_KIND] == at.LINE_LAW:
+            line_rates(I, F, e, u, W, out)
             continue
         m, a, b, profile, x, y = places(I, e)
         o = index(I[e + at.ELEMENT_X]) - first

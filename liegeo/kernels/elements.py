@@ -23,10 +23,9 @@ The frame's own node is taken as deformed in a ruthless model too: there the spr
 
 from __future__ import annotations
 
-import numpy as np
-
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
+from liegeo.kernels.ball_stops import ball_stop
 from liegeo.kernels.contact import contact
 from liegeo.kernels.crowd import crowd
 from liegeo.kernels.dispatch import Laws
@@ -36,7 +35,10 @@ from liegeo.kernels.joint_elements import (
     smooth_sign,
 )
 from liegeo.kernels.kinematics import world_poses
+from liegeo.kernels.line_laws import line_law
+from liegeo.kernels.lines import along, ends, relative, span, stretch
 from liegeo.kernels.nodes import node_modes, node_pose
+from liegeo.kernels.ropes import rope, wind_ropes
 from liegeo.kernels.spatial import (
     add,
     compose,
@@ -239,6 +241,7 @@ def place_frames(I, F, q, v, W):
         if node >= 0:
             V = plus(V, sum_columns(W, x + at.PI_F, n, v, index(I[b + at.EV])))
         put(W, x + at.V_F, V)
+    wind_ropes(I, q, v, W)
 
 
 @kernel
@@ -254,8 +257,8 @@ def apply_elements(I, F, q, v, u, W):
     place_frames(I, F, q, v, W)
     for i in range(I[at.N_ELEMENTS]):
         row = index(I[at.ELEMENTS]) + i * at.ELEMENT_SIZE
-        if I[row + at.ELEMENT_KIND] == at.CROWD:
-            _apply_crowd(I, F, row, W)
+        if I[row + at.ELEMENT_KIND] == at.CROWD or I[row + at.ELEMENT_KIND] == at.ROPE:
+            _apply_many(I, F, row, W)
             continue
         e, (on_a, on_b, _, _, _, _) = _found_law(I, F, i, u, W)
         a, b = I[e + at.FRAME_A], I[e + at.FRAME_B]
@@ -266,10 +269,14 @@ def apply_elements(I, F, q, v, u, W):
 
 
 @kernel(forceinline=False)
-def _apply_crowd(I, F, e, W):
-    """(1) for all surfaces of a crowd."""
-    crowd(I, F, e, W)
+def _apply_many(I, F, e, W):
+    """(1) for all surfaces of a crowd, or all frames of a rope."""
     rows, w = index(I[e + at.ELEMENT_MORE]), index(I[e + at.ELEMENT_W])
+    if I[e + at.ELEMENT_KIND] == at.CROWD:
+        crowd(I, F, e, W)
+    else:
+        rope(I, F, e, W)
+        w += at.ROPE_WRENCHES
     for k in range(index(I[e + at.ELEMENT_N])):
         push(I, I[rows + k], six(W, w + 6 * k), W)
 
@@ -316,54 +323,6 @@ def push(I, r, wrench, W):
         zf = index(I[b + at.FLEX]) + at.ZF * n
         for k in range(n):
             W[zf + k] -= dot(six(W, x + at.PI_F + 6 * k), wrench)
-
-
-@kernel
-def ends(I, e):
-    """Return where the data of the element with row e begin in F, and the scratch of its frames A and B in W."""
-    a, b = index(I[e + at.FRAME_A]), index(I[e + at.FRAME_B])
-    return index(I[e + at.ELEMENT_F]), index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
-
-
-@kernel
-def _span(W, x, y):
-    """p_B − p_A in the world, and its length."""
-    r0, r1, r2 = W[y + 9] - W[x + 9], W[y + 10] - W[x + 10], W[y + 11] - W[x + 11]
-    return r0, r1, r2, np.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
-
-
-@kernel
-def stretch(W, x, y):
-    """Return L and L̇ of (2) between the frames at W[x] and W[y], and the direction n in the axes of A and of B.
-
-    Frames that coincide have no direction: n and the rate are zero.
-    """
-    r0, r1, r2, length = _span(W, x, y)
-    n0 = n1 = n2 = 0.0 * length
-    if length.real != 0.0:
-        n0, n1, n2 = r0 / length, r1 / length, r2 / length
-    a0, a1, a2 = rotate_back(W, x, n0, n1, n2)
-    b0, b1, b2 = rotate_back(W, y, n0, n1, n2)
-    rate = b0 * W[y + at.V_F + 3] + b1 * W[y + at.V_F + 4] + b2 * W[y + at.V_F + 5]
-    rate -= a0 * W[x + at.V_F + 3] + a1 * W[x + at.V_F + 4] + a2 * W[x + at.V_F + 5]
-    return length, rate, (a0, a1, a2), (b0, b1, b2)
-
-
-@kernel
-def along(force, n):
-    """Return the wrench of a force in the direction n."""
-    zero = 0.0 * force
-    return zero, zero, zero, force * n[0], force * n[1], force * n[2]
-
-
-@kernel
-def relative(W, x, y):
-    """R_AB (nine numbers) and p_AB, from X_WA at W[x] and X_WB at W[y]."""
-    c0, c3, c6 = rotate_back(W, x, W[y], W[y + 3], W[y + 6])
-    c1, c4, c7 = rotate_back(W, x, W[y + 1], W[y + 4], W[y + 7])
-    c2, c5, c8 = rotate_back(W, x, W[y + 2], W[y + 5], W[y + 8])
-    p0, p1, p2 = rotate_back(W, x, W[y + 9] - W[x + 9], W[y + 10] - W[x + 10], W[y + 11] - W[x + 11])
-    return (c0, c1, c2, c3, c4, c5, c6, c7, c8), (p0, p1, p2)
 
 
 @kernel
@@ -433,7 +392,7 @@ def _spring(I, F, e, u, W):
         pull = tension
         if free == 0.0:
             pull = tension + k
-            r0, r1, r2, _ = _span(W, x, y)
+            r0, r1, r2, _ = span(W, x, y)
             a, b = rotate_back(W, x, r0, r1, r2), rotate_back(W, y, r0, r1, r2)
     zero = 0.0 * length
     stored = 0.5 * k * (length - free) * (length - free)
@@ -475,6 +434,23 @@ def _crowd(I, F, e, u, W):
     zero = 0.0 * stored
     none = (zero, zero, zero, zero, zero, zero)
     return none, none, stored, dissipated, zero, (zero + touching, deepest, pressed, zero, zero, zero)
+
+
+LAWS.of(at.LINE_LAW, shows=4)(line_law)
+LAWS.of(at.BALL_STOP, shows=6)(ball_stop)
+
+
+@LAWS.of(at.ROPE, shows=4)
+@kernel
+def _rope(I, F, e, u, W):
+    """ropes.py; `apply_elements` takes the wrenches on its frames from its scratch.
+
+    It shows tension, length, the rate of its extension, and the length that is free.
+    """
+    tension, length, rate, free, stored, lost = rope(I, F, e, W)
+    zero = 0.0 * stored
+    none = (zero, zero, zero, zero, zero, zero)
+    return none, none, stored, lost, zero, (tension, length, rate, free, zero, zero)
 
 
 _law = LAWS.chosen("elements.law")

@@ -77,6 +77,8 @@ dissipate, and the pump brings in what (2) then asks for.  The square root is sm
 
 A **cable** has one strand: T = max(0, k (s − s_0) + d ṡ) where s > s_0, the slack, else 0.
 
+**Laws by formulas** of a user's own: laws_of_joints.py.
+
 **Curve**: a table of s or of ṡ.  f is a piecewise cubic, continued straight beyond its ends; over s it stores its
 integral, over ṡ it dissipates f ṡ.
 """
@@ -88,24 +90,14 @@ import numpy as np
 from liegeo._jit import index, kernel
 from liegeo.kernels import layout as at
 from liegeo.kernels.dispatch import Laws
+from liegeo.kernels.laws_of_joints import law_by_formulas
+from liegeo.kernels.programs import smooth_sign
 
 LAWS = Laws(at.JOINT_ELEMENT_KINDS, "liegeo/kernels/joint_elements.py")
 
 # Below this share of the nominal pressure drop of a valve its flow is laminar.
 _LAMINAR = 1e-3
-# Beyond it tanh is ±1 but for less than round-off.
-_SURE = 20.0
 _STEP = 1e-40
-
-
-@kernel
-def smooth_sign(x):
-    """tanh x; of complex numbers too, where the one of the library overflows."""
-    if x.real > _SURE:
-        return 0.0 * x + 1.0
-    if x.real < -_SURE:
-        return 0.0 * x - 1.0
-    return np.tanh(x)
 
 
 @kernel
@@ -352,6 +344,8 @@ def _curve_of_speed(F, f, m, x, c):
     return force, zero, (zero, zero), zero, force * m[1], zero, (force, zero, zero, zero)
 
 
+LAWS.of(at.LAW, shows=2)(law_by_formulas)
+
 _law = LAWS.chosen("joint_elements.law")
 
 
@@ -375,6 +369,9 @@ def joint_element_law(I, F, r, q, v, u):
     place, own, source = index(I[r + at.JE_X]), I[r + at.JE_N_X], I[r + at.JE_INPUT]
     m = _motion(I, F, r, q, v)
     x0 = x1 = c = 0.0 * u[0]
+    if I[r + at.JE_TIME] >= 0:
+        # laws that take the time have no drag, and see it in the place of the first speed
+        m = (m[0], m[1], u[index(I[r + at.JE_TIME])] + 0.0 * m[2])
     if own > 0:
         x0 = u[place]
     if own > 1:
@@ -457,8 +454,11 @@ def joint_element_powers(I, F, q, v, u):
 
 
 @kernel(forceinline=False)
-def joint_element_switches(I, F, q, v):
-    """Return a number that changes where an element begins or ceases to push: stops, teeth of gears, cables, belts."""
+def joint_element_switches(I, F, q, v, u):
+    """Return a number that changes where an element begins or ceases to push: stops, teeth of gears, cables, belts.
+
+    Where a law by formulas goes another way it changes too.
+    """
     zero, seen = 0.0 * v[0], 0
     for i in range(I[at.N_JOINT_ELEMENTS]):
         r = _row(I, i)
@@ -470,6 +470,9 @@ def joint_element_switches(I, F, q, v):
                 seen = 4 * seen + 2 * int(first.real > 0.0) + int(second.real > 0.0)
             elif kind != at.GEAR_TRAIN or F[index(I[r + at.JE_F]) + at.GEAR_HALF_GAP] > 0.0:
                 seen = 3 * seen + int(first.real > 0.0) - int(first.real < 0.0)
+        elif kind == at.LAW:
+            _, _, _, _, _, _, (_, _, _, way) = joint_element_law(I, F, r, q, v, u)
+            seen = 1009 * seen + int(way.real)
     return seen
 
 

@@ -115,14 +115,32 @@ ELEMENT_F = ELEMENT_ROW.add("ELEMENT_F", 1, "where its data begin in F")
 ELEMENT_U = ELEMENT_ROW.add("ELEMENT_U", 1, "where its inputs begin in u")
 ELEMENT_X = ELEMENT_ROW.add("ELEMENT_X", 1, "where its first-order states begin in u, 0 if it has none")
 ELEMENT_N = ELEMENT_ROW.add(
-    "ELEMENT_N", 1, "of a contact how many points its profile has; of a crowd its number of surfaces"
+    "ELEMENT_N",
+    1,
+    "of a contact how many points its profile has; of a crowd its number of surfaces; of a law its number of states; "
+    "of a rope its number of frames",
 )
-ELEMENT_MORE = ELEMENT_ROW.add("ELEMENT_MORE", 1, "of a crowd: where the row of its surfaces begins in I")
-ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd: where its scratch begins in W")
+ELEMENT_MORE = ELEMENT_ROW.add(
+    "ELEMENT_MORE",
+    1,
+    "of a crowd: where the row of its surfaces begins in I; of a law: where the time stands in u, -1 if it takes none; "
+    "of a rope: where the row of its points begins in I",
+)
+ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd or a rope: where its scratch begins in W")
 ELEMENT_SIZE = ELEMENT_ROW.end
 
 CROWD_ROW = Table("Surfaces of a crowd", "I", "I[e + ELEMENT_MORE]")
 CROWD_ROW.add("CROWD_FRAMES", "points", "for each surface where the row of its frame begins in I")
+
+ROPE_ROW = Table("Points of a rope", "I", "I[e + ELEMENT_MORE]")
+ROPE_ROW.add(
+    "ROPE_FRAMES",
+    "points",
+    "for each point where the row of its frame begins in I; then of the drum and of its base",
+)
+ROPE_ROW.add_behind("ROPE_COORDINATE", 1, "with a drum: its coordinate in q")
+ROPE_ROW.add_behind("ROPE_SPEED", 1, "its speed in v")
+ROPE_ROW.add_behind("ROPE_SCREW", 1, "where its screw begins in F")
 
 ACTUATOR_ROW = Table("Actuator", "I", "I[ACTUATORS] + i * ACTUATOR_SIZE")
 ACTUATED = ACTUATOR_ROW.add("ACTUATED", 1, "the speed on which it acts")
@@ -162,7 +180,8 @@ JE_X = JOINT_ELEMENT_ROW.add("JE_X", 1, "where its first-order states begin in u
 JE_N_X = JOINT_ELEMENT_ROW.add("JE_N_X", 1, "how many it has: 0, 1 or 2")
 JE_INPUT = JOINT_ELEMENT_ROW.add("JE_INPUT", 1, "where its input stands in u, -1 if it has none")
 JE_F = JOINT_ELEMENT_ROW.add("JE_F", 1, "where its data begin in F")
-JE_N = JOINT_ELEMENT_ROW.add("JE_N", 1, "how many pieces its table has, 0 if it has none")
+JE_N = JOINT_ELEMENT_ROW.add("JE_N", 1, "how many pieces its table has, or numbers its programs have, else 0")
+JE_TIME = JOINT_ELEMENT_ROW.add("JE_TIME", 1, "where the time stands in u, -1 if it takes none")
 JE_SIZE = JOINT_ELEMENT_ROW.end
 
 TERM_ROW = Table("Term of an element that acts on joints", "I", "I[e + JE_TERMS] + k * TERM_SIZE")
@@ -220,6 +239,9 @@ FRICTION_SPEED = BODY_DATA.add(
 )
 REST = BODY_DATA.add("REST", 7, "where springs are slack, as the joint's coordinates stand in q")
 BODY_F_SIZE = BODY_DATA.end
+
+DRUM_DATA = Table("Screw of the drum of a rope", "F", "I[I[e + ELEMENT_MORE] + I[e + ELEMENT_N] + 2]")
+DRUM_DATA.add("DRUM_SCREW", 6, "in the frame that moves")
 
 SCREW_DATA = Table("Screws of a joint", "F", "I[b + SCREWS]")
 SCREW_DATA.add("IN_D", "6*s", "screws in D")
@@ -319,6 +341,36 @@ CROWD_SURFACES = CROWD_DATA.add(
 )
 CROWD = ELEMENT_KINDS.add("CROWD", "many surfaces, any two of which may touch", CROWD_DATA)
 
+# A law by formulas has its programs among its numbers, so that they are data of the element like all others.
+LAW_DATA = Table("Law by formulas", "F", "I[e + JE_F] or I[e + ELEMENT_F]")
+LAW_ACTIVE = LAW_DATA.add("LAW_ACTIVE", 1, "1 if what it does not store is work, 0 if that is dissipated")
+LAW_PROGRAMS = LAW_DATA.add(
+    "LAW_PROGRAMS",
+    10,
+    "force, two rates, potential, dissipated power: where the steps of each begin behind LAW_STEPS, and their number",
+)
+LAW_CONSTANTS = LAW_DATA.add("LAW_CONSTANTS", 1, "where constants begin behind LAW_STEPS")
+LAW_STEPS = LAW_DATA.add("LAW_STEPS", "n", "steps of all programs, then their constants")
+LINE_LAW = ELEMENT_KINDS.add("LINE_LAW", "a law by formulas along a line", LAW_DATA)
+
+ROPE_DATA = Table("Rope", "F", "I[e + ELEMENT_F]")
+ROPE_K = ROPE_DATA.add("ROPE_K", 1, "stiffness")
+ROPE_D = ROPE_DATA.add("ROPE_D", 1, "damping")
+ROPE_LENGTH = ROPE_DATA.add("ROPE_LENGTH", 1, "length where it is free and the drum is at zero")
+ROPE_RADIUS = ROPE_DATA.add("ROPE_RADIUS", 1, "radius of the drum")
+ROPE_DRUM = ROPE_DATA.add("ROPE_DRUM", 1, "1 if it has a drum, else 0")
+ROPE = ELEMENT_KINDS.add("ROPE", "a rope over several points, with a drum or without one", ROPE_DATA)
+
+BALL_STOP_DATA = Table("Stops of a ball joint", "F", "I[e + ELEMENT_F]")
+BALL_AXIS = BALL_STOP_DATA.add("BALL_AXIS", 3, "axis of twist and cone, a unit vector in both frames")
+BALL_TURN = BALL_STOP_DATA.add("BALL_TURN", 1, "largest angle of the whole rotation")
+BALL_SWING = BALL_STOP_DATA.add("BALL_SWING", 1, "largest angle between the axes of both frames: half of the cone")
+BALL_LOWER = BALL_STOP_DATA.add("BALL_LOWER", 1, "smallest twist")
+BALL_UPPER = BALL_STOP_DATA.add("BALL_UPPER", 1, "largest twist")
+BALL_K = BALL_STOP_DATA.add("BALL_K", 1, "stiffness")
+BALL_CHI = BALL_STOP_DATA.add("BALL_CHI", 1, "dissipation, χ")
+BALL_STOP = ELEMENT_KINDS.add("BALL_STOP", "stops of a ball joint", BALL_STOP_DATA)
+
 ACTUATOR_DATA = Table("Actuator", "F", "I[a + ACTUATOR_F]")
 ACTUATOR_DATA.add("GEAR", 1, "gear")
 ACTUATOR_DATA.add("LIMIT", 1, "largest input")
@@ -406,6 +458,8 @@ CURVE_DATA.add_behind("CURVE_COEFFICIENTS", "4*n", "of each piece, highest power
 CURVE_DATA.add_behind("CURVE_SUMS", "n + 1", "the integral up to each place")
 CURVE_OF_POSITION = JOINT_ELEMENT_KINDS.add("CURVE_OF_POSITION", "a table of the position", CURVE_DATA)
 CURVE_OF_SPEED = JOINT_ELEMENT_KINDS.add("CURVE_OF_SPEED", "a table of the speed", CURVE_DATA)
+
+LAW = JOINT_ELEMENT_KINDS.add("LAW", "a law by formulas", LAW_DATA)
 
 CUT_DATA = Table("Cut joint", "F", "I[c + C_F]")
 CUT_DATA.add("CUT_SCREWS", "6*s", "its screws")
@@ -495,6 +549,10 @@ CROWD_SCRATCH.add("CROWD_WRENCHES", "6*points", "wrench on each surface, in its 
 CROWD_SCRATCH.add_behind("CROWD_CUBES", "3*points", "the three numbers of the cube of each surface")
 CROWD_SCRATCH.add_behind("CROWD_AFTER", "points", "which surface comes behind each one in its list, -1 for the last")
 CROWD_SCRATCH.add_behind("CROWD_LISTS", "lists", "the first surface of each list, -1 if there is none")
+
+ROPE_SCRATCH = Table("Rope", "W", "I[e + ELEMENT_W]")
+ROPE_WOUND = ROPE_SCRATCH.add("ROPE_WOUND", 2, "coordinate and speed of the drum")
+ROPE_WRENCHES = ROPE_SCRATCH.add("ROPE_WRENCHES", "6*points", "wrench on each frame of the rope, in its axes")
 
 WORLD_SCRATCH = Table("World poses", "W", "I[WORLD]")
 WORLD_SCRATCH.add("X_WB", "12*bodies", "X_WB of each body")
@@ -632,6 +690,9 @@ OP_MIN = OPERATION_KINDS.add("OP_MIN", "the smaller of a and b; a if they are eq
 OP_MAX = OPERATION_KINDS.add("OP_MAX", "the larger of a and b; a if they are equal")
 OP_UNTIL = OPERATION_KINDS.add("OP_UNTIL", "from the time in constant a on, go over the next b steps")
 OP_SKIP = OPERATION_KINDS.add("OP_SKIP", "go over the next b steps")
+OP_TANH = OPERATION_KINDS.add("OP_TANH", "hyperbolic tangent of a")
+OP_IF = OPERATION_KINDS.add("OP_IF", "a if the register that it writes is positive, else b")
+OP_VARIABLE = OPERATION_KINDS.add("OP_VARIABLE", "variable a of a law")
 
 DRIVE_FLOATS = Table("Drive", "D", "0")
 D_FIRST = DRIVE_FLOATS.add("D_FIRST", 1, "first time at which inputs are asked for: the side of a jump")

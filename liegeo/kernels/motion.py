@@ -330,7 +330,7 @@ def factorise_next(S, D, q, alpha, beta, local, W):
 def switches(S, D, q, w, W):
     """Return a number that changes where a force has a kink."""
     I, F = model_of(S)
-    seen = joint_element_switches(I, F, q, w)
+    seen = joint_element_switches(I, F, q, w, W[index(I[at.N_WORK]) :])
     if has_contacts(I):
         poses(I, F, q, W)
         velocities(I, F, q, w, W)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from liegeo.model.ball_stops import BallStop as BallStop
 from liegeo.model.body import Body as Body
 from liegeo.model.body import FlexibleBody as FlexibleBody
 from liegeo.model.body import LumpedNode as LumpedNode
@@ -75,8 +76,11 @@ from liegeo.model.joints import Revolute as Revolute
 from liegeo.model.joints import Screws as Screws
 from liegeo.model.joints import Spherical as Spherical
 from liegeo.model.joints import Universal as Universal
+from liegeo.model.laws_of_joints import Law as Law
+from liegeo.model.laws_of_joints import LineLaw as LineLaw
 from liegeo.model.model import Model as Model
 from liegeo.model.model import State as State
+from liegeo.model.ropes import Rope as Rope
 from liegeo.model.sensors import ALL_SENSORS as ALL_SENSORS
 from liegeo.model.sensors import Accelerometer as Accelerometer
 from liegeo.model.sensors import DistanceSensor as DistanceSensor

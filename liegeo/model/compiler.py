@@ -17,14 +17,18 @@ from liegeo.kernels.constraints import complement
 from liegeo.kernels.crowd import lists_of
 from liegeo.kernels.dispatch import Laws
 from liegeo.lie import SE3, SO3
+from liegeo.model.ball_stops import BallStop
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, noted, split_name, suggest
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
+from liegeo.model.grammar import TIME
 from liegeo.model.joints import Joint
+from liegeo.model.laws_of_joints import ByFormulas
 from liegeo.model.model import Model, Row, group_of
+from liegeo.model.ropes import Rope
 from liegeo.recorded import finite, is_recorded_number, length_of, lines_of, room, values_of
 from liegeo.recorded import floats as recorded_floats
 
@@ -337,6 +341,10 @@ class Compiler:
         for force in self.tree.forces:
             if force.n_inputs:
                 inputs[force.name] = slice(n_inputs, n_inputs + force.n_inputs)
+            timed = isinstance(force, ByFormulas) and force.takes_time
+            if timed:
+                behind = n_inputs + force.n_inputs
+                inputs[f"{force.name}.{TIME}"] = slice(behind, behind + 1)
             if isinstance(force, Actuator):
                 speed = rows[numbers[force.joint]][at.JV] + force.speed
                 actuators += [speed, nv + n_inputs, self._put(force.gear, force.limit)]
@@ -344,12 +352,20 @@ class Compiler:
                 kind, start = self._attempt((0, 0), self._kind_and_data, force, elements_kernels.LAWS)
                 places = self._attempt([0], self._frames_of, force) or [0]
                 more = scratch = 0
+                if isinstance(force, ByFormulas):
+                    more = nv + n_inputs + force.n_inputs if timed else -1
                 if isinstance(force, Contacts):
                     more, n = self._put_ints(*places), len(places)
                     self.frame_columns += range(more, more + n)
                     scratch = self._reserve(at.CROWD_SCRATCH.size(points=n, lists=lists_of(n)))
-                elements += [kind, places[0], places[-1], start, nv + n_inputs, 0, _n_points(force), more, scratch]
-            n_inputs += force.n_inputs
+                if isinstance(force, Rope):
+                    drum = self._attempt([-1, -1, -1], self._drum, force, rows, places)
+                    more, n = self._put_ints(*places, *drum), len(places)
+                    self.frame_columns += range(more, more + n)
+                    scratch = self._reserve(at.ROPE_SCRATCH.size(points=n))
+                last = places[1] if isinstance(force, Rope) else places[-1]
+                elements += [kind, places[0], last, start, nv + n_inputs, 0, _n_points(force), more, scratch]
+            n_inputs += force.n_inputs + timed
         for controller in self.tree.controllers:
             for name in controller.inputs:
                 inputs[f"{controller.name}.{name}"] = slice(n_inputs, n_inputs + 1)
@@ -389,7 +405,8 @@ class Compiler:
             terms, factors = self._terms(force, rows)
             kind, start = self._attempt((0, 0), self._kind_and_data, force, joint_kernels.LAWS)
             places = terms, len(force.terms()), factors
-            table += [kind, *places, first + n, force.n_states, source, start, force.n_pieces]
+            clock = nv + inputs[f"{force.name}.{TIME}"].start if getattr(force, "takes_time", False) else -1
+            table += [kind, *places, first + n, force.n_states, source, start, force.n_pieces, clock]
             n += force.n_states
         header[at.N_JOINT_ELEMENTS], header[at.JOINT_ELEMENTS] = len(table) // at.JE_SIZE, self._put_ints(*table)
         header[at.N_X], header[at.N_U] = n, first + n + 3
@@ -429,14 +446,15 @@ class Compiler:
         """Return the kind of an element, which has a law, and where its numbers stand in F: as many as its kind has."""
         kind, data = force.kind(), force.data()
         cls = Owner("class", type(force).__name__)
-        if laws is elements_kernels.LAWS and not force.places():
+        if laws is elements_kernels.LAWS and not force.places() and not isinstance(force, BallStop):
             raise ModelError(cls.fault("it has no field of the type Place", "expected the frames that it acts on"))
         if laws is joint_kernels.LAWS and force.n_states > 2:
             raise ModelError(cls.fault(f"its `states` names {force.n_states} numbers", "expected at most two"))
         if kind not in laws:
             raise ModelError(cls.fault(f"its kind {kind} has no law", advice=laws.missing(kind)))
         named, table = laws.kinds.values[kind][0], laws.kinds.table(kind)
-        size = table.size(n=force.n_pieces if isinstance(force, JointForce) else 0, points=_n_points(force))
+        pieces = force.n_pieces if isinstance(force, JointForce | ByFormulas) else 0
+        size = table.size(n=pieces, points=_n_points(force))
         if len(data) != size:
             fields = ", ".join(f"{field.name} ({field.size})" for field in table.fields)
             expected = f"expected {size}, those of {named} in liegeo/kernels/layout.py: {fields}"
@@ -600,7 +618,39 @@ class Compiler:
             return [self._frame(surface.at, surface.owner.field("at")) for surface in part.ordered()]
         if isinstance(part, Contacts):
             return [self._frame(surface.at, surface.owner.field("at")) for surface in part.among]
+        if isinstance(part, Rope):
+            over = [self._frame(place, part.owner.field("via", k)) for k, place in enumerate(part.via)]
+            return [self._frame(part.a, part.owner.field("a")), *over, self._frame(part.b, part.owner.field("b"))]
+        if isinstance(part, BallStop):
+            return self._frames_of_joint(self._joint_named(part.joint, part.owner.field("joint")))
         return [self._frame(getattr(part, name), part.owner.field(name)) for name in place_fields(part)]
+
+    def _joint_named(self, name: str, field: Field) -> Joint:
+        found = next((joint for joint in self.joints if joint.name == name), None)
+        if found is None:
+            raise ModelError(_no_joint(field, name, [joint.name for joint in self.joints]))
+        return found
+
+    def _frames_of_joint(self, joint: Joint) -> list[int]:
+        """Return the numbers of new frames where a joint begins, on its parent, and where it ends, on its child."""
+        own = joint.owner.field
+        outer = self._frame_on(joint.parent, joint.at, own("parent"), own("at"))
+        return [outer, self._frame_on(joint.child, joint.child_at, own("child"), own("child_at"))]
+
+    def _drum(self, rope: Rope, rows: list[list[int]], places: list[int]) -> list[int]:
+        """Return coordinate, speed and screw of the drum of a rope, and add its two frames to the places."""
+        if rope.drum is None:
+            return [-1, -1, -1]
+        field = rope.owner.field("drum")
+        joint = self._joint_named(rope.drum, field)
+        screws = joint.screws()
+        if len(screws) != 1 or joint.composed:
+            finding = f"is joint '{joint.name}', a {type(joint).__name__}, which has {len(screws)} speeds"
+            expected = "expected one that turns about, or slides along, one axis"
+            raise ModelError(field.fault(rope.drum, expected, finding=finding))
+        row = rows[self.joints.index(joint)]
+        places += reversed(self._frames_of_joint(joint))
+        return [row[at.JQ], row[at.JV], self._put(*screws[0])]
 
     def _frame(self, place: Any, field: Field) -> int:
         if isinstance(place, str):
@@ -639,6 +689,10 @@ def _n_points(force: Force) -> int:
     """Return what stands at ELEMENT_N of a force element."""
     if isinstance(force, Contacts):
         return len(force.among)
+    if isinstance(force, ByFormulas):
+        return force.n_states
+    if isinstance(force, Rope):
+        return len(force.places()) + 2 * (force.drum is not None)
     return force.profile_points if isinstance(force, Contact) else 0
 
 

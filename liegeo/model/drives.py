@@ -14,9 +14,12 @@ from numpy.typing import ArrayLike
 from liegeo.errors import Field, ModelError
 from liegeo.kernels import layout
 from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, Part, about, classes_of
+from liegeo.model.ball_stops import ALL_BALL_STOPS
 from liegeo.model.checks import as_array, as_bounded, as_number, as_numbers, is_zero, noted
 from liegeo.model.forces import ALL_FORCES as OTHERS
 from liegeo.model.forces import Force, JointForce
+from liegeo.model.laws_of_joints import ALL_LAWS
+from liegeo.model.ropes import ALL_ROPES
 from liegeo.recorded import finite, floats
 
 #: Deflections and speeds over which losses set in, as shares of what is given or usual.
@@ -460,4 +463,5 @@ class ForceCurve(JointForce):
         return [float(len(x) - 1), *x, *c.T.ravel(), *sums]
 
 
-ALL_FORCES: tuple[type[Force], ...] = (*OTHERS, *classes_of(__name__, Force, without=(OnTwoJoints,)))
+_OWN = classes_of(__name__, Force, without=(OnTwoJoints,))
+ALL_FORCES: tuple[type[Force], ...] = (*OTHERS, *_OWN, *ALL_LAWS, *ALL_ROPES, *ALL_BALL_STOPS)

@@ -18,6 +18,7 @@ from liegeo.lie import Group, Product, R
 from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import LARGEST, array_of, as_numbers, as_whole, check_size, numbers_of, split_name, suggest
+from liegeo.model.grammar import TIME
 from liegeo.model.laws import Law, laws_of
 from liegeo.model.names import Names
 from liegeo.model.state import Index as Index
@@ -113,6 +114,12 @@ class Model:
         """By first-order state the element that has it, for messages."""
         owners = {force.name: str(force.owner) for force in self.tree.forces}
         return tuple(owners[name] for name, place in self.states.items() for _ in range(place.stop - place.start))
+
+    @functools.cached_property
+    def times(self) -> tuple[str, ...]:
+        """Names of inputs that are the time: of laws by formulas that take it."""
+        taken = (f"{force.name}.{TIME}" for force in self.tree.forces if getattr(force, "takes_time", False))
+        return tuple(name for name in taken if name in self.inputs)
 
     def __repr__(self) -> str:
         modes = sum(body.n_modes for body in self.tree.bodies)
@@ -403,6 +410,8 @@ class Model:
             for law in self.laws:
                 if not given or law.name not in given:
                     values[law.place] = law(t)
+            for name in self.times:
+                values[self.inputs[name]] = t
             for name, value in (given or {}).items():
                 if name not in self.inputs:
                     raise InputError(

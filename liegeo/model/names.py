@@ -144,7 +144,7 @@ for _part in (
     *(
         part
         for force in (*drives.ALL_FORCES, *contacts.ALL_CONTACTS)
-        for given in (*(force.inputs or ()), *force.exerts)
+        for given in (*(force.inputs if isinstance(force.inputs, tuple) else ()), *force.exerts)
         for part in (given._replace(kind=kind) for kind in _KINDS_OF_JOINT.get(given.kind, (given.kind,)))
     ),
     *(part for sensor in sensors.ALL_SENSORS for part in sensor.shows if part.kind in UNITS),

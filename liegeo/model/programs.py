@@ -1,6 +1,7 @@
-"""Programs: functions of the time that kernels run (kernels/programs.py), made of smaller ones.
+"""Programs: functions of the time, or of variables, that kernels run (kernels/programs.py), made of smaller ones.
 
-Expressions of model files become programs, so that a simulation needs no Python while it runs.  A program is a list of
+Expressions of model files become programs, so that a simulation needs no Python while it runs; those of the time drive
+a model, those of variables are laws of forces (formulas.py).  A program is a list of
 steps, each of which combines registers, and its constants.  Its result is in register 0, and every function here keeps
 to that.  Of two operands the one that needs more registers is computed first: an expression of n operands then needs at
 most 1 + log2 n.
@@ -27,9 +28,11 @@ FUNCTIONS = {
     "log": at.OP_LOG,
     "min": at.OP_MIN,
     "max": at.OP_MAX,
+    "tanh": at.OP_TANH,
+    "if": at.OP_IF,
 }
 OPERATORS = {"+": at.OP_ADD, "-": at.OP_SUBTRACT, "*": at.OP_MULTIPLY, "/": at.OP_DIVIDE}
-_OF_TWO = frozenset([*OPERATORS.values(), at.OP_MIN, at.OP_MAX])
+_OF_TWO = frozenset([*OPERATORS.values(), at.OP_MIN, at.OP_MAX, at.OP_IF])
 # Steps that read a constant, and steps that compute nothing.
 _WITH_CONSTANT, _MOVES = (at.OP_CONSTANT, at.OP_UNTIL), (at.OP_UNTIL, at.OP_SKIP)
 
@@ -48,14 +51,14 @@ class Step(NamedTuple):
         a, b = self.a, self.b
         if self.kind in _WITH_CONSTANT:
             a += constants
-        elif self.kind not in (at.OP_TIME, at.OP_SKIP):
+        elif self.kind not in (at.OP_TIME, at.OP_VARIABLE, at.OP_SKIP):
             a += registers
         return Step(self.kind, out, a, b + registers if self.kind in _OF_TWO else b)
 
 
 @dataclass(frozen=True)
 class Program:
-    """A function of the time: its steps and its constants."""
+    """A function of the time, or of variables: its steps and its constants."""
 
     steps: tuple[Step, ...]
     constants: tuple[float, ...] = ()
@@ -94,7 +97,21 @@ def combined(kind: int, left: Program, right: Program) -> Program:
     first, second = (right, left) if swapped else (left, right)
     last = Step(kind, 0, 1, 0) if swapped else Step(kind, 0, 0, 1)
     steps = (*first.steps, *second.moved(1, len(first.constants)), last)
-    made = Program(steps, first.constants + second.constants)
+    return _bounded(Program(steps, first.constants + second.constants))
+
+
+def chosen(condition: Program, positive: Program, other: Program) -> Program:
+    """Return the program of `positive` where the condition is positive, of `other` elsewhere."""
+    steps, constants = condition.steps, condition.constants
+    for k, part in enumerate((positive, other), start=1):
+        steps += part.moved(k, len(constants))
+        constants += part.constants
+    # it reads its condition from the register that it writes
+    return _bounded(Program((*steps, Step(at.OP_IF, 0, 1, 2)), constants))
+
+
+def _bounded(made: Program) -> Program:
+    """Return a program if it needs no more registers than there are."""
     if made.registers > at.N_REGISTERS:
         raise InputError(f"needs {made.registers} numbers at once, expected at most {at.N_REGISTERS}; make it shorter")
     return made

@@ -9,6 +9,7 @@ joints sit on nodes.
 from __future__ import annotations
 
 import fnmatch
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -150,7 +151,10 @@ class Scene:
         """Springs, and rods of Distance constraints."""
         tree = self.model.tree
         found: list[tuple[str, str, forces.Place, forces.Place]] = []
-        found += [(f.name, f.line, f.places()[0], f.places()[-1]) for f in tree.forces if f.line]
+        for f in (f for f in tree.forces if f.line):
+            # a rope has one for each of its pieces
+            pieces = list(itertools.pairwise(f.places()))
+            found += [(f"{f.name}[{k}]" if k else f.name, f.line, a, b) for k, (a, b) in enumerate(pieces)]
         found += [(c.name, "rod", c.a, c.b) for c in tree.loops if isinstance(c, constraints.Distance)]
         return [
             {

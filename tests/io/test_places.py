@@ -111,6 +111,9 @@ GOOD: dict[str, Any] = {
     "per speed": 0.3,
     "coordinates": 0,
     "names": ["u"],
+    "formula": "$(-2 * s)",
+    "formulas by name": {"z": "$(s - z)"},
+    "places": [ARM],
     "shapes": [{"kind": "sphere", "radius": 1}],
 }
 WRONG: dict[str, list[Any]] = {
@@ -130,6 +133,9 @@ WRONG: dict[str, list[Any]] = {
     "coordinates": [[2, 0, 0, 0], [2, 0, 0, 0, 0, 0, 0], [1] * 9, 0.5],
     "shapes": [[{"kind": "sphere", "radius": -1}], 5],
     "names": [["nobody's"], ["u", "nobody's"]],
+    "formula": ["$(-2 * w)", "$(s", "abc", "$(s^ds)", "$(ds)"],
+    "formulas by name": [{"z": "$(w)"}, {"s": 1}, {"x": 1, "y": 1, "z": 1}],
+    "places": [["nobody's"], [ARM, 5], f"{ARM}.nowhere"],
 }
 # Of no use anywhere; some are allowed where anything is.
 STRANGE: list[Any] = [{"strange": 1}, True, None, [[[[]]]], "1 parsec^7", "$(nobody)", 1e59, 1e61, ".nan"]
@@ -168,6 +174,8 @@ OWN: dict[str, dict[str, Any]] = {
     "HydraulicCylinder": {"rod_area": 0.2},
     "Belt": {"driven": SLIDE},
     "Cable": {"driven": SLIDE},
+    "Rope": {"drum": HINGE},
+    "BallStop": {"lower": -0.5, "upper": 1e60},
     "Multiplication": {"of": ["u", "w"]},
     **{name: {"input": "u"} for name in ("Gain", "Quantiser", "Previous", "LowPass")},
     "Saturation": {"input": "u", "low": -1e60, "high": 1e60},
@@ -200,6 +208,8 @@ ANY_NUMBER = {
     ("Stop", "hertzian"),
     ("ForceCurve", "smooth"),
     ("Cable", "slack"),
+    # what is no formula of a law is reported where the file is read
+    *((law, field) for law in ("Law", "LineLaw") for field in ("force", "dissipation")),
     ("Coupling", "offset"),
     ("Gear", "offset"),
     ("Rack", "offset"),

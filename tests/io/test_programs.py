@@ -46,6 +46,8 @@ EACH = {
     at.OP_LOG: "log(2 + t^2)",
     at.OP_MIN: "min(t^2, 1 / (1 + t), 3 - t)",
     at.OP_MAX: "max(t^2, 1 / (1 + t), 3 - t)",
+    at.OP_TANH: "tanh(t^2 - 2)",
+    at.OP_IF: "if(sin(4 * t), t^2, 1 / (1 + t)) + if(t - 5, 3, t * t)",
 }
 
 
@@ -92,6 +94,7 @@ def disturbed(program, t, law, rng):
             x = registers[step.a] ** step.b
         elif name in FUNCTIONS:
             operands = [step.a, step.b] if name in ("min", "max") else [step.a]
+            operands = [step.out, step.a, step.b] if name == "if" else operands
             x = FUNCTIONS[name](*(registers[k] for k in operands))
         else:
             x = expressions._OPERATORS[name](registers[step.a], registers[step.b])
@@ -122,7 +125,8 @@ def check(function, t, law, rng=None):
 
 @pytest.mark.kernels
 def test_every_operation_is_tried():
-    moves = {at.OP_UNTIL, at.OP_SKIP}
+    # laws of forces have variables: tests/machines/test_laws_by_formulas.py
+    moves = {at.OP_UNTIL, at.OP_SKIP, at.OP_VARIABLE}
     assert set(EACH) | moves == set(range(len(at.OPERATION_KINDS.values)))
     for kind, text in EACH.items():
         assert kind in {step.kind for step in of_time(text).program.steps}
@@ -141,8 +145,8 @@ def test_operations_are_those_of_jets(text, law):
 
 def by_mpmath(text):
     names = {name: getattr(mpmath, {"abs": "fabs", "log": "log"}.get(name, name), None) for name in FUNCTIONS}
-    names |= {"min": min, "max": max}
-    return eval(f"lambda t: {text.replace('^', '**')}", names)
+    names |= {"min": min, "max": max, "if_": lambda x, a, b: a if x > 0 else b}
+    return eval(f"lambda t: {text.replace('^', '**').replace('if(', 'if_(')}", names)
 
 
 @pytest.mark.kernels
