@@ -145,7 +145,8 @@ class Dask:
             import distributed
         except ImportError:
             raise InputError(
-                "study: scheduler was given, but the package distributed is not installed.\n  pip install 'liegeo[dask]'"
+                "study: scheduler was given, but the package distributed is not installed.\n"
+                "  pip install 'liegeo[dask]'"
             ) from None
         self._own = isinstance(scheduler, str)
         if self._own:
