@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 
 from fmu_export.machine import Machine
 from fmu_export.variables import LOCAL, RATE, STATE, ExportedVariable, structured
+from liegeo.kernels import layout as at
 from liegeo.model.model import Model
 
 
 def exchanged(machine: Machine) -> list[ExportedVariable]:
-    """Return the states q, v and x (liegeo/machine/exchange.py), then their derivatives in the same order."""
+    """Return the states q, v and x (liegeo/machine/exchange.py), then their derivatives in the same order.
+
+    An FMU with the exact law of dry friction has none: it is for co-simulation alone.
+    """
     model = machine.model
+    if model.ints[at.N_HELD]:
+        # integrators of others pass the speed zero, at which friction with the exact law sticks
+        return []
     first = {"q": 0, "v": model.nq, "x": model.nq + model.nv}
     found = {
         first[column.source[0]] + column.place: (name, column)

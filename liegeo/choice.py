@@ -6,7 +6,8 @@ the same call makes the same choice on every machine.  Both are then asked for t
 method, if it is taken, works with its own usual one, which is better.
 
 The implicit method is adaptive generalised-α with forces at one state between the ends of a step, which is nearer where
-forces depend on speeds; models with constraints take that with forces at both ends, because constraints hold there.
+forces depend on speeds; models with constraints take that with forces at both ends, because constraints hold there.  So
+do models with the exact law of dry friction, without a trial: what sticks is at rest where a step ends.
 """
 
 from __future__ import annotations
@@ -152,6 +153,9 @@ def choose(model: Model, problem: Problem, drive: Drive, method: Any, step: floa
         return GeneralisedAlpha if elastic else RKMK4
     if not elastic or problem.t_end == problem.t_start:
         return DormandPrince54
+    if model.ints[at.N_HELD]:
+        # the exact law of dry friction: no explicit method solves it
+        return AdaptiveAlpha
     implicit = AdaptiveAlpha if model.rows else AdaptiveMidpoint
     ahead = (Stepper(problem, m, **limits.options(m, implicit.order)) for m in (implicit, DormandPrince54))
     with drive.recorded():

@@ -41,6 +41,7 @@ from liegeo.kernels import motion
 from liegeo.model.checks import numbers_of, suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.diagnosis import diagnose
+from liegeo.model.forces import Force, JointForce
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
 from liegeo.model.model import Model, State, once_per_model
 from liegeo.model.programs import TIME, Program, no_value
@@ -62,6 +63,7 @@ DYNAMICS = Dynamics(
     local_tangents=motion.local_tangents,
     displacement=motion.displacement,
     switches=motion.switches,
+    grips=motion.grips,
 )
 
 CONSTRAINED = DYNAMICS._replace(
@@ -151,6 +153,8 @@ class Drive:
             dynamics = dynamics._replace(local_tangents=None)
         if not _has_switches(model):
             dynamics = dynamics._replace(switches=None)
+        if not model.ints[at.N_HELD]:
+            dynamics = dynamics._replace(grips=None)
         if model.custom:
             # functions of a user's own take no complex numbers: the geometry of their forces stays out
             dynamics = dynamics._replace(along=motion.along)
@@ -167,6 +171,7 @@ class Drive:
             diagnose=self._diagnose,
             breaks=breaks,
             states=model.state_owners,
+            sticking=tuple(f"element '{force.name}'" for force in model.tree.forces if _holds(force)),
             sizes=_sizes(model),
             keep=(model.ints, model.floats, model.custom, self._callback, self._tell),
         )
@@ -494,6 +499,11 @@ def _joint_elements(model: Model) -> list[int]:
     return [int(model.ints[at.JOINT_ELEMENTS]) + k * at.JE_SIZE for k in range(int(model.ints[at.N_JOINT_ELEMENTS]))]
 
 
+def _holds(force: Force) -> bool:
+    """Return whether an element is dry friction with the exact law."""
+    return isinstance(force, JointForce) and force.holds
+
+
 def _has_switches(model: Model) -> bool:
     """Return whether there are elements that push or pull in one direction only.
 
@@ -504,7 +514,8 @@ def _has_switches(model: Model) -> bool:
     elements = range(int(I[at.ELEMENTS]), int(I[at.ELEMENTS] + I[at.N_ELEMENTS] * at.ELEMENT_SIZE), at.ELEMENT_SIZE)
     one_sided = (at.CONTACT, at.LINE_LAW, at.ROPE, at.BALL_STOP)
     touching = any(I[e + at.ELEMENT_KIND] in one_sided for e in elements)
-    return touching or any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT, at.LAW) for kind in kinds)
+    kinked = any(kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT, at.LAW) for kind in kinds)
+    return touching or kinked or bool(I[at.N_HELD])
 
 
 @once_per_model

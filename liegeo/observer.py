@@ -336,6 +336,8 @@ class Observer:
             raise not_implemented(source)
         alike = [other for other in self.model.tree.forces if _has_row(other, first)]
         row = int(self.model.ints[first]) + length * alike.index(force)
+        # what exact friction holds is known when accelerations are
+        self._solve |= isinstance(force, forces.JointForce) and force.holds
         if kind in (observe.ELEMENT, observe.CONTACT, observe.CROWD):
             self._passes |= observe.POSES | observe.TWISTS | observe.ELEMENTS
         return self._within(self._task(source[:2], kind, row, size).start, parts[wanted])

@@ -16,7 +16,7 @@ from numba import types
 from liegeo import motion
 from liegeo._jit_export import Wanted
 from liegeo.integrate import METHODS, Method, calls, explicit, stepper
-from liegeo.integrate.problems import Dynamics, no_switches, no_tangents
+from liegeo.integrate.problems import Dynamics, no_grips, no_switches, no_tangents
 from liegeo.kernels import assembly, observe, projection
 from liegeo.lie import Product, R
 from liegeo.machine import answers, blame, exchange, record, showing, slopes, steps, tuning
@@ -70,6 +70,7 @@ def wanted() -> dict[str, Wanted]:
         Wanted(blame.add_culprit, record.BLAME_ARGUMENTS, "blame"),
         Wanted(no_tangents, calls.ARGUMENTS["local_tangents"], "no_tangents"),
         Wanted(no_switches, calls.ARGUMENTS["switches"], "no_switches"),
+        Wanted(no_grips, calls.ARGUMENTS["grips"], "no_grips"),
     ]
     shown = (showing.known, observe.solved, observe.solved_loops)
     for kind, arguments in (("", record.SHOW_ARGUMENTS), ("_complex", record.COMPLEX_SHOW_ARGUMENTS)):

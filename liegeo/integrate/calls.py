@@ -46,6 +46,7 @@ ARGUMENTS = {
     "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
     "displacement": (_I, _F, _V, _V, _V, _V),
     "switches": (_I, _F, _V, _V, _V),
+    "grips": (_I, _F, _V),
 }
 SIZE = len(ARGUMENTS)
 # What is compiled when a step asks for it.
@@ -134,9 +135,14 @@ def _switches(I, F, q, v, W):
     return invoke(I[I.shape[0] - SIZE + 15], (I, F, q, v, W))
 
 
+@kernel
+def _grips(I, F, out):
+    return invoke(I[I.shape[0] - SIZE + 16], (I, F, out))
+
+
 STUBS = Dynamics(
     *(_acceleration, _residual, _momentum, _slope, _factorise, _substitute, _resistance, _energy, _closing),
-    *(_correct, _release, _factorise_next, _along, _local_tangents, _displacement, _switches),
+    *(_correct, _release, _factorise_next, _along, _local_tangents, _displacement, _switches, _grips),
 )
 
 

@@ -31,7 +31,7 @@ from typing import Any
 
 from liegeo._jit import kernel
 from liegeo._memory import flat
-from liegeo.integrate import stiff
+from liegeo.integrate import sticking, stiff
 from liegeo.integrate.explicit import Operations, projected
 from liegeo.integrate.newton import (
     BASE,
@@ -41,18 +41,24 @@ from liegeo.integrate.newton import (
     EPSILON,
     EXTRA,
     FACTORISATIONS,
+    GRIP,
+    HELD,
     ITERATIONS,
     LOCAL,
     MATRIX,
     RECORD,
     RESIDUAL,
     ROUND_OFF,
+    SEEN,
+    SLACK,
     TOO_SLOW,
     X,
     factorise_dense,
+    held,
     judge,
     magnitude,
     make_place,
+    make_review,
     motion,
     scratch,
     split,
@@ -160,6 +166,13 @@ def _correction(stabilised: bool, remainder: Kernel, dynamics: Any, compiled: bo
     return kernel(correction, name="integrate.correction", forceinline=False) if compiled else correction
 
 
+@kernel
+def anew(K, s, nv):
+    """Put the base of Δ back where it was: another set of speeds sticks."""
+    for k in range(nv):
+        K[s + BASE, k] = K[s + BASE, nv + k]
+
+
 def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     """Return what newton.Newton.make does, for (2) or (3)."""
     residual, factorise_next, local, release = (
@@ -171,6 +184,7 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
         _couple(remainder, dynamics, compiled),
         _correction(stabilised, remainder, dynamics, compiled),
     )
+    review, grips = make_review(place, dynamics, compiled), dynamics.grips
     slow, patience = stiff.NEWTON.slow, stiff.NEWTON.patience
 
     def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, absolute, inverse, y, W, K, u, out):
@@ -179,15 +193,22 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
         A, B = W[:half], W[half:]
         least = absolute + 10.0 * EPSILON * magnitude(layout, y, inverse)
         release(I, A)
+        n = grips(I, F, K[s + GRIP, nv:])
+        K[s + RECORD + HELD, 1] = n
+        sticking.begin(n, y[nq:], h, inverse, True, K[s + GRIP], K[s + SEEN], K[s + SLACK])
         ready, before, since, exact, fresh = False, 0.0, 0, False, False
         for k in range(nv):
             K[s + BASE, nv + k] = K[s + BASE, k]
         for _ in range(_ITERATIONS):
             place(layout, h, cv, cq, two_step, y, K, u, out)
             status = residual(I, F, t, out[:nq], out[nq:], K[s + X, :nv], A, K[s + RESIDUAL, :nv])
+            if n > 0:
+                sticking.strike_out(K[s + GRIP], K[s + RESIDUAL, :nv], K[s + SEEN])
             if status == 0 and not ready:
                 tally(K, s + RECORD, FACTORISATIONS)
                 local(I, F, out[:nq], out[nq:], cv, cq, 0.0, K[s + LOCAL, :nv])
+                if n > 0:
+                    sticking.hold(K[s + GRIP], K[s + LOCAL, :nv])
                 status = factorise_next(I, F, out[:nq], cv, cq, K[s + LOCAL, :nv], B)
                 if status == 0 and exact:
                     status = couple(layout, I, F, t, cv, cq, y, A, B, K, u, out)
@@ -202,8 +223,24 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
                 return NO_CONVERGENCE
             verdict, rate = judge(size, before, since, bound, 1.0, 0.0, 0.0 if exact else ROUND_OFF, slow, patience)
             before, since = size, since + 1
+            if (
+                n > 0
+                and verdict != DONE
+                and sticking.turned(cv, K[s + GRIP], K[s + SEEN], K[s + SLACK], K[s + X, nv:], K[s + X, :nv])
+            ):
+                ready = False
+                anew(K, s, nv)
+                continue
             if verdict == DONE:
                 place(layout, h, cv, cq, two_step, y, K, u, out)
+                if n > 0:
+                    status, changed = review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
+                    if status != 0:
+                        return status
+                    if changed:
+                        ready = False
+                        anew(K, s, nv)
+                        continue
                 return 0
             if verdict == TOO_SLOW:
                 # the matrix from here; if one from nearby was no good the true one, from where Δ = 0 (newton.py)
@@ -227,7 +264,24 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
 def generalised_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     """stiff.generalised_alpha by (3)."""
     step = stiff.whole_alpha(group, dynamics, compiled, functools.partial(_newton, True))
-    return stiff.in_parts(projected(step, group, dynamics, compiled), stiff.keep_memory, compiled)
+    return stiff.in_parts(_at_rest(projected(step, group, dynamics, compiled), compiled), stiff.keep_memory, compiled)
+
+
+def _at_rest(step: Kernel, compiled: bool, before: int = 0) -> Kernel:
+    """Return a step that leaves what sticks exactly at rest, whatever a projection made of that.
+
+    `before` is how many rows of K stand before those of Newton's method.
+    """
+
+    def still(layout, I, F, coefficients, t, y, h, W, K, u, Y, out):
+        status = step(layout, I, F, coefficients, t, y, h, W, K, u, Y, out)
+        nq, nv = split(K, y)
+        s = before + scratch(nv)
+        if status == 0 and held(K, s):
+            sticking.come_to_rest(K[s + GRIP], K[s + SLACK], out[nq:])
+        return status
+
+    return kernel(still, name="integrate.still") if compiled else still
 
 
 def index_3(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
@@ -239,4 +293,4 @@ def index_3(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
 def adaptive_alpha(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
     """stiff.adaptive_alpha by (3)."""
     step = stiff.adaptive_alpha(group, dynamics, compiled, functools.partial(_newton, True))
-    return projected(step, group, dynamics, compiled)
+    return _at_rest(projected(step, group, dynamics, compiled), compiled, stiff.ADAPTIVE_MEMORY)

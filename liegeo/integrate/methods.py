@@ -46,9 +46,9 @@ class Method:
     needs.  `properties` are words of PROPERTIES.  `make_closed` is what makes the step of a mechanical method for
     systems with constraints, if it knows them; methods for fields are projected.  `make_coupled` takes the place of
     `make` for systems that are `coupled` (problems.System).  A mechanical method that `takes_states` treats first-order
-    states too; methods for fields always do.  `record` is the row of K from which a method that uses Newton's method
-    keeps its record (newton.py).  Mechanical methods find the system's sizes behind their coefficients, if they have
-    any.  A method of one's own needs no more.
+    states too; methods for fields always do.  One that `sticks` solves set-valued friction.  `record` is the row of K
+    from which a method that uses Newton's method keeps its record (newton.py).  Mechanical methods find the system's
+    sizes behind their coefficients, if they have any.  A method of one's own needs no more.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Method:
     make_closed: Callable[[Operations, Any, bool], Any] | None = None
     make_coupled: Callable[[Operations, Any, bool], Any] | None = None
     takes_states: bool = False
+    sticks: bool = False
     record: Rows | None = None
     lower: int | None = None
     exponent: float = 1.0
@@ -226,6 +227,7 @@ _IMPLICIT: dict[str, Any] = {
     "workspaces": 2,
     "properties": frozenset({"stiff"}),
     "takes_states": True,
+    "sticks": True,
     "record": stiff.record,
 }
 GeneralisedAlpha = generalised_alpha()
@@ -286,6 +288,8 @@ def _alpha(name: str, coefficients: tuple[float, ...], closed: Any) -> Method:
         "make_closed": closed,
         "lower": 2,
         "exponent": 1.5,
+        # where friction acts between the ends of a step, the error of a step in which a joint sticks is not known
+        "sticks": closed is not None,
     }
     return Method(name, 2, stiff.adaptive_alpha, (*shares, 0.0, _SOLVED), **{**_IMPLICIT, **own})
 
@@ -320,6 +324,14 @@ def check_method(problem: Problem, method: Method) -> None:
             f"problem '{problem.name}': method {method.name} cannot be used: {', '.join(dict.fromkeys(states))} "
             f"{'has' if len(set(states)) == 1 else 'have'} first-order states, which it does not treat.\n"
             "  Take generalised-α, lie-bdf-2 or rosenbrock-3, or a method for fields: rkmk-4, rkmk-54 (adaptive)."
+        )
+    sticking = problem.system.sticking if problem.system is not None else ()
+    if sticking and not method.sticks:
+        raise InputError(
+            f"problem '{problem.name}': method {method.name} cannot be used: {', '.join(sticking)} "
+            f"{'has' if len(sticking) == 1 else 'have'} the exact law of dry friction (smoothing is 0).\n"
+            "  Take generalised-α, midpoint-α, lie-bdf-2 or adaptive-alpha-0.8, or none, so that the program\n"
+            "  chooses; or give the element a smoothing, a speed such as 1e-3."
         )
     closed = problem.system is not None and problem.system.constrained
     if closed and method.mechanical and method.make_closed is None:

@@ -71,6 +71,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import kernel
 from liegeo._memory import flat
+from liegeo.integrate import sticking
 from liegeo.integrate.explicit import Operations, finite
 from liegeo.lie.product import ELEMENT, FACTORS, KIND, VECTOR
 from liegeo.status import ABSENT, INPUT_FAILED, NO_CONVERGENCE, NOT_FINITE, WANTED
@@ -98,6 +99,10 @@ _BEGIN_AGAIN = -8
 # A correction that is so many times what may be left comes from a place so near that matrices are the same.
 _NEAR = 100.0
 
+# So many corrections behind a change of what sticks are made whatever they do: a joint that breaks away passes speeds
+# at which its friction falls faster than a step can follow.
+_FREE = 8
+
 # Words of `judge`.
 GO_ON, DONE, TOO_SLOW = range(3)
 # Attempts of a step, each from a guess of its own: as the method predicts; (6); Δ = 0; v̇ as it was.
@@ -112,9 +117,13 @@ PAST, FLAGS, GUESS, BEFORE, MATRIX = range(5)
 STARTED, DENSE = range(2)
 # Behind the memory, from `scratch(nv)`: the record; (x | base of v), (base of Δ | w), (residual | correction), a row
 # more, (x | correction) where (10) begins, l of the recursion's matrix, and v̇ where the step begins.
-RECORD, X, BASE, RESIDUAL, EXTRA, BEGIN, LOCAL, START, _END = 0, *range(4, 12)
+# Then for set-valued friction (sticking.py): (what a speed does | its limit), (friction that holds it | its changes),
+# and speeds that are round-off.
+RECORD, X, BASE, RESIDUAL, EXTRA, BEGIN, LOCAL, START, GRIP, SEEN, SLACK, _END = 0, *range(4, 15)
 # In the second place of the record's first row: 1 if a step in which a force switches is IMPRECISE (stiff.in_parts).
 WATCHED = 1
+# In the second place of its second row: how many speeds have set-valued friction.
+HELD = 1
 # The numbers of the record, the first of a row each.
 ITERATIONS, FACTORISATIONS, DENSE_FACTORISATIONS, CUTS = range(4)
 
@@ -140,6 +149,12 @@ def memory(nv: int) -> int:
 def rows(nv: int) -> int:
     """Return how many rows of K Newton's method uses, those of the memory among them."""
     return memory(nv) + _END
+
+
+@kernel
+def held(K, s):
+    """Return whether speeds have set-valued friction, as a step has found where it began."""
+    return K[s + RECORD + HELD, 1] > 0.0
 
 
 @kernel
@@ -299,18 +314,23 @@ class Newton:
         It solves for x from a guess in row X: v₁ = base + cv x and Δ = base + cq x, or stiff.py (2), with both bases in
         their rows, and v̇ where the step begins in row START.  `inverse` are 1/σ of (12).  `out` becomes the new state.
         """
-        place = make_place(group, compiled)
+        place, grips = make_place(group, compiled), dynamics.grips
         guess = _guess(place, dynamics, compiled)
         iterate = _iterate(self, place, *_matrices(group, place, dynamics, compiled), dynamics, compiled)
         retried = self.retried
 
         def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, absolute, inverse, y, W, K, u, out):
+            nq, nv = split(K, y)
+            s = scratch(nv)
+            n = grips(I, F, K[s + GRIP, nv:])
+            K[s + RECORD + HELD, 1] = n
             # a matrix that was dense before will be so again, mostly
             attempt = _STAYING
             if not 0.0 < K[FLAGS, DENSE] <= retried:
                 attempt, K[FLAGS, DENSE] = _PREDICTED, 0.0
             status = NO_CONVERGENCE
             while attempt <= _AS_BEFORE:
+                sticking.begin(n, y[nq:], h, inverse, False, K[s + GRIP], K[s + SEEN], K[s + SLACK])
                 if attempt != _PREDICTED:
                     guess(attempt, layout, I, F, h, cv, cq, two_step, y, W, K, u, out)
                 status = iterate(
@@ -340,6 +360,8 @@ def make_place(group: Operations, compiled: bool) -> Kernel:
         s = scratch(nv)
         x, start, speed = K[s + X, :nv], K[s + X, nv:], y[nq:]
         delta, gain, fixed = u[0, :nv], u[0, nv:], K[s + BASE, :nv]
+        if held(K, s):
+            sticking.stay(cv, K[s + GRIP], start, x)
         for k in range(nv):
             v = start[k] + cv * x[k]
             gain[k] = v - speed[k]
@@ -362,6 +384,8 @@ def make_place(group: Operations, compiled: bool) -> Kernel:
                 if change <= 4.0 * EPSILON * size:
                     break
         retract(layout, y, u[0], out)
+        if held(K, s):
+            sticking.direct(K[s + GRIP], speed, out[nq:], gain)
 
     return _kernel(place, "place", compiled)
 
@@ -410,6 +434,8 @@ def _matrices(group: Operations, place: Kernel, dynamics: Any, compiled: bool) -
             tally(K, s + RECORD, DENSE_FACTORISATIONS)
             return differentiate(layout, I, F, t, h, cv, cq, two_step, inverse, y, A, K, u, out)
         local(I, F, out[:nq], out[nq:], cv, cq, secant, K[s + LOCAL, :nv])
+        if held(K, s):
+            sticking.hold(K[s + GRIP], K[s + LOCAL, :nv])
         return factorise_next(I, F, out[:nq], cv, cq, K[s + LOCAL, :nv], B), 0.0
 
     def correct(dense, I, F, reach, inverse, y, B, K):
@@ -435,6 +461,7 @@ def _iterate(
     """Return the iteration from one guess; its status is _BEGIN_AGAIN if (6) may help."""
     residual = dynamics.residual
     descend = _descend(place, correct, dynamics, compiled)
+    review = make_review(place, dynamics, compiled)
     slow, kept, shortest = options.slow, options.kept, options.shortest
     patience, renewals, iterations = options.patience, options.renewals, options.iterations
 
@@ -448,12 +475,16 @@ def _iterate(
         # `renew`: a matrix is wanted; `fresh`: it belongs to x; `current`: the correction at x is known
         renew, fresh, current, secant = not (attempt == _STAYING and K[FLAGS, DENSE] > 0.0), False, False, 0.0
         size, before, worst, floor, since, matrices = 0.0, 0.0, 0.0, 0.0, 0, 0
+        # corrections behind a change of what sticks that are made whatever they do
+        friction, free = held(K, s), 0
         for _ in range(iterations):
             if not current:
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 # a residual leaves in B what the recursion's matrix begins with
                 scratch_of = B if renew and not dense else A
                 status = residual(I, F, t, out[:nq], out[nq:], K[s + X, :nv], scratch_of, K[s + RESIDUAL, :nv])
+                if friction:
+                    sticking.strike_out(K[s + GRIP], K[s + RESIDUAL, :nv], K[s + SEEN])
                 if status == 0 and renew:
                     status, floor = linearise(
                         dense, secant, layout, I, F, t, h, cv, cq, two_step, inverse, y, A, B, K, u, out
@@ -481,20 +512,29 @@ def _iterate(
                 for k in range(nv):
                     K[s + X, k] -= K[s + RESIDUAL, nv + k]
                 place(layout, h, cv, cq, two_step, y, K, u, out)
+                if friction:
+                    status, changed = review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
+                    if status != 0:
+                        return status
+                    if changed:
+                        current, renew, free = False, True, _FREE
+                        continue
                 K[FLAGS, DENSE] = K[FLAGS, DENSE] + 1.0 if dense else 0.0
                 K[BEFORE, rate_at] = 0.0 if dense else max(worst, _BELIEVED) if worst > 0.0 else known**_FADING
                 return 0
+            if free > 0:
+                verdict, free = GO_ON, free - 1
             if verdict == TOO_SLOW and attempt == _PREDICTED:
                 return _BEGIN_AGAIN
             # matrices of the recursion differ from place to place where there is friction
             local = attempt == _IMPROVED and weighed(K[s + LOCAL, :nv], inverse) > 0.0
             if verdict == TOO_SLOW and attempt == _IMPROVED and matrices > (renewals if local else patience):
                 return NO_CONVERGENCE
-            if since > 0 and (verdict == TOO_SLOW or (dense and rate > kept)):
+            if since > 0 and free == 0 and (verdict == TOO_SLOW or (dense and rate > kept)):
                 current, renew = False, True
                 continue
             by_secant = secant > 0.0
-            test = _UNTESTED if attempt == _PREDICTED or by_secant else 1.0
+            test = _UNTESTED if attempt == _PREDICTED or by_secant or free > 0 else 1.0
             if fresh and (dense or local) and test == 1.0:
                 test = shortest if dense else _SHORT
             status, part, new = descend(
@@ -503,6 +543,13 @@ def _iterate(
             if status in (INPUT_FAILED, WANTED):
                 return status
             secant = 0.0
+            if (
+                status == 0
+                and friction
+                and sticking.turned(cv, K[s + GRIP], K[s + SEEN], K[s + SLACK], K[s + X, nv:], K[s + X, :nv])
+            ):
+                current, renew, free = False, True, _FREE
+                continue
             if status == 0:
                 # the rate of a damped step, or of one by the secant, tells nothing, and its matrix is not the next one
                 renew = by_secant or part < 1.0
@@ -515,6 +562,26 @@ def _iterate(
         return NO_CONVERGENCE
 
     return kernel(iterate, name="integrate.iterate") if compiled else iterate
+
+
+def make_review(place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
+    """Return what changes the set of speeds that stick where the iteration has converged: a status, whether it did."""
+    residual = dynamics.residual
+
+    def review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out):
+        nq, nv = split(K, y)
+        s = scratch(nv)
+        grip, seen, r = K[s + GRIP], K[s + SEEN], K[s + RESIDUAL, :nv]
+        changed = sticking.turned(cv, grip, seen, K[s + SLACK], K[s + X, nv:], K[s + X, :nv])
+        if not changed:
+            status = residual(I, F, t, out[:nq], out[nq:], K[s + X, :nv], A, r)
+            if status != 0:
+                return status, False
+            sticking.strike_out(grip, r, seen)
+            changed = sticking.released(grip, seen)
+        return NO_CONVERGENCE if changed and sticking.restless(seen) else 0, changed
+
+    return _kernel(review, "review", compiled)
 
 
 def _descend(place: Kernel, correct: Kernel, dynamics: Any, compiled: bool) -> Kernel:
@@ -538,6 +605,8 @@ def _descend(place: Kernel, correct: Kernel, dynamics: Any, compiled: bool) -> K
             status = residual(I, F, t, out[:nq], out[nq:], x, A, K[s + RESIDUAL, :nv])
             if status == INPUT_FAILED:
                 return status, part, new
+            if held(K, s):
+                sticking.strike_out(K[s + GRIP], K[s + RESIDUAL, :nv], K[s + SEEN])
             new = correct(dense, I, F, reach, inverse, y, B, K) if status == 0 else 1e300
             if shortest == _UNTESTED or new <= (1.0 - 0.25 * part) * size:
                 return status, part, new
@@ -551,7 +620,7 @@ def _descend(place: Kernel, correct: Kernel, dynamics: Any, compiled: bool) -> K
 
 def _differentiate(group: Operations, place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
     """Return what forms (9), or the same by differences, and factorises it: a status, and (11)."""
-    dexp, along = group.dexp_right_apply, dynamics.along
+    dexp, along, local = group.dexp_right_apply, dynamics.along, dynamics.local_tangents
     differences = _differences(place, dynamics, compiled)
 
     def differentiate(layout, I, F, t, h, cv, cq, two_step, inverse, y, W, K, u, out):
@@ -577,6 +646,9 @@ def _differentiate(group: Operations, place: Kernel, dynamics: Any, compiled: bo
             status = differences(layout, I, F, t, h, cv, cq, two_step, inverse, y, W, K, u, out)
         if status != 0:
             return status, 0.0
+        if held(K, s):
+            local(I, F, out[:nq], out[nq:], cv, cq, 0.0, K[s + LOCAL, :nv])
+            sticking.hold_dense(K[s + GRIP], K[s + LOCAL, :nv], M)
         for i in range(nv):
             K[extra, i] = 0.0
             for j in range(nv):

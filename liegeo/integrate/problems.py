@@ -70,6 +70,8 @@ class Dynamics(NamedTuple):
     displacement: Kernel | None = None  # (I, F, q, e, W, out): metres and radians that a small change e moves it by
     # (I, F, q, v, W): a whole number, another one where a contact is made or lost, a gap crossed, a strand slack
     switches: Kernel | None = None
+    # (I, F, out): the largest force with which set-valued friction holds each speed, −1 where there is none; how many
+    grips: Kernel | None = None
 
 
 def _absent(I, F, t, q, v, a, dq, dv, da, W, out):  # type: ignore[no-untyped-def]
@@ -98,6 +100,14 @@ def _no_switches(I, F, q, v, W):  # type: ignore[no-untyped-def]
 no_switches = kernel(_no_switches, name="integrate.no_switches", forceinline=False)
 
 
+def _no_grips(I, F, out):  # type: ignore[no-untyped-def]
+    """Return 0: no speed has set-valued friction."""
+    return 0
+
+
+no_grips = kernel(_no_grips, name="integrate.no_grips", forceinline=False)
+
+
 @functools.lru_cache(maxsize=64)
 def _without_tangents(factorise: Kernel) -> Kernel:
     """Return `factorise` as a `factorise_next`: what prepares W from nothing does so from anything."""
@@ -114,12 +124,13 @@ class System:
     """A mechanical system on a group: its kernels, their data, the size of their scratch, and words for a status.
 
     A system that is `constrained` has to be brought back to its constraints after every step, with `closing`.  One that
-    is `coupled` has forces that may be stiff and of which D and K know nothing; it has `along`.  `diagnose` says
-    what is special about a state from which no step could be made, beside the state at the start.  `states` names the
-    owner of each first-order state; `ints` and `floats` are copied for every stepper, so large data belong elsewhere.
-    `sizes`, one for each speed and state, say what is large in the unit of its coordinate, such as 1 rad or the length
-    of a mechanism: what Newton's method leaves is measured by them (newton.py (12)).  They are ones, if not given.
-    `keep` holds what addresses in `ints` point to, arrays and functions, so that it lives as long as the system.
+    is `coupled` has forces that may be stiff and of which D and K know nothing; it has `along`.  `diagnose` says what
+    is special about a state from which no step could be made, beside the state at the start.  `states` names the owner
+    of each first-order state, `sticking` the owners of set-valued friction; `ints` and `floats` are copied for every
+    stepper, so large data belong elsewhere.  `sizes`, one for each speed and state, say what is large in the unit of
+    its coordinate, such as 1 rad or the length of a mechanism: what Newton's method leaves is measured by them
+    (newton.py (12)).  They are ones, if not given.  `keep` holds what addresses in `ints` point to, arrays and
+    functions, so that it lives as long as the system.
     """
 
     group: Product
@@ -133,6 +144,7 @@ class System:
     diagnose: Callable[[Array, Array], str] = lambda y, start: ""
     breaks: Breaks = field(default_factory=Breaks)
     states: tuple[str, ...] = ()
+    sticking: tuple[str, ...] = ()
     sizes: Array | None = None
     keep: tuple[Any, ...] = ()
 
@@ -148,6 +160,9 @@ class System:
         if self.dynamics.switches is None:
             none = no_switches if self.compiled else _no_switches
             object.__setattr__(self, "dynamics", self.dynamics._replace(switches=none))
+        if self.dynamics.grips is None:
+            nothing = no_grips if self.compiled else _no_grips
+            object.__setattr__(self, "dynamics", self.dynamics._replace(grips=nothing))
         if self.dynamics.along is None:
             object.__setattr__(self, "dynamics", self.dynamics._replace(along=absent if self.compiled else _absent))
 

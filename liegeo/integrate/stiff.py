@@ -50,6 +50,7 @@ from typing import Any
 from liegeo._jit import kernel
 from liegeo._memory import flat, shaped
 from liegeo.errors import InputError
+from liegeo.integrate import sticking
 from liegeo.integrate.explicit import Operations, copy, finite
 from liegeo.integrate.newton import (
     BASE,
@@ -57,18 +58,21 @@ from liegeo.integrate.newton import (
     CUTS,
     DENSE,
     FLAGS,
+    GRIP,
     GUESS,
     LOCAL,
     MATRIX,
     PAST,
     RECORD,
     RESIDUAL,
+    SLACK,
     START,
     STARTED,
     WATCHED,
     Newton,
     X,
     factorise_dense,
+    held,
     memory,
     motion,
     scratch,
@@ -165,11 +169,16 @@ def whole_alpha(
             for k in range(2 * nv):
                 u[0, k] /= part
             retract(layout, y, u[0], out)
+        if held(K, s):
+            sticking.come_to_rest(K[s + GRIP], K[s + SLACK], out[nq:])
         if switched(I, F, y, out, W, K):
             return IMPRECISE
         for k in range(nv):
             new = share * unknown[k] + (af * past[k] - am * algorithmic[k]) / (1.0 - am)
             past[k], algorithmic[k] = unknown[k], new
+        if held(K, s):
+            sticking.forget(K[s + GRIP], out[nq:], past)
+            sticking.forget(K[s + GRIP], out[nq:], algorithmic)
         foresee(I, F, c, h, cv, cq, y, W, K, u, out)
         return 0
 
@@ -372,6 +381,13 @@ def adaptive_alpha(
             substitute(I, F, L[r, :nv], W[half:], u[1, :nv])
             for k in range(nv):
                 u[1, k] = u[0, k] - u[1, k]
+        if held(L, s):
+            # nobody knows when within the step a joint stuck or broke away
+            for k in range(nv):
+                if L[s + GRIP, k] != 0.0 and sticking.side(y[nq + k]) != sticking.side(out[nq + k]):
+                    u[1, k] = 0.5 * h * (out[nq + k] - y[nq + k])
+                    # what a gained there is no rate with which it goes on
+                    K[last + 1, k] = 0.0
         for k in range(nv):
             u[1, nv + k] = 0.0
         return status
@@ -434,12 +450,17 @@ def bdf2(group: Operations, dynamics: Any, compiled: bool) -> Kernel:
         status = newton(layout, I, F, t + h, h, cv, cq, two_step, c[0], 0.0, c[1:], y, W, K, u, out)
         if status != 0:
             return status
+        if held(K, s):
+            sticking.come_to_rest(K[s + GRIP], K[s + SLACK], out[nq:])
         if switched(I, F, y, out, W, K):
             return IMPRECISE
         for k in range(nv):
             # u[0] is (Δ | …): q₀ seen from q₁ is at −Δ
             K[PAST, k], K[PAST, nv + k] = -u[0, k], y[nq + k]
             K[GUESS, k] = K[s + START, k]
+        if held(K, s):
+            sticking.forget(K[s + GRIP], out[nq:], K[PAST, :nv])
+            sticking.forget(K[s + GRIP], out[nq:], K[PAST, nv:])
         K[GUESS, nv] = h
         K[FLAGS, STARTED] = 1.0
         return 0

@@ -27,9 +27,9 @@ class Access(NamedTuple):
 _TEXT = """
 [HEADER_ROW]
 N_BODIES: compiler.model -> articulated composite constraints elements inertia inverse kinematics loops
-    motion observe
+    motion observe dry_friction
 N_Q: compiler.model -> motion observe
-N_V: compiler.model -> articulated constraints elements joint_elements loops motion observe
+N_V: compiler.model -> articulated constraints dry_friction elements joint_elements loops motion observe
 N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
@@ -46,16 +46,19 @@ N_CONSTRAINTS: compiler._constraints -> constraints loops
 CONSTRAINTS: compiler._constraints -> constraints loops
 N_ROWS: compiler._constraints -> constraints loops motion observe
 ROWS_W: compiler._constraints -> constraints loops motion observe
-N_JOINT_ELEMENTS: compiler._on_joints -> elements inverse motion observe joint_elements
+N_JOINT_ELEMENTS: compiler._on_joints -> dry_friction elements inverse motion observe joint_elements
 JOINT_ELEMENTS: compiler._on_joints -> joint_elements
 N_STICKING: compiler._sticking -> motion
+N_HELD: compiler._on_joints -> dry_friction motion observe
+HELD_W: compiler._on_joints -> dry_friction
 
 [BODY_ROW]
 PARENT: compiler._body_ints -> articulated composite crowd inverse kinematics loops observe
 KIND: compiler._body_ints -> constraints crowd elements kinematics motion
 JQ: compiler._body_ints -> constraints elements kinematics motion observe
-JV: compiler._body_ints -> articulated composite constraints elements inverse kinematics loops motion observe
-NV: compiler._body_ints -> articulated composite elements inverse kinematics loops motion observe
+JV: compiler._body_ints -> articulated composite constraints dry_friction elements inverse kinematics loops motion
+    observe
+NV: compiler._body_ints -> articulated composite dry_friction elements inverse kinematics loops motion observe
 SCREWS: compiler._body_ints -> kinematics
 NM: compiler._body_ints -> articulated composite constraints elements inertia inverse kinematics loops motion
     observe reduced
@@ -69,7 +72,7 @@ MODAL: compiler._body_ints -> articulated elements inertia motion observe
 FLEX: compiler._body_ints -> articulated composite elements inertia inverse kinematics loops observe reduced
 CARRIER: compiler._body_ints -> articulated composite kinematics loops observe
 OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops observe reduced
-LOCKED: model.Model.lock -> articulated elements motion
+LOCKED: model.Model.lock -> articulated dry_friction elements motion
 AXIS: compiler._body_ints -> articulated kinematics
 PASSIVE: compiler._body_ints -> elements inverse observe
 DIAGONAL: compiler._body_ints -> articulated elements inertia motion
@@ -330,6 +333,18 @@ CROWD_LISTS: crowd.crowd ->
 [ROPE_SCRATCH]
 ROPE_WOUND: ropes.wind_ropes -> ropes.rope
 ROPE_WRENCHES: ropes.rope -> elements.apply_elements
+
+[HELD_SCRATCH]
+HELD_SPEED: dry_friction.hold ->
+HELD_SLOT: dry_friction.hold ->
+HELD_LIMIT: dry_friction.hold ->
+HELD_FREE: dry_friction.hold ->
+HELD_FORCE: dry_friction.hold ->
+HELD_SIDE: dry_friction.hold ->
+HELD_G: dry_friction.hold ->
+HELD_PART: dry_friction.hold ->
+HELD_A: articulated.scatter elements.add_resistance,load joint_elements.add_joint_element_forces ->
+    articulated.gather dry_friction.hold elements.add_resistance joint_elements.add_joint_element_forces
 
 [WORLD_SCRATCH]
 X_WB: kinematics.world_poses -> elements.place_frames

@@ -13,7 +13,7 @@ that it calls.
 from __future__ import annotations
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import articulated, composite, inverse, loops, observe
+from liegeo.kernels import articulated, composite, dry_friction, inverse, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.status import BAD_ARGUMENT, BAD_RESULT, LARGEST
 
@@ -104,8 +104,24 @@ def _nothing(I, F, q, v, u, W, out):
     return 0
 
 
-forward_dynamics = _vector(articulated.forward_dynamics, "checked.forward_dynamics")
-forward_dynamics_loops = _vector(loops.forward_dynamics, "checked.forward_dynamics_loops")
+def _holding(forward_dynamics, hold, name):
+    """Return forward dynamics with what exact friction holds."""
+
+    @kernel(name=name)
+    def call(I, F, q, v, u, W, out):
+        if I[at.N_HELD] > 0:
+            status = hold(I, F, q, v, u, W)
+            if status != 0:
+                return status
+        return forward_dynamics(I, F, q, v, u, W, out)
+
+    return call
+
+
+_held = _holding(articulated.forward_dynamics, dry_friction.hold, "checked.held")
+_held_loops = _holding(loops.forward_dynamics, dry_friction.hold_loops, "checked.held_loops")
+forward_dynamics = _vector(_held, "checked.forward_dynamics")
+forward_dynamics_loops = _vector(_held_loops, "checked.forward_dynamics_loops")
 inverse_dynamics = _vector(_inverse_dynamics, "checked.inverse_dynamics")
 mass_matrix = _vector(_mass_matrix, "checked.mass_matrix")
 arguments = _vector(_nothing, "checked.arguments")

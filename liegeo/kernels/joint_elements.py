@@ -33,7 +33,8 @@ sliding f = g(v) sign v + σ₂ v.  The bristles store ½σ₀z²; by (2) they d
 
     f = g(v) tanh(v/v_0) + σ v,                                                                                   (14)
 
-smooth over the speed v_0: what it holds creeps with a share of v_0.
+smooth over the speed v_0: what it holds creeps with a share of v_0.  With v_0 = 0 the law is exact, g(v) sign v where
+the speed is not zero; where it is, the friction is the multiplier c, which kernels/dry_friction.py finds.
 
 **Stops** at s = l and s = u: a contact that is δ deep, δ = s − u or l − s, with the force of Hunt and Crossley [HC75],
 
@@ -148,7 +149,11 @@ def _dry_friction(F, f, m, x, c):
     ratio = v / F[f + at.FRICTION_V_S]
     coulomb = F[f + at.FRICTION_F_C]
     level = coulomb + (F[f + at.FRICTION_F_S] - coulomb) * np.exp(-ratio * ratio)
-    force = level * smooth_sign(v / F[f + at.FRICTION_V_0]) + F[f + at.FRICTION_SIGMA] * v
+    if F[f + at.FRICTION_V_0] == 0.0:
+        force = level if v.real > 0.0 else -level if v.real < 0.0 else c + zero
+    else:
+        force = level * smooth_sign(v / F[f + at.FRICTION_V_0])
+    force += F[f + at.FRICTION_SIGMA] * v
     return force, zero, (zero, zero), zero, force * v, zero, (force, zero, zero, zero)
 
 
@@ -382,16 +387,29 @@ def joint_element_law(I, F, r, q, v, u):
 
 
 @kernel
-def _row(I, i):
+def joint_element(I, i):
     """Return where the row of element i begins in I."""
     return index(I[at.JOINT_ELEMENTS]) + i * at.JE_SIZE
+
+
+@kernel
+def is_exact(I, F, r):
+    """Return whether the element with row r is dry friction with the exact law."""
+    return I[r + at.JE_KIND] == at.DRY_FRICTION and F[index(I[r + at.JE_F]) + at.FRICTION_V_0] == 0.0
+
+
+@kernel
+def held_by(I, F, r):
+    """Return the speed that the exact friction with row r holds, where its multiplier stands in u, and its limit."""
+    speed = index(I[index(I[r + at.JE_TERMS]) + at.TERM_SPEED])
+    return speed, index(I[r + at.JE_INPUT]), F[index(I[r + at.JE_F]) + at.FRICTION_F_S]
 
 
 @kernel(forceinline=False)
 def add_joint_element_forces(I, F, q, v, u, sign, out):
     """Add to the generalised forces `out`, times `sign`, what the elements oppose to the motion."""
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        r = _row(I, i)
+        r = joint_element(I, i)
         force, drag, _, _, _, _, _ = joint_element_law(I, F, r, q, v, u)
         t, c = index(I[r + at.JE_TERMS]), index(I[r + at.JE_FACTORS])
         for k in range(I[r + at.JE_N_TERMS]):
@@ -404,7 +422,7 @@ def state_rates(I, F, q, v, u, out):
     """Write ẋ of all elements into `out`, in the order in which states stand in u."""
     first = at.first_state(I)
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        r = _row(I, i)
+        r = joint_element(I, i)
         if I[r + at.JE_N_X] > 0:
             _, _, rates, _, _, _, _ = joint_element_law(I, F, r, q, v, u)
             place = index(I[r + at.JE_X]) - first
@@ -422,12 +440,12 @@ def clear_inputs(I, u):
     for d in range(index(I[at.N_V]), at.first_state(I)):
         stays = False
         for i in range(I[at.N_JOINT_ELEMENTS]):
-            r = _row(I, i)
+            r = joint_element(I, i)
             stays |= I[r + at.JE_INPUT] == d and I[r + at.JE_KIND] != at.LAG
         if not stays:
             u[d] = 0.0
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        r = _row(I, i)
+        r = joint_element(I, i)
         if I[r + at.JE_KIND] == at.LAG:
             u[index(I[r + at.JE_X])] = 0.0
 
@@ -437,7 +455,7 @@ def joint_element_energy(I, F, q, v, u):
     """Return the energy that the elements store."""
     energy = 0.0 * u[0]
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        _, _, _, stored, _, _, _ = joint_element_law(I, F, _row(I, i), q, v, u)
+        _, _, _, stored, _, _, _ = joint_element_law(I, F, joint_element(I, i), q, v, u)
         energy += stored
     return energy
 
@@ -447,7 +465,7 @@ def joint_element_powers(I, F, q, v, u):
     """Return the powers that the elements bring in, and that they dissipate."""
     work = dissipated = 0.0 * v[0]
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        _, _, _, _, lost, gained, _ = joint_element_law(I, F, _row(I, i), q, v, u)
+        _, _, _, _, lost, gained, _ = joint_element_law(I, F, joint_element(I, i), q, v, u)
         work += gained
         dissipated += lost
     return work, dissipated
@@ -461,7 +479,7 @@ def joint_element_switches(I, F, q, v, u):
     """
     zero, seen = 0.0 * v[0], 0
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        r = _row(I, i)
+        r = joint_element(I, i)
         kind = I[r + at.JE_KIND]
         if kind in (at.STOP, at.GEAR_TRAIN, at.CABLE, at.BELT):
             law = _law(kind, F, index(I[r + at.JE_F]), _motion(I, F, r, q, v), (zero, zero), zero)
@@ -480,10 +498,10 @@ def joint_element_switches(I, F, q, v, u):
 def _slope(I, F, r, q, v, alpha, beta, secant):
     """Return α ∂f/∂ṡ + β ∂f/∂s of the element with row r, without input and states, by one complex step.
 
-    Of dry friction, if `secant` is 1, it is α f/ṡ.
+    Of smooth dry friction, if `secant` is 1, it is α f/ṡ.
     """
     s, rate, first = _motion(I, F, r, q, v)
-    if secant != 0.0 and I[r + at.JE_KIND] == at.DRY_FRICTION and rate != 0.0:
+    if secant != 0.0 and rate != 0.0 and I[r + at.JE_KIND] == at.DRY_FRICTION and not is_exact(I, F, r):
         none = 0.0 * rate
         force, _, _, _, _, _, _ = _law(at.DRY_FRICTION, F, index(I[r + at.JE_F]), (s, rate, first), (none, none), none)
         return alpha * force / rate
@@ -497,7 +515,7 @@ def _slope(I, F, r, q, v, alpha, beta, secant):
 def add_joint_element_slopes(I, F, q, v, alpha, beta, secant, out):
     """Add `_slope` of the elements that act on one speed and have no state, to the entries of these speeds."""
     for i in range(I[at.N_JOINT_ELEMENTS]):
-        r = _row(I, i)
+        r = joint_element(I, i)
         if I[r + at.JE_N_TERMS] == 1 and I[r + at.JE_N_X] == 0:
             c, k = F[index(I[r + at.JE_FACTORS])], index(I[index(I[r + at.JE_TERMS]) + at.TERM_SPEED])
             out[k] += c * c * _slope(I, F, r, q, v, alpha, beta, secant)

@@ -18,8 +18,9 @@ In sizes, n is the number of modes of a body (of the parent, for the node that c
 a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
 of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
 functions of a user's own write, `points` the number of points of a profile or of surfaces of a crowd, `lists` that of
-the lists of its cubes; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the number of
-bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
+the lists of its cubes, h the number of elements with the exact law of dry friction; nq, nv, nu and nx are the lengths
+of q, v, u and x, `work` is that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an
+input, `constants` to a program.
 """
 
 from __future__ import annotations
@@ -54,6 +55,10 @@ ROWS_W = HEADER_ROW.add("ROWS_W", 1, "where the scratch of the constraints begin
 N_JOINT_ELEMENTS = HEADER_ROW.add("N_JOINT_ELEMENTS", 1, "number of elements that act on joints")
 JOINT_ELEMENTS = HEADER_ROW.add("JOINT_ELEMENTS", 1, "where their rows begin in I")
 N_STICKING = HEADER_ROW.add("N_STICKING", 1, "number of contacts with first-order states")
+N_HELD = HEADER_ROW.add(
+    "N_HELD", 1, "number of elements with the exact law of dry friction, each with a multiplier in u"
+)
+HELD_W = HEADER_ROW.add("HELD_W", 1, "where their scratch begins in W")
 HEADER = HEADER_ROW.end
 
 BODY_ROW = Table("Body", "I", "HEADER + i * BODY_I_SIZE")
@@ -399,7 +404,7 @@ FRICTION_F_C = FRICTION_DATA.add("FRICTION_F_C", 1, "Coulomb force")
 FRICTION_F_S = FRICTION_DATA.add("FRICTION_F_S", 1, "static force")
 FRICTION_V_S = FRICTION_DATA.add("FRICTION_V_S", 1, "Stribeck speed")
 FRICTION_SIGMA = FRICTION_DATA.add("FRICTION_SIGMA", 1, "viscous friction")
-FRICTION_V_0 = FRICTION_DATA.add("FRICTION_V_0", 1, "speed over which it changes sign")
+FRICTION_V_0 = FRICTION_DATA.add("FRICTION_V_0", 1, "speed over which it changes sign; 0: the law is exact")
 DRY_FRICTION = JOINT_ELEMENT_KINDS.add("DRY_FRICTION", "Coulomb, Stribeck and viscous friction", FRICTION_DATA)
 
 STOP_DATA = Table("Stops", "F", "I[e + JE_F]")
@@ -571,6 +576,17 @@ CUT_PARTS.alias(
     "operational_inertia carries two times six wrenches from frames to the base here, after evaluate",
 )
 CUT_SCRATCH = CUT_PARTS.end
+
+HELD_SCRATCH = Table("Exact dry friction", "W", "I[HELD_W]", unit="h")
+HELD_SPEED = HELD_SCRATCH.add("HELD_SPEED", 1, "for each element that sticks its speed")
+HELD_SLOT = HELD_SCRATCH.add("HELD_SLOT", 1, "where its multiplier stands in u")
+HELD_LIMIT = HELD_SCRATCH.add("HELD_LIMIT", 1, "the largest force with which it sticks")
+HELD_FREE = HELD_SCRATCH.add("HELD_FREE", 1, "the acceleration without the force")
+HELD_FORCE = HELD_SCRATCH.add("HELD_FORCE", 1, "the force as a share of its limit")
+HELD_SIDE = HELD_SCRATCH.add("HELD_SIDE", 1, "0 if it sticks, else the direction in which it breaks away")
+HELD_G = HELD_SCRATCH.add("HELD_G", "h*h", "what the acceleration of each loses by the limit of each")
+HELD_SCRATCH.add_behind("HELD_PART", "h*(h + 1)", "equations of those that stick, and their right-hand side")
+HELD_SCRATCH.add_behind("HELD_A", "nv", "accelerations")
 
 CONSTRAINT_SCRATCH = Table("Constraints", "W", "I[ROWS_W]", unit="m")
 ON_B = CONSTRAINT_SCRATCH.add("ON_B", 6, "wrench of each row on B, in B")

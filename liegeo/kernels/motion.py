@@ -27,7 +27,7 @@ import numpy as np
 
 from liegeo._jit import call_address, index, kernel
 from liegeo._memory import floats_at, ints_at
-from liegeo.kernels import articulated, elements, inverse, loops, observe
+from liegeo.kernels import articulated, dry_friction, elements, inverse, loops, observe
 from liegeo.kernels import layout as at
 from liegeo.kernels.contact import contact_rates, contact_switches, has_contacts
 from liegeo.kernels.elements import element_powers, joint_powers, place_frames
@@ -129,7 +129,7 @@ def drive_samples(S, D, T, Y, W, out):
     return 0
 
 
-def _acceleration(forward_dynamics, name):
+def _acceleration(forward_dynamics, hold, name):
     """(S, D, t, q, w, W, out): (v̇, ẋ); returns as articulated.forward_dynamics, or INPUT_FAILED."""
 
     @kernel(forceinline=False, name=name)
@@ -141,6 +141,10 @@ def _acceleration(forward_dynamics, name):
         u = W[index(I[at.N_WORK]) :]
         if I[at.N_X] > 0:
             state_rates(I, F, q, w, u, out[index(I[at.N_V]) :])
+        if I[at.N_HELD] > 0:
+            status = hold(I, F, q, w, u, W)
+            if status != 0:
+                return status
         status = forward_dynamics(I, F, q, w, u, W, out)
         if I[at.N_STICKING] > 0:
             contact_rates(I, F, u, W, out[index(I[at.N_V]) :])
@@ -150,8 +154,10 @@ def _acceleration(forward_dynamics, name):
 
 
 # Trees without loops need not wait until those are compiled.
-acceleration = _acceleration(articulated.forward_dynamics, "motion.acceleration")
-constrained_acceleration = _acceleration(loops.forward_dynamics, "motion.constrained_acceleration")
+acceleration = _acceleration(articulated.forward_dynamics, dry_friction.hold, "motion.acceleration")
+constrained_acceleration = _acceleration(
+    loops.forward_dynamics, dry_friction.hold_loops, "motion.constrained_acceleration"
+)
 
 
 @kernel(forceinline=False)
@@ -331,6 +337,8 @@ def switches(S, D, q, w, W):
     """Return a number that changes where a force has a kink."""
     I, F = model_of(S)
     seen = joint_element_switches(I, F, q, w, W[index(I[at.N_WORK]) :])
+    if I[at.N_HELD] > 0:
+        seen = 1_000_033 * seen + dry_friction.sides(I, F, w)
     if has_contacts(I):
         poses(I, F, q, W)
         velocities(I, F, q, w, W)
@@ -338,6 +346,13 @@ def switches(S, D, q, w, W):
         # contacts count apart from stops, by a factor that no number of stops has
         seen = 1_000_003 * seen + contact_switches(I, F, W[index(I[at.N_WORK]) :], W)
     return seen
+
+
+@kernel(forceinline=False)
+def grips(S, D, out):
+    """dry_friction.grips; states have none."""
+    I, F = model_of(S)
+    return dry_friction.grips(I, F, out)
 
 
 @kernel(forceinline=False)

@@ -19,7 +19,7 @@ A quaternion gets the sign that continues what stood in its place in z before; N
 from __future__ import annotations
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import articulated, inverse, loops, sensing
+from liegeo.kernels import articulated, dry_friction, inverse, loops, sensing
 from liegeo.kernels import layout as at
 from liegeo.kernels.contact import contact
 from liegeo.kernels.crowd import crowd
@@ -292,7 +292,7 @@ def _nothing(I, W):
     """What `solved` of open trees does where those with loops find the smallest multipliers."""
 
 
-def _solved(forward_dynamics, settle, inverse_dynamics, name):
+def _solved(forward_dynamics, hold, settle, inverse_dynamics, name):
     """(plan, data, I, F, t, q, v, u, W, z, out): accelerations and what follows from them, then `show`.
 
     Reactions are the forces that inverse dynamics finds across the joints.  Returns as articulated.forward_dynamics.
@@ -301,6 +301,10 @@ def _solved(forward_dynamics, settle, inverse_dynamics, name):
     @kernel(forceinline=False, name=name)
     def solved(plan, data, I, F, t, q, v, u, W, z, out):
         nv, n_u, a, required = index(I[at.N_V]), index(I[at.N_U]), index(plan[A]), index(plan[REQUIRED])
+        if I[at.N_HELD] > 0:
+            status = hold(I, F, q, v, u, W)
+            if status != 0:
+                return status
         status = forward_dynamics(I, F, q, v, u, W, z[a : a + nv])
         if status != 0:
             return status
@@ -322,9 +326,10 @@ def _solved(forward_dynamics, settle, inverse_dynamics, name):
 
 
 # Trees without loops need not wait until those are compiled.
-solved = _solved(articulated.forward_dynamics, _nothing, inverse.inverse_dynamics, "observe.solved")
+solved = _solved(articulated.forward_dynamics, dry_friction.hold, _nothing, inverse.inverse_dynamics, "observe.solved")
 solved_loops = _solved(
-    loops.forward_dynamics, loops.smallest_multipliers, loops.inverse_dynamics, "observe.solved_loops"
+    *(loops.forward_dynamics, dry_friction.hold_loops, loops.smallest_multipliers, loops.inverse_dynamics),
+    "observe.solved_loops",
 )
 
 

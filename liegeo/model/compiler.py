@@ -390,6 +390,10 @@ class Compiler:
         table: list[int] = []
 
         actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
+        # multipliers of exact dry friction are inputs without a name, behind all others
+        held = first
+        header[at.N_HELD] = self._count_held()
+        first += header[at.N_HELD]
         n = self._sticking(header, first, states)
         for force in self.tree.forces:
             if not isinstance(force, JointForce) or not force.has_row:
@@ -397,6 +401,8 @@ class Compiler:
             if force.n_states:
                 states[force.name] = slice(n, n + force.n_states)
             source = nv + inputs[force.name].start if force.n_inputs else -1
+            if force.holds:
+                source, held = held, held + 1
             if isinstance(force, Actuator):
                 # the actuator takes its state in the place of its input
                 start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE
@@ -410,7 +416,21 @@ class Compiler:
             n += force.n_states
         header[at.N_JOINT_ELEMENTS], header[at.JOINT_ELEMENTS] = len(table) // at.JE_SIZE, self._put_ints(*table)
         header[at.N_X], header[at.N_U] = n, first + n + 3
+        if header[at.N_HELD]:
+            header[at.HELD_W] = self._reserve(at.HELD_SCRATCH.size(h=header[at.N_HELD], nv=nv))
         return states
+
+    def _count_held(self) -> int:
+        """Return how many elements have the exact law of dry friction, of which a speed takes one."""
+        held: dict[tuple[str, int], str] = {}
+        for force in self.tree.forces:
+            if isinstance(force, JointForce) and force.holds:
+                other = held.setdefault((force.joint, force.speed), force.name)
+                if other != force.name:
+                    found = f"has the exact law of dry friction, as '{other}' has on the same speed of the joint"
+                    expected = "expected one such element: what each of two holds is not determined"
+                    self.errors.append(ModelError(force.owner.fault(found, expected, "add their forces up in one.")))
+        return len(held)
 
     def _terms(self, force: JointForce, rows: list[list[int]]) -> tuple[int, int]:
         """Return where the terms of an element stand in I, and their factors in F."""

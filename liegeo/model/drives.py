@@ -53,8 +53,9 @@ def _flag(own: Field, value: Any) -> None:
 class DryFriction(JointForce):
     """Coulomb, Stribeck and viscous friction of one speed of a joint: kernels/joint_elements.py (14).
 
-    The sign of the friction changes over the speed `smoothing`, so that a joint under load creeps with a share of it;
-    `BristleFriction` holds without creep.
+    The sign of the friction changes over the speed `smoothing`, so that a joint under load creeps with a share of it.
+    With `smoothing` 0 the law is exact: what holds a joint at rest is any force up to `static`, and nothing moves.
+    Implicit methods solve it (kernels/dry_friction.py); others refuse it.
     """
 
     coulomb: float = field(metadata=about("torque or force", "the friction when it slides"))
@@ -68,7 +69,8 @@ class DryFriction(JointForce):
         default=0.0, metadata=about("turning_damping or damping", "the friction per speed, added to the rest")
     )
     smoothing: float = field(
-        default=1e-3, metadata=about("angular_speed or speed", "the speed over which its sign changes")
+        default=1e-3,
+        metadata=about("angular_speed or speed", "the speed over which its sign changes; 0: the exact law"),
     )
     # What it opposes to the motion: positive against a positive speed.
     exerts: ClassVar[tuple[Part, ...]] = (Part("friction", OF_JOINT),)
@@ -76,15 +78,19 @@ class DryFriction(JointForce):
     def __post_init__(self) -> None:
         super().__post_init__()
         own = self.owner.field
-        for name in ("stribeck", "smoothing"):
-            as_bounded(own(name), getattr(self, name), strictly=True)
-        for name in ("coulomb", "viscous"):
+        as_bounded(own("stribeck"), self.stribeck, strictly=True)
+        for name in ("coulomb", "viscous", "smoothing"):
             as_bounded(own(name), getattr(self, name))
+        is_zero(own("smoothing"), self.smoothing, "must stay above 0, because the exact law needs a multiplier")
         expected = f"must be at least coulomb, which is {self.coulomb:g}"
         below = self.static is not None and as_bounded(own("static"), self.static) < self.coulomb
         noted(own("static"), self.static, expected)
         if below:
             raise ModelError(own("static").fault(self.static, expected))
+
+    @property
+    def holds(self) -> bool:
+        return not self.smoothing > 0.0
 
     def kind(self) -> int:
         return layout.DRY_FRICTION

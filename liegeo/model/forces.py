@@ -202,6 +202,11 @@ class JointForce(Force):
         return 0
 
     @property
+    def holds(self) -> bool:
+        """Whether it is dry friction with the exact law, which needs a multiplier where its speed is zero."""
+        return False
+
+    @property
     def armature(self) -> float:
         """What it adds to the inertia of its speed."""
         return 0.0

@@ -85,13 +85,14 @@ def _symmetric(rng, n):
 
 
 def aligned():
-    """A hinge about an axis of its body, and a slide, both with friction."""
+    """A hinge about an axis of its body, and a slide, both with friction, of which one kind sticks."""
     bodies = [lm.Body("link", 1.0, (0.1, 0.2, 0.0), (0.1, 0.2, 0.3)), lm.Body("block", 1.0, inertia=(0.1, 0.1, 0.1))]
     joints = [
         lm.Revolute(name="hinge", parent="world", child="link", axis=(0, 0, 1), friction=0.3),
         lm.Prismatic(name="slide", parent="link", child="block", axis=(1, 0, 0), friction=0.1),
     ]
-    return lm.Tree(bodies, joints).compile()
+    forces = [lm.DryFriction(name=f"on {j.name}", joint=j.name, coulomb=0.2, smoothing=0.0) for j in joints]
+    return lm.Tree(bodies, joints, forces=forces).compile()
 
 
 def looped(own=True):

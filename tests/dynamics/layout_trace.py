@@ -21,6 +21,7 @@ from liegeo.kernels import (
     articulated,
     composite,
     constraints,
+    dry_friction,
     elements,
     inertia,
     inverse,
@@ -231,12 +232,18 @@ def _run(model, I, F, S, D, W, q, v, u):
     names = model.names
     observer = Observer(model, [names.column(name).source for name in [*names.table, *names.more]])
     solved = observe.solved_loops if model.rows else observe.solved
-    solved(observer.plan, observer.data, I, F, 0.1, q, v, u, W, observer.numbers(), np.zeros(observer.width))
+    # exact friction writes its multipliers into u
+    given = np.array(u) if model.ints[at.N_HELD] else u
+    solved(observer.plan, observer.data, I, F, 0.1, q, v, given, W, observer.numbers(), np.zeros(observer.width))
     motion.acceleration(S, D, 0.1, q, w, W, wide)
     motion.residual(S, D, 0.1, q, w, wide, W, wide.copy())
     motion.along(S, D, 0.1, q, w, wide, wide, wide, wide, W, wide.copy())
     if model.nx == 0:
         motion.slope(S, D, 0.1, q, w, W, wide.copy())
+    if model.ints[at.N_HELD]:
+        dry_friction.grips(I, F, out)
+        dry_friction.hold(I, F, q, 0.0 * v, np.array(u), W)
+        motion.switches(S, D, q, w, W)
     motion.energy(S, D, 0.1, q, w, W)
     motion.momentum(S, D, q, w, W, wide)
     motion.resistance(S, D, 0.1, 0.1, w, wide)

@@ -9,8 +9,11 @@ import liegeo as lg
 from liegeo import model as lm
 
 
-def machine(seed, driven):
-    """A chain of one to four links on hinges, each with a geared motor, friction, stops and backlash at random."""
+def machine(seed, driven, exact=False):
+    """A chain of one to four links on hinges, each with a geared motor, friction, stops and backlash at random.
+
+    `exact`: the friction of the hinges has the exact law, and breaks away at one and a half times what it slides with.
+    """
     rng = np.random.default_rng(seed)
     bodies, joints, forces = [], [], []
     parent = "world"
@@ -20,6 +23,10 @@ def machine(seed, driven):
         across = mass * length**2 / 12.0
         bodies.append(lm.Body(f"link{k}", mass=mass, com=(length / 2, 0, 0), inertia=(0.1 * across, across, across)))
         axis = np.eye(3)[int(rng.integers(1, 3))]
+        friction = rng.choice([0.0, 0.5, 2.0])
+        if exact:
+            law = {"coulomb": friction, "static": 1.5 * friction, "stribeck": 0.05, "smoothing": 0.0}
+            forces.append(lm.DryFriction(name=f"friction{k}", joint=f"joint{k}", **law))
         at = (0.0, 0.0, 0.0) if parent == "world" else (length, 0.0, 0.0)
         joints.append(
             lm.Revolute(
@@ -28,7 +35,7 @@ def machine(seed, driven):
                 child=f"link{k}",
                 at=at,
                 axis=axis,
-                friction=rng.choice([0.0, 0.5, 2.0]),
+                friction=0.0 if exact else friction,
                 friction_speed=10.0 ** rng.uniform(-4, -2),
                 damping=rng.choice([0.0, 0.1]),
             )
