@@ -484,7 +484,7 @@ def _close(I, P, c, W):
     The panel becomes X with A = X Xᵀ, rows and columns of the constraint itself by turns: their order at ORDER, and at
     its end −1 − k for each row k that is redundant.  z_k of the constraint become those of these columns.
     """
-    c, P = index(c), index(P)
+    c = index(c)
     m, o, first, n, height = I[at.N_ROWS], index(I[at.ROWS_W]), index(I[c + FIRST]), index(I[c + N]), I[c + HEIGHT]
     panel, z, order = index(I[c + PANEL]), I[c + OWN_Z], o + at.ORDER * m + index(I[c + FIRST])
     for k in range(n):
@@ -509,7 +509,7 @@ def _close(I, P, c, W):
                     W[panel + n * k + l] -= factor * W[panel + n * l + rank]
         if z >= 0:
             _turn_wrenches(W, index(z), panel, n, rank, best, inverse)
-            subtract_square(W, P, six(W, index(z) + 6 * rank), -1.0)
+            subtract_square(W, index(P), six(W, index(z) + 6 * rank), -1.0)
         rank += 1
     for k in range(rank, n):
         W[order + k] = -1.0 - W[order + k]

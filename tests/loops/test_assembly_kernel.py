@@ -312,7 +312,7 @@ def test_the_state_of_another_model_is_refused():
 def called(model, start, filling=np.nan, keep=()):
     """Return status, y and what is lacking, with scratch of the size that is declared, full of `filling`."""
     system = Drive(model.lock(*keep)).system
-    size = kernels.scratch_size(len(model.rows), model.nq, model.nv, model.nx)
+    size = kernels.scratch_size(model.ints)
     scratch = np.append(np.full(size, filling), np.full(16, FENCE))
     work = np.append(np.full(system.work, filling), np.full(16, FENCE))
     y, lacking = start.y, np.full(len(model.rows), filling)
