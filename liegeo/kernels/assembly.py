@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import constraints, elimination, least_squares, loops
+from liegeo.kernels import constraints, least_squares, loops, sparse_loops
 from liegeo.kernels import layout as at
 from liegeo.kernels.kinematics import poses, velocities
 from liegeo.kernels.least_squares import solve_least_squares
@@ -88,7 +88,7 @@ def _direction(I, F, q, v, weights, lacking, W, dq, dv, rest, out):
     if largest(lacking) == np.inf:
         return -1.0
     if I[at.ELIMINATION] > 0:
-        if elimination.nearest(I, F, q, v, u, weights, rest[:nv], W, out) != 0:
+        if sparse_loops.nearest(I, F, q, v, u, weights, rest[:nv], W, out) != 0:
             return -1.0
         return _size(out[:nv])
     J = rest[: m * nv]

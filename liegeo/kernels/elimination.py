@@ -17,25 +17,18 @@ A speed of a joint, with s, u and d of articulated.py (3), and likewise the mode
 
 which is (2) of loops.py one speed at a time.  A row c that closes is the pivot a = A_cc of (2):                    (4)
 
-    P ← P + z_c z_cᵀ/a,  z ← z + z_c r_c/a,  z_k ← z_k − z_c A_ck/a,  A_kl ← A_kl − A_kc A_cl/a,  r_k ← r_k − A_kc r_c/a,
+    P ← P + z_c z_cᵀ/a,   z ← z + z_c r_c/a,   z_k ← z_k − z_c A_ck/a,
+    A_kl ← A_kl − A_kc A_cl/a,   r_k ← r_k − A_kc r_c/a,
     λ_c = (r_c + z_c·A_i − Σ A_ck λ_k)/a,      when A_i and the other multipliers are known.                        (5)
 
-A loop of a few bodies on a long trunk is open on these few bodies only, so that N such loops cost O(N); trees without
-the trunk, as those of [SC24], are the case z_c = 0.  Rows that close at the world couple where they share bodies.  They
-are eliminated in an order of minimum degree [GL89], found by model/elimination.py, with all index arrays, when the model
-is compiled.  Where all loops have long ways in common, A is dense and (4) is the Cholesky factorisation of loops.py.
+A loop of a few bodies on a long trunk is open on these few bodies only, so that N such loops cost O(N).  Rows that close at the world couple where they share bodies.  They are eliminated in an
+order of minimum degree [GL89], found by model/elimination.py, with all index arrays, when the model is compiled.  Where
+all loops have long ways in common, A is dense and (4) is the Cholesky factorisation of loops.py.  (To eliminate rows as
+soon as possible is the early elimination of [SC24], there for contacts of one chain.)
 
 The rows of one constraint take turns: the one with the largest share left of its own A_kk first.  A row of which no
 more than _ROUND_OFF is left is redundant, since all rows that it could depend on are known by then: it gets λ = 0.  So
 is one whose A_kk is round-off beside the bound that (3) has with |s||z_k| for s·z_k.                                (6)
-
-Smallest multipliers: let B be what makes redundant rows of the others, J_R = B J_C.  All multipliers that do the same
-are λ_C − Bᵀμ, μ, and the smallest has                                                                              (7)
-
-    (1 + B Bᵀ) μ = B λ_C,
-
-solved by conjugate gradients.  With f = 0, (3) and (4) of b_C leave −B b_C at the redundant rows, and (5) of λ_R = μ
-gives λ_C = −Bᵀμ.
 """
 
 from __future__ import annotations
@@ -43,240 +36,15 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import articulated, constraints
+from liegeo.kernels import articulated
+from liegeo.kernels import elimination_table as plan
 from liegeo.kernels import layout as at
-from liegeo.kernels.elements import apply_elements, load
-from liegeo.kernels.inertia import biases, inertias
-from liegeo.kernels.inverse import accelerations, move_bodies
-from liegeo.kernels.kinematics import poses, velocities
-from liegeo.kernels.layout_table import Table
-from liegeo.kernels.spatial import (
-    add,
-    dot,
-    plus,
-    put,
-    six,
-    subtract_square,
-    sum_columns,
-    times,
-    wrench_inward,
-)
+from liegeo.kernels.spatial import add, dot, plus, put, six, subtract_square, sum_columns, times
 
 # A row of which no more than this share is left by the others is redundant, as in loops.py.
 _ROUND_OFF = 1e-11
 # Beside its bound so much larger a row is round-off as a whole: it holds what could not move anyway.
 _NOTHING = 1e-24
-# When (7) is solved: the squares of what is left, and the most products with B.
-_SOLVED, _MOST = 1e-32, 400
-
-# ---- what stands where: in I from I[ELIMINATION] on, all places in I and W counted from their beginning.
-# These tables are apart from layout.py, because an edit there compiles every kernel anew.
-
-PLAN = Table("Plan", "I", "I[ELIMINATION]")
-PLAN_SIZE = PLAN.add("PLAN_SIZE", 1, "how many numbers of I the plan has")
-WORK_SIZE = PLAN.add("WORK_SIZE", 1, "how many numbers of W it uses")
-WORK = PLAN.add("WORK", 1, "where they begin: A_kk as a whole by row (m), its bound (m), then panels and slots")
-CLEARED = PLAN.add("CLEARED", 1, "how many of them are zero before an elimination")
-VECTORS = PLAN.add("VECTORS", 1, "where scratch of (7) begins in W: five numbers per row, then one per speed")
-PLAN_END = PLAN.end
-
-# One row for each body, and one for the world.
-STAGE_ROW = Table("Stage", "I", "I[ELIMINATION] + PLAN_END + i * STAGE_SIZE")
-N_CLOSING = STAGE_ROW.add("N_CLOSING", 1, "number of constraints that close there")
-CLOSING = STAGE_ROW.add("CLOSING", 1, "where their rows begin in I, in the order of elimination")
-N_SLOTS = STAGE_ROW.add("N_SLOTS", 1, "number of constraints of which it has a slot: those that close, then open ones")
-SLOTS = STAGE_ROW.add("SLOTS", 1, "where the rows of the slots begin in I")
-PAIRS = STAGE_ROW.add("PAIRS", 1, "where the blocks of A of each pair of open constraints are listed")
-ALL_PAIRS = STAGE_ROW.add("ALL_PAIRS", 1, "the same of all slots; 0 if the body has no modes")
-STAGE_SIZE = STAGE_ROW.end
-
-SLOT_ROW = Table("Slot of a constraint at a body", "I", "I[stage + SLOTS] + k * SLOT_SIZE")
-SLOT_C = SLOT_ROW.add("SLOT_C", 1, "where the row of the constraint begins in I")
-SLOT_FIRST = SLOT_ROW.add("SLOT_FIRST", 1, "the first of its rows")
-SLOT_N = SLOT_ROW.add("SLOT_N", 1, "n: how many rows it has")
-SLOT_HOLDS = SLOT_ROW.add("SLOT_HOLDS", 1, "what it holds here: 1 by its first frame, 2 by its second, 4 speeds")
-SLOT_Z = SLOT_ROW.add("SLOT_Z", 1, "where z_k begin in W: six numbers per row")
-SLOT_E = SLOT_ROW.add("SLOT_E", 1, "where e_k of the speeds begin in W: for each speed one per row")
-SLOT_M = SLOT_ROW.add("SLOT_M", 1, "where e_k of the modes begin in W: for each row one per mode")
-SLOT_G = SLOT_ROW.add("SLOT_G", 1, "where D_f⁻¹ times those begin")
-SLOT_PARENT = SLOT_ROW.add("SLOT_PARENT", 1, "the row of its slot at the parent; 0 if that is the world")
-SLOT_SIZE = SLOT_ROW.end
-
-CLOSING_ROW = Table("Constraint that closes", "I", "I[stage + CLOSING] + k * CLOSING_SIZE")
-FIRST = CLOSING_ROW.add("FIRST", 1, "the first of its rows")
-N = CLOSING_ROW.add("N", 1, "n: how many rows it has")
-HEIGHT = CLOSING_ROW.add("HEIGHT", 1, "how many rows its panel has: its own, and those of all that it couples with")
-PANEL = CLOSING_ROW.add("PANEL", 1, "where the panel begins in W: A, row by row, n numbers each; later its factor")
-OWN_Z = CLOSING_ROW.add("OWN_Z", 1, "where z_k begin in W; -1 if it closes at the world")
-N_AFTER = CLOSING_ROW.add("N_AFTER", 1, "number of constraints that are eliminated later and couple with it")
-AFTER = CLOSING_ROW.add("AFTER", 1, "where their rows begin in I, in the order of elimination")
-AFTER_PAIRS = CLOSING_ROW.add("AFTER_PAIRS", 1, "where the blocks of A of each pair of them are listed")
-CLOSING_SIZE = CLOSING_ROW.end
-
-AFTER_ROW = Table("Constraint that couples with one that closes", "I", "I[c + AFTER] + k * AFTER_SIZE")
-AFTER_FIRST = AFTER_ROW.add("AFTER_FIRST", 1, "the first of its rows")
-AFTER_N = AFTER_ROW.add("AFTER_N", 1, "how many rows it has")
-AFTER_BLOCK = AFTER_ROW.add("AFTER_BLOCK", 1, "where its rows begin in the panel: a place in W")
-AFTER_Z = AFTER_ROW.add("AFTER_Z", 1, "where its z_k begin in W at the body; -1 at the world")
-AFTER_SIZE = AFTER_ROW.end
-
-BY_A, BY_B, BY_SPEEDS = 1, 2, 4
-
-# All of them, by name.
-TABLES = {name: value for name, value in list(globals().items()) if isinstance(value, Table)}
-
-
-def sizes_of(I: np.ndarray) -> tuple[int, int]:
-    """Return how many numbers of I and of W the plan of a model with these ints has."""
-    p = int(I[at.ELIMINATION])
-    return (int(I[p + PLAN_SIZE]), int(I[p + WORK_SIZE])) if p > 0 else (0, 0)
-
-
-@kernel
-def _stage(I, i):
-    """Return where the row of body i, or of the world behind the last one, begins in I."""
-    return index(I[at.ELIMINATION]) + PLAN_END + STAGE_SIZE * index(i)
-
-
-# ---- what callers of loops.py ask for
-
-
-@kernel(forceinline=False, apart=True)
-def forward_dynamics(I, F, q, v, u, W, out):
-    """out = v̇; multipliers at LAMBDA.  Returns as articulated.forward_dynamics.
-
-    Biases are those of the motion with v̇ = 0, by which b of (1) is what J v̇ lacks.
-    """
-    gravity = u[at.gravity(I) :]
-    for j in range(I[at.N_V]):
-        out[j] = 0.0
-    poses(I, F, q, W)
-    velocities(I, F, q, v, W)
-    inertias(I, F, q, W)
-    biases(I, F, q, v, W)
-    if I[at.N_ELEMENTS] > 0:
-        apply_elements(I, F, q, v, u, W)
-    accelerations(I, F, out, gravity, W)
-    move_bodies(I, out, W)
-    constraints.evaluate(I, F, q, v, u, W)
-    constraints.accelerated(I, F, q, v, out, gravity, W)
-    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
-    for k in range(m):
-        W[o + at.RIGHT * m + k] *= -1.0
-    load(I, F, q, v, u, out)
-    status = eliminate(I, F, 0.0, 0.0, False, W, W)
-    if status == 0:
-        _release_rows(I, W)
-        _inward(I, out, W)
-        _outward(I, F, out, W)
-    return status
-
-
-@kernel(forceinline=False)
-def closing(I, F, q, v, u, beta, W, dq, dv):
-    """loops.closing."""
-    poses(I, F, q, W)
-    velocities(I, F, q, v, W)
-    constraints.evaluate(I, F, q, v, u, W)
-    inertias(I, F, q, W)
-    status = eliminate(I, F, 0.0, beta, False, W, W)
-    if status == 0:
-        _correction(I, F, at.PHI, W, dq)
-        _correction(I, F, at.RATE, W, dv)
-    return status
-
-
-@kernel(forceinline=False)
-def nearest(I, F, q, v, u, weights, local, W, dq):
-    """dq = −w²∘Jᵀ(J w² Jᵀ)⁻¹ φ: (1) of assembly.py.  φ stays at PHI; returns as articulated.forward_dynamics.
-
-    It is the correction of bodies without mass whose speeds have the inertia 1/w²; `local` (nv) is scratch.
-    """
-    poses(I, F, q, W)
-    velocities(I, F, q, v, W)
-    constraints.evaluate(I, F, q, v, u, W)
-    for i in range(I[at.N_BODIES]):
-        _weigh(I, F, i, weights, local, W)
-    status = eliminate(I, F, 0.0, 0.0, True, local, W)
-    if status == 0:
-        _correction(I, F, at.PHI, W, dq)
-    return status
-
-
-@kernel
-def _weigh(I, F, i, weights, local, W):
-    """Replace the inertia of body i by that of its speeds, 1/w²; what has the weight zero does not move."""
-    b, f, w = at.rows(i)
-    for k in range(21):
-        W[w + at.INE + k] = 0.0
-    W[w + at.SIZE] = W[w + at.SIZE + 1] = 0.0
-    jv, ev, n = index(I[b + at.JV]), index(I[b + at.EV]), index(I[b + at.NM])
-    for k in range(index(I[b + at.NV])):
-        square = weights[jv + k] * weights[jv + k]
-        local[jv + k] = (1.0 / square if square > 0.0 else np.inf) - F[f + at.ARMATURE + k]
-    if n > 0:
-        y = index(I[b + at.FLEX])
-        for k in range(6 * n):
-            W[y + at.PRF * n + k] = 0.0
-        for k in range(at.triangle(n)):
-            W[y + at.PFF * n + k] = 0.0
-        for k in range(n):
-            square = weights[ev + k] * weights[ev + k]
-            W[y + at.PFF * n + index(at.triangle(k)) + k] = 1.0 / square if square > 0.0 else _FIXED
-
-
-# The inertia of a mode that stays, beside those of at least one.
-_FIXED = 1e40
-
-
-@kernel(forceinline=False)
-def factorise(I, F, q, alpha, beta, W):
-    """loops.factorise."""
-    articulated.place_inertias(I, F, q, W)
-    # what rows hold does not depend on speeds and inputs: any numbers serve
-    constraints.evaluate(I, F, q, W, W, W)
-    return eliminate(I, F, alpha, beta, False, W, W)
-
-
-@kernel(forceinline=False)
-def factorise_next(I, F, q, alpha, beta, local, W):
-    """loops.factorise_next."""
-    articulated.place_inertias(I, F, q, W)
-    constraints.evaluate(I, F, q, W, W, W)
-    return eliminate(I, F, alpha, beta, True, local, W)
-
-
-@kernel(forceinline=False)
-def solve(I, F, r, W, out):
-    """out = x with S x = r + Jᵀμ, J x = b, for b at RIGHT, which is used up; μ at LAMBDA."""
-    articulated.clear(I, W)
-    _release_rows(I, W)
-    for k in range(I[at.N_V]):
-        out[k] = r[k]
-    _inward(I, out, W)
-    _outward(I, F, out, W)
-
-
-@kernel
-def _release_rows(I, W):
-    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
-    for k in range(m):
-        W[o + at.LAMBDA * m + k] = 0.0
-
-
-@kernel(forceinline=False)
-def _correction(I, F, what, W, out):
-    """out = −M⁻¹Jᵀ A⁻¹ b, b being the numbers at `what`."""
-    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
-    articulated.clear(I, W)
-    _release_rows(I, W)
-    for k in range(m):
-        W[o + at.RIGHT * m + k] = -W[o + index(what) * m + k]
-    for j in range(I[at.N_V]):
-        out[j] = 0.0
-    _inward(I, out, W)
-    _outward(I, F, out, W)
-
 
 # ---- the matrix
 
@@ -285,32 +53,32 @@ def _correction(I, F, what, W, out):
 def eliminate(I, F, alpha, beta, with_local, local, W):
     """(3) and (4) but for z and r, after poses, inertias and `evaluate`; returns as articulated.forward_dynamics."""
     p = index(I[at.ELIMINATION])
-    start = index(I[p + WORK])
-    for k in range(I[p + CLEARED]):
+    start = index(I[p + plan.WORK])
+    for k in range(I[p + plan.CLEARED]):
         W[start + k] = 0.0
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, _, w = at.rows(i)
-        stage = _stage(I, i)
+        stage = plan.stage_of(I, i)
         turning, moving = articulated.sizes(W, w)
         status = articulated.articulate_modes(I, F, i, alpha, beta, False, W)
         if status != 0:
             return status
-        n_slots, n_closing = I[stage + N_SLOTS], I[stage + N_CLOSING]
+        n_slots, n_closing = I[stage + plan.N_SLOTS], I[stage + plan.N_CLOSING]
         if n_slots > 0:
             for k in range(n_slots):
-                _hold(I, F, b, index(I[stage + SLOTS]) + k * SLOT_SIZE, W)
+                _hold(I, F, b, index(I[stage + plan.SLOTS]) + k * plan.SLOT_SIZE, W)
             if I[b + at.NM] > 0:
                 _modes(I, b, stage, W)
             for k in range(n_closing):
-                _close(I, w + at.INE, index(I[stage + CLOSING]) + k * CLOSING_SIZE, W)
+                _close(I, w + at.INE, index(I[stage + plan.CLOSING]) + k * plan.CLOSING_SIZE, W)
         status = articulated.articulate_joint(I, F, i, alpha, beta, with_local, local, False, turning, moving, W)
         if status != 0:
             return status
         if n_slots > n_closing:
             _joint(I, b, w, stage, W)
-    stage = _stage(I, I[at.N_BODIES])
-    for k in range(I[stage + N_CLOSING]):
-        _close(I, -1, index(I[stage + CLOSING]) + k * CLOSING_SIZE, W)
+    stage = plan.stage_of(I, I[at.N_BODIES])
+    for k in range(I[stage + plan.N_CLOSING]):
+        _close(I, -1, index(I[stage + plan.CLOSING]) + k * plan.CLOSING_SIZE, W)
     return 0
 
 
@@ -318,15 +86,20 @@ def eliminate(I, F, alpha, beta, with_local, local, W):
 def _hold(I, F, b, s, W):
     """What a constraint holds at a body: wrenches in its frames to z_k, and to modes of those that bend; speeds."""
     b, s = index(b), index(s)
-    holds = I[s + SLOT_HOLDS]
+    holds = I[s + plan.SLOT_HOLDS]
     if holds == 0:
         return
-    c, n, o, m = index(I[s + SLOT_C]), I[s + SLOT_N], index(I[at.ROWS_W]), I[at.N_ROWS]
-    if holds & BY_SPEEDS:
+    c, n, o, m = index(I[s + plan.SLOT_C]), I[s + plan.SLOT_N], index(I[at.ROWS_W]), I[at.N_ROWS]
+    if holds & plan.BY_SPEEDS:
         for k in range(n):
             _hold_speeds(I, F, b, c, k, s, W)
         return
-    first, z, modes, nm = index(I[s + SLOT_FIRST]), index(I[s + SLOT_Z]), index(I[s + SLOT_M]), index(I[b + at.NM])
+    first, z, modes, nm = (
+        index(I[s + plan.SLOT_FIRST]),
+        index(I[s + plan.SLOT_Z]),
+        index(I[s + plan.SLOT_M]),
+        index(I[b + at.NM]),
+    )
     for side in range(2):
         if not holds >> side & 1:
             continue
@@ -343,8 +116,8 @@ def _hold(I, F, b, s, W):
 @kernel(forceinline=False)
 def _hold_speeds(I, F, b, c, k, s, W):
     """Put row k of a constraint on speeds, as far as it is about those of one body, into its slot."""
-    b, c, s, kind, n = index(b), index(c), index(s), I[c + at.C_KIND], index(I[s + SLOT_N])
-    jv, nv, e = I[b + at.JV], I[b + at.NV], index(I[s + SLOT_E]) + index(k)
+    b, c, s, kind, n = index(b), index(c), index(s), I[c + at.C_KIND], index(I[s + plan.SLOT_N])
+    jv, nv, e = I[b + at.JV], I[b + at.NV], index(I[s + plan.SLOT_E]) + index(k)
     if kind == at.MOTION:
         W[e + n * (index(I[c + at.C_MORE]) + index(k))] = 1.0
     elif kind == at.COUPLING:
@@ -354,7 +127,7 @@ def _hold_speeds(I, F, b, c, k, s, W):
             if 0 <= speed < nv:
                 W[e + n * index(speed)] += F[f + 1 + j]
     else:
-        nm, modes = index(I[b + at.NM]), index(I[s + SLOT_M])
+        nm, modes = index(I[b + at.NM]), index(I[s + plan.SLOT_M])
         row = at.constraint_parts(I)[5] + index(I[c + at.C_F]) + 2 * n + index(k) * I[at.N_V]
         for j in range(nv):
             W[e + n * j] = W[row + index(jv) + j]
@@ -366,12 +139,17 @@ def _hold_speeds(I, F, b, c, k, s, W):
 def _modes(I, b, stage, W):
     """(3) for the modes of a body, (1) and (2) of articulated.py, and all its slots."""
     b, stage = index(b), index(stage)
-    y, nm, whole, m = index(I[b + at.FLEX]), index(I[b + at.NM]), index(I[index(I[at.ELIMINATION]) + WORK]), I[at.N_ROWS]
-    n_slots, slots = I[stage + N_SLOTS], index(I[stage + SLOTS])
+    y, nm, whole, m = (
+        index(I[b + at.FLEX]),
+        index(I[b + at.NM]),
+        index(I[index(I[at.ELIMINATION]) + plan.WORK]),
+        I[at.N_ROWS],
+    )
+    n_slots, slots = I[stage + plan.N_SLOTS], index(I[stage + plan.SLOTS])
     for a in range(n_slots):
-        s = slots + a * SLOT_SIZE
-        z, e, g = index(I[s + SLOT_Z]), index(I[s + SLOT_M]), index(I[s + SLOT_G])
-        for k in range(I[s + SLOT_N]):
+        s = slots + a * plan.SLOT_SIZE
+        z, e, g = index(I[s + plan.SLOT_Z]), index(I[s + plan.SLOT_M]), index(I[s + plan.SLOT_G])
+        for k in range(I[s + plan.SLOT_N]):
             z_k = six(W, z + 6 * k)
             if I[b + at.OFFSET] == at.DEFORMING:
                 for j in range(nm):
@@ -383,16 +161,18 @@ def _modes(I, b, stage, W):
             own = 0.0 * W[e]
             for j in range(nm):
                 own += W[e + j] * W[g + j]
-            row = whole + index(I[s + SLOT_FIRST]) + k
+            row = whole + index(I[s + plan.SLOT_FIRST]) + k
             W[row] += own
             W[row + m] += own
             e, g = e + nm, g + nm
-    pair = index(I[stage + ALL_PAIRS])
+    pair = index(I[stage + plan.ALL_PAIRS])
     for a in range(n_slots):
-        s = slots + a * SLOT_SIZE
+        s = slots + a * plan.SLOT_SIZE
         for c in range(a + 1):
-            t = slots + c * SLOT_SIZE
-            _add_products(W, I[pair], I[s + SLOT_M], I[s + SLOT_N], I[t + SLOT_G], I[t + SLOT_N], nm)
+            t = slots + c * plan.SLOT_SIZE
+            _add_products(
+                W, I[pair], I[s + plan.SLOT_M], I[s + plan.SLOT_N], I[t + plan.SLOT_G], I[t + plan.SLOT_N], nm
+            )
             pair += 1
 
 
@@ -400,7 +180,7 @@ def _modes(I, b, stage, W):
 def _add_products(W, block, x, rows, y, columns, n):
     """Add products of `rows` and of `columns` vectors of n numbers, one after another at W[x] and W[y], to a block."""
     block, x = index(block), index(x)
-    for i in range(rows):
+    for _ in range(rows):
         other = index(y)
         for j in range(columns):
             total = W[block + j]
@@ -415,13 +195,13 @@ def _add_products(W, block, x, rows, y, columns, n):
 def _joint(I, b, w, stage, W):
     """(3) for the speeds of the joint of a body and its open slots; z_k to the parent."""
     b, w, stage, m = index(b), index(w), index(stage), I[at.N_ROWS]
-    nv, whole = index(I[b + at.NV]), index(I[index(I[at.ELIMINATION]) + WORK])
-    n_slots, n_closing, slots = I[stage + N_SLOTS], I[stage + N_CLOSING], index(I[stage + SLOTS])
+    nv, whole = index(I[b + at.NV]), index(I[index(I[at.ELIMINATION]) + plan.WORK])
+    n_slots, n_closing, slots = I[stage + plan.N_SLOTS], I[stage + plan.N_CLOSING], index(I[stage + plan.SLOTS])
     parent = I[b + at.PARENT]
     for a in range(n_closing, n_slots):
-        s = slots + a * SLOT_SIZE
-        n, z, e = index(I[s + SLOT_N]), index(I[s + SLOT_Z]), index(I[s + SLOT_E])
-        row = whole + index(I[s + SLOT_FIRST])
+        s = slots + a * plan.SLOT_SIZE
+        n, z, e = index(I[s + plan.SLOT_N]), index(I[s + plan.SLOT_Z]), index(I[s + plan.SLOT_E])
+        row = whole + index(I[s + plan.SLOT_FIRST])
         for k in range(n):
             z_k = six(W, z + 6 * k)
             for j in range(nv):
@@ -432,18 +212,18 @@ def _joint(I, b, w, stage, W):
                 W[row + k] += residual * residual * factor
                 W[row + k + m] += factor.real * _most(direct, direction, z_k)
                 z_k = plus(z_k, times(residual * factor, six(W, w + at.PSU + 6 * j)))
-            if parent >= 0 and I[s + SLOT_PARENT] > 0:
-                _give(I, b, w, index(I[s + SLOT_PARENT]), k, z_k, W)
+            if parent >= 0 and I[s + plan.SLOT_PARENT] > 0:
+                _give(I, b, w, index(I[s + plan.SLOT_PARENT]), k, z_k, W)
     for j in range(nv):
-        factor, pair = W[w + at.FAC + j], index(I[stage + PAIRS])
+        factor, pair = W[w + at.FAC + j], index(I[stage + plan.PAIRS])
         for a in range(n_closing, n_slots):
-            s = slots + a * SLOT_SIZE
-            rows = index(I[s + SLOT_N])
-            x = index(I[s + SLOT_E]) + rows * j
+            s = slots + a * plan.SLOT_SIZE
+            rows = index(I[s + plan.SLOT_N])
+            x = index(I[s + plan.SLOT_E]) + rows * j
             for c in range(n_closing, a + 1):
-                t = slots + c * SLOT_SIZE
-                columns = index(I[t + SLOT_N])
-                block, y = index(I[pair]), index(I[t + SLOT_E]) + columns * j
+                t = slots + c * plan.SLOT_SIZE
+                columns = index(I[t + plan.SLOT_N])
+                block, y = index(I[pair]), index(I[t + plan.SLOT_E]) + columns * j
                 for k in range(rows):
                     scaled = factor * W[x + k]
                     if scaled != 0.0:
@@ -470,11 +250,11 @@ def _give(I, b, w, t, k, z, W):
         carrier = index(I[b + at.CARRIER])
         pb, _, _ = at.rows(I[b + at.PARENT])
         nm = index(I[pb + at.NM])
-        modes = index(I[t + SLOT_M]) + nm * k
+        modes = index(I[t + plan.SLOT_M]) + nm * k
         for j in range(nm):
             W[modes + j] -= dot(six(W, carrier + at.CARRIER_PI + 6 * j), z)
         z = wrench_inward(W, carrier, z)
-    add(W, index(I[t + SLOT_Z]) + 6 * k, z)
+    add(W, index(I[t + plan.SLOT_Z]) + 6 * k, z)
 
 
 @kernel(forceinline=False)
@@ -485,8 +265,14 @@ def _close(I, P, c, W):
     its end −1 − k for each row k that is redundant.  z_k of the constraint become those of these columns.
     """
     c = index(c)
-    m, o, first, n, height = I[at.N_ROWS], index(I[at.ROWS_W]), index(I[c + FIRST]), index(I[c + N]), I[c + HEIGHT]
-    panel, z, order = index(I[c + PANEL]), I[c + OWN_Z], o + at.ORDER * m + index(I[c + FIRST])
+    m, o, first, n, height = (
+        I[at.N_ROWS],
+        index(I[at.ROWS_W]),
+        index(I[c + plan.FIRST]),
+        index(I[c + plan.N]),
+        I[c + plan.HEIGHT],
+    )
+    panel, z, order = index(I[c + plan.PANEL]), I[c + plan.OWN_Z], o + at.ORDER * m + index(I[c + plan.FIRST])
     for k in range(n):
         W[order + k] = first + k
     rank = 0
@@ -520,7 +306,7 @@ def _close(I, P, c, W):
 @kernel
 def _next(I, W, panel, order, rank, n):
     """Return which row of a panel is next, of those from `rank` on, or −1 if nothing is left."""
-    whole, m = index(I[index(I[at.ELIMINATION]) + WORK]), I[at.N_ROWS]
+    whole, m = index(I[index(I[at.ELIMINATION]) + plan.WORK]), I[at.N_ROWS]
     best, share = -1, _ROUND_OFF
     for k in range(rank, n):
         row = whole + index(int(W[order + k].real))
@@ -559,21 +345,21 @@ def _turn_wrenches(W, z, panel, n, rank, best, inverse):
 def _update(I, c, rank, W):
     """(4) for z_k and A_kl of the other constraints."""
     c = index(c)
-    n, z, n_after, after = index(I[c + N]), I[c + OWN_Z], I[c + N_AFTER], index(I[c + AFTER])
-    pair = index(I[c + AFTER_PAIRS])
+    n, z, n_after, after = index(I[c + plan.N]), I[c + plan.OWN_Z], I[c + plan.N_AFTER], index(I[c + plan.AFTER])
+    pair = index(I[c + plan.AFTER_PAIRS])
     for a in range(n_after):
-        s = after + a * AFTER_SIZE
-        x, rows = index(I[s + AFTER_BLOCK]), index(I[s + AFTER_N])
+        s = after + a * plan.AFTER_SIZE
+        x, rows = index(I[s + plan.AFTER_BLOCK]), index(I[s + plan.AFTER_N])
         if z >= 0:
-            own = index(I[s + AFTER_Z])
+            own = index(I[s + plan.AFTER_Z])
             for k in range(rows):
                 z_k = six(W, own + 6 * k)
                 for l in range(rank):
                     z_k = plus(z_k, times(-W[x + n * k + l], six(W, index(z) + 6 * l)))
                 put(W, own + 6 * k, z_k)
         for d in range(a + 1):
-            t = after + d * AFTER_SIZE
-            block, start, columns = index(I[pair]), index(I[t + AFTER_BLOCK]), index(I[t + AFTER_N])
+            t = after + d * plan.AFTER_SIZE
+            block, start, columns = index(I[pair]), index(I[t + plan.AFTER_BLOCK]), index(I[t + plan.AFTER_N])
             for k in range(rows):
                 for l in range(columns):
                     total = W[block + l]
@@ -588,10 +374,10 @@ def _update(I, c, rank, W):
 
 
 @kernel
-def _rank(I, W, c):
+def rank_of(I, W, c):
     """Return how many rows of a constraint that closes are not redundant."""
     c = index(c)
-    order, n = index(I[at.ROWS_W]) + at.ORDER * I[at.N_ROWS] + index(I[c + FIRST]), I[c + N]
+    order, n = index(I[at.ROWS_W]) + at.ORDER * I[at.N_ROWS] + index(I[c + plan.FIRST]), I[c + plan.N]
     rank = 0
     while rank < n and W[order + rank].real >= 0.0:
         rank += 1
@@ -599,36 +385,36 @@ def _rank(I, W, c):
 
 
 @kernel
-def _row(W, place):
+def row_of(W, place):
     """Return the row whose number stands at a place of ORDER, redundant or not."""
     k = int(W[place].real)
     return index(k if k >= 0 else -1 - k)
 
 
 @kernel(forceinline=False)
-def _inward(I, out, W):
+def inward(I, out, W):
     """(3) and (4) for z and r: ε of `out` at RES and EPS, X⁻¹ r at PIVOT; biases are at FOR and ZF, b at RIGHT."""
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
     right = o + at.RIGHT * m
     for i in range(I[at.N_BODIES] - 1, -1, -1):
         b, _, w = at.rows(i)
-        stage = _stage(I, i)
-        n_slots, n_closing, slots = I[stage + N_SLOTS], I[stage + N_CLOSING], index(I[stage + SLOTS])
+        stage = plan.stage_of(I, i)
+        n_slots, n_closing, slots = I[stage + plan.N_SLOTS], I[stage + plan.N_CLOSING], index(I[stage + plan.SLOTS])
         z, nm = six(W, w + at.FOR), index(I[b + at.NM])
         if nm > 0:
             z = articulated.gather_modes(I, b, z, out, W)
             eps = index(I[b + at.FLEX]) + at.EPS * nm
             for a in range(n_slots):
-                s = slots + a * SLOT_SIZE
-                e, row = index(I[s + SLOT_M]), right + index(I[s + SLOT_FIRST])
-                for k in range(I[s + SLOT_N]):
+                s = slots + a * plan.SLOT_SIZE
+                e, row = index(I[s + plan.SLOT_M]), right + index(I[s + plan.SLOT_FIRST])
+                for k in range(I[s + plan.SLOT_N]):
                     for j in range(nm):
                         W[row + k] -= W[e + j] * W[eps + j]
                     e += nm
         for k in range(n_closing):
-            c = index(I[stage + CLOSING]) + k * CLOSING_SIZE
-            rank, own = _reduce(I, c, W), index(I[c + OWN_Z])
-            y = o + at.PIVOT * m + index(I[c + FIRST])
+            c = index(I[stage + plan.CLOSING]) + k * plan.CLOSING_SIZE
+            rank, own = _reduce(I, c, W), index(I[c + plan.OWN_Z])
+            y = o + at.PIVOT * m + index(I[c + plan.FIRST])
             for l in range(rank):
                 z = plus(z, times(W[y + l], six(W, own + 6 * l)))
         jv = index(I[b + at.JV])
@@ -638,9 +424,9 @@ def _inward(I, out, W):
             W[w + at.RES + j] = residual
             z = plus(z, times(scaled, six(W, w + at.PSU + 6 * j)))
             for a in range(n_closing, n_slots):
-                s = slots + a * SLOT_SIZE
-                n, row = index(I[s + SLOT_N]), right + index(I[s + SLOT_FIRST])
-                e = index(I[s + SLOT_E]) + n * j
+                s = slots + a * plan.SLOT_SIZE
+                n, row = index(I[s + plan.SLOT_N]), right + index(I[s + plan.SLOT_FIRST])
+                e = index(I[s + plan.SLOT_E]) + n * j
                 for k in range(n):
                     W[row + k] -= scaled * W[e + k]
         parent = I[b + at.PARENT]
@@ -651,9 +437,9 @@ def _inward(I, out, W):
                 articulated.give_force(I, b, p, z, W)
             else:
                 add(W, p + at.FOR, z)
-    stage = _stage(I, I[at.N_BODIES])
-    for k in range(I[stage + N_CLOSING]):
-        _reduce(I, index(I[stage + CLOSING]) + k * CLOSING_SIZE, W)
+    stage = plan.stage_of(I, I[at.N_BODIES])
+    for k in range(I[stage + plan.N_CLOSING]):
+        _reduce(I, index(I[stage + plan.CLOSING]) + k * plan.CLOSING_SIZE, W)
 
 
 @kernel(forceinline=False)
@@ -663,26 +449,26 @@ def _reduce(I, c, W):
     Behind those at PIVOT, of each redundant row what is left of r.
     """
     c, m, o = index(c), I[at.N_ROWS], index(I[at.ROWS_W])
-    first, n, panel = index(I[c + FIRST]), index(I[c + N]), index(I[c + PANEL])
+    first, n, panel = index(I[c + plan.FIRST]), index(I[c + plan.N]), index(I[c + plan.PANEL])
     right, y, order = o + at.RIGHT * m, o + at.PIVOT * m + first, o + at.ORDER * m + first
-    rank = _rank(I, W, c)
+    rank = rank_of(I, W, c)
     for k in range(n):
-        total = W[right + _row(W, order + k)]
+        total = W[right + row_of(W, order + k)]
         for l in range(min(k, rank)):
             total -= W[panel + n * k + l] * W[y + l]
         W[y + k] = total / W[panel + n * k + k] if k < rank else total
-    for a in range(I[c + N_AFTER]):
-        s = index(I[c + AFTER]) + a * AFTER_SIZE
-        x, row = index(I[s + AFTER_BLOCK]), right + index(I[s + AFTER_FIRST])
-        for k in range(I[s + AFTER_N]):
+    for a in range(I[c + plan.N_AFTER]):
+        s = index(I[c + plan.AFTER]) + a * plan.AFTER_SIZE
+        x, row = index(I[s + plan.AFTER_BLOCK]), right + index(I[s + plan.AFTER_FIRST])
+        for k in range(I[s + plan.AFTER_N]):
             for l in range(rank):
                 W[row + k] -= W[x + n * k + l] * W[y + l]
     return rank
 
 
 @kernel(forceinline=False)
-def _outward(I, F, out, W):
-    """(5), and (5) of articulated.py: `out` = the accelerations, multipliers at LAMBDA, where redundant rows have theirs.
+def outward(I, F, out, W):
+    """(5), and (5) of articulated.py: accelerations into `out`, multipliers to LAMBDA, where redundant rows have theirs.
 
     Biases and gravity stay away.
     """
@@ -690,37 +476,37 @@ def _outward(I, F, out, W):
     multiplier = o + at.LAMBDA * m
     nothing = 0.0 * W[o]
     still = (nothing, nothing, nothing, nothing, nothing, nothing)
-    stage = _stage(I, I[at.N_BODIES])
-    for k in range(I[stage + N_CLOSING] - 1, -1, -1):
-        _expand(I, index(I[stage + CLOSING]) + k * CLOSING_SIZE, still, W)
+    stage = plan.stage_of(I, I[at.N_BODIES])
+    for k in range(I[stage + plan.N_CLOSING] - 1, -1, -1):
+        _expand(I, index(I[stage + plan.CLOSING]) + k * plan.CLOSING_SIZE, still, W)
     for i in range(I[at.N_BODIES]):
         b, _, w = at.rows(i)
-        stage = _stage(I, i)
-        n_slots, n_closing, slots = I[stage + N_SLOTS], I[stage + N_CLOSING], index(I[stage + SLOTS])
+        stage = plan.stage_of(I, i)
+        n_slots, n_closing, slots = I[stage + plan.N_SLOTS], I[stage + plan.N_CLOSING], index(I[stage + plan.SLOTS])
         A = articulated.from_parent(I, F, b, w, out, at.NO_GRAVITY, W)
         jv = index(I[b + at.JV])
         for j in range(index(I[b + at.NV]) - 1, -1, -1):
             residual = W[w + at.RES + j] - dot(six(W, w + at.PSU + 6 * j), A)
             for a in range(n_closing, n_slots):
-                s = slots + a * SLOT_SIZE
-                n, row = index(I[s + SLOT_N]), multiplier + index(I[s + SLOT_FIRST])
-                e = index(I[s + SLOT_E]) + n * j
+                s = slots + a * plan.SLOT_SIZE
+                n, row = index(I[s + plan.SLOT_N]), multiplier + index(I[s + plan.SLOT_FIRST])
+                e = index(I[s + plan.SLOT_E]) + n * j
                 for k in range(n):
                     residual += W[e + k] * W[row + k]
             rate = residual * W[w + at.FAC + j]
             out[jv + j] = rate
             A = plus(A, times(rate, six(W, w + at.SUB + 6 * j)))
-        for k in range(I[stage + N_CLOSING] - 1, -1, -1):
-            _expand(I, index(I[stage + CLOSING]) + k * CLOSING_SIZE, A, W)
+        for k in range(I[stage + plan.N_CLOSING] - 1, -1, -1):
+            _expand(I, index(I[stage + plan.CLOSING]) + k * plan.CLOSING_SIZE, A, W)
         nm = index(I[b + at.NM])
         if nm > 0:
             y, ev = index(I[b + at.FLEX]), index(I[b + at.EV])
             for j in range(nm):
                 out[ev + j] = W[y + at.EPS * nm + j] - dot(six(W, y + at.GAIN * nm + 6 * j), A)
             for a in range(n_slots):
-                s = slots + a * SLOT_SIZE
-                g, row = index(I[s + SLOT_G]), multiplier + index(I[s + SLOT_FIRST])
-                for k in range(I[s + SLOT_N]):
+                s = slots + a * plan.SLOT_SIZE
+                g, row = index(I[s + plan.SLOT_G]), multiplier + index(I[s + plan.SLOT_FIRST])
+                for k in range(I[s + plan.SLOT_N]):
                     for j in range(nm):
                         out[ev + j] += W[row + k] * W[g + j]
                     g += nm
@@ -733,130 +519,18 @@ def _outward(I, F, out, W):
 def _expand(I, c, A, W):
     """(5) for the rows of a constraint at a body with the acceleration A; multipliers of redundant rows stand."""
     c, m, o = index(c), I[at.N_ROWS], index(I[at.ROWS_W])
-    first, n, panel, z = index(I[c + FIRST]), index(I[c + N]), index(I[c + PANEL]), I[c + OWN_Z]
+    first, n, panel, z = index(I[c + plan.FIRST]), index(I[c + plan.N]), index(I[c + plan.PANEL]), I[c + plan.OWN_Z]
     multiplier, y, order = o + at.LAMBDA * m, o + at.PIVOT * m + first, o + at.ORDER * m + first
-    rank = _rank(I, W, c)
+    rank = rank_of(I, W, c)
     for l in range(rank - 1, -1, -1):
         total = W[y + l]
         if z >= 0:
             total += dot(six(W, index(z) + 6 * l), A)
         for k in range(l + 1, n):
-            total -= W[panel + n * k + l] * W[multiplier + _row(W, order + k)]
-        for a in range(I[c + N_AFTER]):
-            s = index(I[c + AFTER]) + a * AFTER_SIZE
-            x, row = index(I[s + AFTER_BLOCK]), multiplier + index(I[s + AFTER_FIRST])
-            for k in range(I[s + AFTER_N]):
+            total -= W[panel + n * k + l] * W[multiplier + row_of(W, order + k)]
+        for a in range(I[c + plan.N_AFTER]):
+            s = index(I[c + plan.AFTER]) + a * plan.AFTER_SIZE
+            x, row = index(I[s + plan.AFTER_BLOCK]), multiplier + index(I[s + plan.AFTER_FIRST])
+            for k in range(I[s + plan.AFTER_N]):
                 total -= W[x + n * k + l] * W[row + k]
-        W[multiplier + _row(W, order + l)] = total / W[panel + n * l + l]
-
-
-# ---- redundant rows
-
-
-@kernel
-def _spread(I, W, what, scale, redundant):
-    """Put `scale` times the numbers at `what`, one per row, to RIGHT; zero where rows are redundant, or where not."""
-    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
-    for k in range(m):
-        W[o + at.RIGHT * m + k] = 0.0
-    for k in range(m):
-        row = _row(W, o + at.ORDER * m + k)
-        if (W[o + at.ORDER * m + k].real < 0.0) == redundant:
-            W[o + at.RIGHT * m + row] = scale * W[what + row]
-
-
-@kernel(forceinline=False)
-def _make_of_others(I, W, x, out, vector):
-    """(7): B x of the rows that are not redundant, to the others of `out`; all are places in W, of one number per row."""
-    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
-    articulated.clear(I, W)
-    _spread(I, W, x, -1.0, False)
-    for j in range(I[at.N_V]):
-        W[vector + j] = 0.0
-    _inward(I, W[vector : vector + index(I[at.N_V])], W)
-    for k in range(m):
-        row = _row(W, o + at.ORDER * m + k)
-        W[out + row] = W[o + at.PIVOT * m + k] if W[o + at.ORDER * m + k].real < 0.0 else 0.0 * W[o]
-
-
-@kernel(forceinline=False)
-def _make_of_redundant(I, F, W, mu, out, vector):
-    """(7): −Bᵀμ at the rows of `out` that are not redundant, μ at the others."""
-    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
-    _spread(I, W, mu, 1.0, True)
-    for k in range(m):
-        W[o + at.LAMBDA * m + k] = W[o + at.RIGHT * m + k]
-        W[o + at.PIVOT * m + k] = 0.0
-    for i in range(I[at.N_BODIES]):
-        b, _, w = at.rows(i)
-        for j in range(index(I[b + at.NV])):
-            W[w + at.RES + j] = 0.0
-        for j in range(index(I[b + at.NM])):
-            W[index(I[b + at.FLEX]) + at.EPS * I[b + at.NM] + j] = 0.0
-    _outward(I, F, W[vector : vector + index(I[at.N_V])], W)
-    for k in range(m):
-        W[out + k] = W[o + at.LAMBDA * m + k]
-
-
-@kernel
-def _product(W, x, y, m):
-    total = 0.0 * W[x]
-    for k in range(m):
-        total += W[x + k] * W[y + k]
-    return total
-
-
-@kernel(forceinline=False)
-def smallest_multipliers(I, F, W):
-    """loops.smallest_multipliers, by (7)."""
-    m, o = index(I[at.N_ROWS]), index(I[at.ROWS_W])
-    redundant = 0
-    for k in range(m):
-        redundant += 1 if W[o + at.ORDER * m + k].real < 0.0 else 0
-    if redundant == 0:
-        return
-    # the multipliers, μ, what is left of (7), the direction, and its product, which takes the place of RIGHT's
-    kept = index(I[index(I[at.ELIMINATION]) + VECTORS])
-    mu, left, along = kept + m, kept + 2 * m, kept + 3 * m
-    product, vector = kept + 4 * m, kept + 5 * m
-    for k in range(m):
-        W[kept + k], W[mu + k] = W[o + at.LAMBDA * m + k], 0.0
-    _make_of_others(I, W, kept, left, vector)
-    for k in range(m):
-        W[along + k] = W[left + k]
-    size = start = _product(W, left, left, m)
-    for _ in range(_MOST):
-        if size.real <= _SOLVED * start.real and abs(size.imag) <= _SOLVED * abs(start.imag):
-            break
-        _make_of_redundant(I, F, W, along, product, vector)
-        # Bᵀp without its sign, and B of it
-        _make_of_others(I, W, product, product, vector)
-        for k in range(m):
-            W[product + k] = W[along + k] - W[product + k]
-        step = size / _product(W, along, product, m)
-        for k in range(m):
-            W[mu + k] += step * W[along + k]
-            W[left + k] -= step * W[product + k]
-        before = size
-        size = _product(W, left, left, m)
-        for k in range(m):
-            W[along + k] = W[left + k] + size / before * W[along + k]
-    _make_of_redundant(I, F, W, mu, product, vector)
-    for k in range(m):
-        W[o + at.LAMBDA * m + k] = W[kept + k] + W[product + k]
-
-
-@kernel
-def pivots(I, W, left, whole):
-    """Write what is left of each row when its turn comes, zero if it is redundant, and its A_kk as a whole."""
-    m, o, start = I[at.N_ROWS], index(I[at.ROWS_W]), index(I[index(I[at.ELIMINATION]) + WORK])
-    for k in range(m):
-        left[k], whole[k] = 0.0, W[start + k]
-    for i in range(I[at.N_BODIES] + 1):
-        stage = _stage(I, i)
-        for j in range(I[stage + N_CLOSING]):
-            c = index(I[stage + CLOSING]) + j * CLOSING_SIZE
-            n = index(I[c + N])
-            for k in range(_rank(I, W, c)):
-                pivot = W[index(I[c + PANEL]) + (n + 1) * k]
-                left[_row(W, o + at.ORDER * m + index(I[c + FIRST]) + k)] = pivot * pivot
+        W[multiplier + row_of(W, order + l)] = total / W[panel + n * l + l]

@@ -18,9 +18,9 @@ In sizes, n is the number of modes of a body (of the parent, for the node that c
 a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
 of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
 functions of a user's own write, `dense` is 1 where they are solved all together and 0 where elimination.py does it,
-`plan` and `sparse` are what that needs, `points` the number of points of a profile or of surfaces of a crowd, `lists` that of
-the lists of its cubes; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the number of
-bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
+`plan` and `sparse` are what that needs, `points` the number of points of a profile or of surfaces of a crowd, `lists`
+that of the lists of its cubes; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that of W, `bodies` the
+number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ N_JOINT_ELEMENTS = HEADER_ROW.add("N_JOINT_ELEMENTS", 1, "number of elements tha
 JOINT_ELEMENTS = HEADER_ROW.add("JOINT_ELEMENTS", 1, "where their rows begin in I")
 N_STICKING = HEADER_ROW.add("N_STICKING", 1, "number of contacts with first-order states")
 ELIMINATION = HEADER_ROW.add(
-    "ELIMINATION", 1, "where the plan of elimination.py begins in I; 0 if the rows of constraints are solved all together"
+    "ELIMINATION",
+    1,
+    "where the plan of elimination.py begins in I; 0 if the rows of constraints are solved all together",
 )
 HEADER = HEADER_ROW.end
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import articulated, constraints, elimination
+from liegeo.kernels import articulated, constraints, sparse_loops
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import apply_elements
 from liegeo.kernels.inertia import biases, inertias
@@ -38,7 +38,7 @@ _NOTHING = 1e-24
 def forward_dynamics(I, F, q, v, u, W, out):
     """out = v̇ of (1); multipliers at LAMBDA.  Returns as articulated.forward_dynamics."""
     if I[at.ELIMINATION] > 0:
-        return elimination.forward_dynamics(I, F, q, v, u, W, out)
+        return sparse_loops.forward_dynamics(I, F, q, v, u, W, out)
     status = articulated.forward_dynamics(I, F, q, v, u, W, out)
     if status == 0 and I[at.N_ROWS] > 0:
         constraints.evaluate(I, F, q, v, u, W)
@@ -75,7 +75,7 @@ def closing(I, F, q, v, u, beta, W, dq, dv):
     φ and φ̇ stay at PHI and RATE.  Returns as articulated.forward_dynamics.
     """
     if I[at.ELIMINATION] > 0:
-        return elimination.closing(I, F, q, v, u, beta, W, dq, dv)
+        return sparse_loops.closing(I, F, q, v, u, beta, W, dq, dv)
     poses(I, F, q, W)
     velocities(I, F, q, v, W)
     constraints.evaluate(I, F, q, v, u, W)
@@ -118,7 +118,7 @@ def jacobian(I, F, q, u, W, rest, a, out):
 def factorise(I, F, q, alpha, beta, W):
     """articulated.factorise, and the rows of the constraints at q: prepares W for `correct`."""
     if I[at.ELIMINATION] > 0:
-        return elimination.factorise(I, F, q, alpha, beta, W)
+        return sparse_loops.factorise(I, F, q, alpha, beta, W)
     status = articulated.factorise(I, F, q, alpha, beta, W)
     if status == 0:
         _hold_rows(I, F, q, W)
@@ -129,7 +129,7 @@ def factorise(I, F, q, alpha, beta, W):
 def factorise_next(I, F, q, alpha, beta, local, W):
     """Do the same with diag(local) added; nothing needs to stand in W."""
     if I[at.ELIMINATION] > 0:
-        return elimination.factorise_next(I, F, q, alpha, beta, local, W)
+        return sparse_loops.factorise_next(I, F, q, alpha, beta, local, W)
     articulated.place_inertias(I, F, q, W)
     status = articulated.factorise_next(I, F, q, alpha, beta, local, W)
     if status == 0:
@@ -161,7 +161,7 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
             right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
             B[o + at.RIGHT * m + k] = right
     if I[at.ELIMINATION] > 0:
-        elimination.solve(I, F, r, B, out)
+        sparse_loops.solve(I, F, r, B, out)
     else:
         _solve(I, F, r, B, out)
     if adding != 0.0:
@@ -542,7 +542,7 @@ def smallest_multipliers(I, F, W):
     LᵀL is factorised in the place of A, which (4) has used up.
     """
     if I[at.ELIMINATION] > 0:
-        elimination.smallest_multipliers(I, F, W)
+        sparse_loops.smallest_multipliers(I, F, W)
         return
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
     a, l, _, _, _, _ = at.constraint_parts(I)
@@ -580,7 +580,7 @@ def smallest_multipliers(I, F, W):
 def pivots(I, W, left, whole):
     """Write what is left of each row when its turn comes in (4), zero if it is redundant, and its A_kk."""
     if I[at.ELIMINATION] > 0:
-        elimination.pivots(I, W, left, whole)
+        sparse_loops.pivots(I, W, left, whole)
         return
     m, l = index(I[at.N_ROWS]), at.constraint_parts(I)[1]
     for k in range(m):

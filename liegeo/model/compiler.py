@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.kernels import elements as elements_kernels
-from liegeo.kernels import elimination
+from liegeo.kernels import elimination_table
 from liegeo.kernels import joint_elements as joint_kernels
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
@@ -525,17 +525,17 @@ class Compiler:
         """Return which bodies a constraint holds; its frames stand in `row` as their numbers."""
         kind, bodies, grounded = row[at.C_KIND], defaultdict(int), False
         if kind == at.USER:
-            bodies, grounded = dict.fromkeys(range(len(rows)), elimination.BY_SPEEDS), True
+            bodies, grounded = dict.fromkeys(range(len(rows)), elimination_table.BY_SPEEDS), True
         elif kind == at.MOTION:
-            bodies[(row[at.C_A] - at.HEADER) // at.BODY_I_SIZE] = elimination.BY_SPEEDS
+            bodies[(row[at.C_A] - at.HEADER) // at.BODY_I_SIZE] = elimination_table.BY_SPEEDS
         elif kind == at.COUPLING:
             terms = row[at.C_MORE] - self._put_ints() + len(self.more_ints)
             for k in range(self.more_ints[terms]):
                 speed = self.more_ints[terms + 2 + 2 * k]
                 owner = next(i for i, one in enumerate(rows) if 0 <= speed - one[at.JV] < one[at.NV])
-                bodies[owner] = elimination.BY_SPEEDS
+                bodies[owner] = elimination_table.BY_SPEEDS
         else:
-            for side, flag in ((at.C_A, elimination.BY_A), (at.C_B, elimination.BY_B)):
+            for side, flag in ((at.C_A, elimination_table.BY_A), (at.C_B, elimination_table.BY_B)):
                 body = self.frames[row[side] * at.FRAME_SIZE + at.FRAME_BODY]
                 grounded |= body < 0
                 if body >= 0:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from liegeo.kernels import elimination as at
+from liegeo.kernels import elimination_table as at
 
 # Few rows are solved faster all together, as loops.py does it: from so many on structure is looked at …
 FROM_ROWS = 24
@@ -52,7 +52,7 @@ def plan_of(carriers: Sequence[Carrier], held: Sequence[Held], start: int, work:
 
 
 class _Plan:
-    """Where constraints close, which are open at each body, in which order they are eliminated, and what that couples."""
+    """Where constraints close, which are open at each body, in which order they go, and what that couples."""
 
     def __init__(self, carriers: Sequence[Carrier], held: Sequence[Held]) -> None:
         self.carriers, self.held, self.world = carriers, held, len(carriers)
@@ -173,15 +173,11 @@ class _Layout:
         self.ints = [0] * (at.PLAN_END + (n_bodies + 1) * at.STAGE_SIZE)
         self._reserve(2 * m)
         self.panels = {c: self._reserve(one.n * self._height(c)) for c, one in enumerate(plan.held)}
-        self.blocks = {
-            c: dict(zip((c, *plan.after[c]), self._starts(c), strict=True)) for c in range(len(plan.held))
-        }
+        self.blocks = {c: dict(zip((c, *plan.after[c]), self._starts(c), strict=True)) for c in range(len(plan.held))}
         self.slots: dict[tuple[int, int], tuple[int, ...]] = {}
         self._reserve_slots()
         cleared = self.end - work
-        modal = {
-            (i, c): self._reserve(plan.held[c].n * plan.carriers[i].n_modes) for i, c in self.slots
-        }
+        modal = {(i, c): self._reserve(plan.held[c].n * plan.carriers[i].n_modes) for i, c in self.slots}
         vectors = self._reserve(5 * m + sum(c.n_speeds + c.n_modes for c in plan.carriers))
         self.lists: dict[tuple[int, ...], int] = {}
         self.places: dict[tuple[int, int], int] = {}
@@ -267,4 +263,3 @@ class _Layout:
         if key not in self.lists:
             self.lists[key] = self._put(self.blocks[d][c] for k, c in enumerate(some) for d in some[: k + 1])
         return self.lists[key]
-

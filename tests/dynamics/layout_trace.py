@@ -22,6 +22,7 @@ from liegeo.kernels import (
     composite,
     constraints,
     elements,
+    elimination,
     inertia,
     inverse,
     kinematics,
@@ -215,9 +216,14 @@ def _run(model, I, F, S, D, W, q, v, u):
         loops.closing(I, F, q, v, u, 0.1, W, out, more)
         loops.jacobian(I, F, q, u, W, out, more, np.zeros(len(model.rows) * nv))
         # loops.factorise, but for the speeds and inputs, which it takes from anywhere because nothing depends on them
-        articulated.factorise(I, F, q, 0.1, 0.2, W)
-        constraints.evaluate(I, F, q, v, u, W)
-        loops.operational_inertia(I, F, W)
+        if model.ints[at.ELIMINATION]:
+            articulated.place_inertias(I, F, q, W)
+            constraints.evaluate(I, F, q, v, u, W)
+            elimination.eliminate(I, F, 0.1, 0.2, False, W, W)
+        else:
+            articulated.factorise(I, F, q, 0.1, 0.2, W)
+            constraints.evaluate(I, F, q, v, u, W)
+            loops.operational_inertia(I, F, W)
         loops.correct(I, F, v, 1.0, 1.0, 1.0, 1.0, W, W, out)
         loops.release(I, W)
         motion.closing(S, D, 0.1, q, w, W, wide, wide.copy())
