@@ -37,7 +37,11 @@ from liegeo.observer import Observer
 
 # What they do is what their callers do: they are told where.
 HELPERS = {
+    "articulated.articulate_joint",
+    "articulated.articulate_modes",
+    "articulated.gather_modes",
     "articulated.from_parent",
+    "articulated.sizes",
     "articulated.solve_modes",
     "articulated.triangle_row",
     "constraints.along",
@@ -49,6 +53,10 @@ HELPERS = {
     "elements.joint_friction",
     "elements.relative",
     "elements.stretch",
+    "elimination.rank_of",
+    "elimination.row_of",
+    "elimination_table.stage_of",
+    "inverse.move_bodies",
     "kinematics.through_node",
     "loops.chosen",
 }
