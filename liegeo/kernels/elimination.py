@@ -29,7 +29,7 @@ elimination of [SC24].)
 
 The rows of one constraint take turns: the one with the largest share left of its own A_kk first.  A row of which no
 more than _ROUND_OFF is left is redundant, since all rows that it could depend on are known by then: it gets λ = 0.  So
-is one whose A_kk is round-off beside the bound that (3) has with |s||z_k| for s·z_k.                                (6)
+is one whose A_kk is round-off beside the bound that (3) has with |s||z_k| in place of s·z_k.                                (6)
 """
 
 from __future__ import annotations
@@ -236,11 +236,12 @@ def _joint(I, b, w, stage, W):
 
 @kernel
 def _most(direct, s, z):
-    """Return the square of what J_k − s·z_k would be at most, but for a small factor."""
+    """Return the square of what J_k − s·z_k is at most, in metres and radians alike, as all sizes of rows."""
     a, b, c, x, y, t = s
     n0, n1, n2, f0, f1, f2 = z
-    turn = (a * a + b * b + c * c).real * (n0 * n0 + n1 * n1 + n2 * n2).real
-    return (direct * direct).real + turn + (x * x + y * y + t * t).real * (f0 * f0 + f1 * f1 + f2 * f2).real
+    motion = a * a + b * b + c * c + x * x + y * y + t * t
+    wrench = n0 * n0 + n1 * n1 + n2 * n2 + f0 * f0 + f1 * f1 + f2 * f2
+    return (direct * direct).real + motion.real * wrench.real
 
 
 @kernel

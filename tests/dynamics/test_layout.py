@@ -458,8 +458,9 @@ def test_a_pass_writes_and_reads_what_it_says(name):
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_a_pass_with_constraints_writes_and_reads_what_it_says(name):
     written = set()
+    together = name in ("operational_inertia", "multipliers")
     for model in MODELS.values():
-        if model.rows:
+        if model.rows and not (together and model.ints[at.ELIMINATION]):
             written |= _check_pass(model, CONSTRAINED[name])
     assert written
 
