@@ -29,7 +29,7 @@ elimination of [SC24].)
 
 The rows of one constraint take turns: the one with the largest share left of its own A_kk first.  A row of which no
 more than _ROUND_OFF is left is redundant, since all rows that it could depend on are known by then: it gets λ = 0.  So
-is one whose A_kk is round-off beside the bound that (3) has with |s||z_k| in place of s·z_k.                                (6)
+is one whose A_kk is round-off beside the bound that (3) has with |s||z_k| in place of s·z_k.                        (6)
 """
 
 from __future__ import annotations
