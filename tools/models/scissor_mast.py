@@ -1,9 +1,9 @@
 """Make models/scissor_mast.yaml, a deployable mast of 100 scissors: python tools/models/scissor_mast.py
 
-Scissors k are the bars a_k, from lower left to upper right, and b_k, from lower right to upper left.  The tree goes up by
-turns, b_k on the middle of a_k and a_{k+1} on the end of b_k; the hinge between the end of a_k and the foot of b_{k+1} closes
-a loop of four bars.  Equal bars and angles close all of them: with the angle θ of a bar to the ground, the joints are at
-θ (the first), π − 2θ (the middles) and 2θ − π (the feet).
+Scissors k are the bars a_k, from lower left to upper right, and b_k, from lower right to upper left.  The tree goes up
+by turns, b_k on the middle of a_k and a_{k+1} on the end of b_k; the hinge between the end of a_k and the foot of
+b_{k+1} closes a loop of four bars.  Equal bars and angles close all of them: with the angle θ of a bar to the ground,
+the joints are at θ (the first), π − 2θ (the middles) and 2θ − π (the feet).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ HEAD = f"""\
 liegeo: 1
 name: scissor mast
 description: |
-  A deployable mast of {UNITS} scissors, two bars each: the hinge at its foot opens, and it grows from a stack of bars to
-  a tower.  {UNITS - 1} loops close between neighbours and one on the rail at the ground: many loops, each of a few bodies.
+  A deployable mast of {UNITS} scissors, two bars each: the hinge at its foot opens, and it grows from a stack of bars
+  to a tower.  {UNITS - 1} loops close between neighbours and one on the rail at the ground: each of a few bodies.
   Source: our own design; bars of aluminium tube, 25 mm wide with walls of 2 mm.
 
 parameters:
