@@ -196,7 +196,7 @@ class Machine:
             "PIECES": np.zeros(blame.PIECES),
             "BLAMED": np.zeros(blame.blame_size(model.ints, len(system.ints) + N_ADDRESSES)),
             "LOOP_OF_ROW": loop_of_row(model),
-            "ASSEMBLY": np.full(assembling.scratch_size(n_rows, model.nq, model.nv, model.nx) if n_rows else 0, np.nan),
+            "ASSEMBLY": np.full(assembling.scratch_size(model.ints) if n_rows else 0, np.nan),
             "BLOCKS": plan.ints,
             "GAINS": plan.floats,
             "SAMPLED": plan.start,

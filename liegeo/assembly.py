@@ -54,7 +54,7 @@ def assemble(
     # the locked model lives as long as the call
     _locked, ints, weights = held(model, drive, keep)
     y, lacking = start.y.astype(np.float64), np.zeros(len(model.rows))
-    scratch = np.full(kernels.scratch_size(len(model.rows), model.nq, model.nv, model.nx), np.nan)
+    scratch = np.full(kernels.scratch_size(model.ints), np.nan)
     status = kernels.assemble(
         ints, system.floats, system.state_group.layout, float(start.t), y, weights, _work(drive), scratch, lacking
     )

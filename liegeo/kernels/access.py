@@ -26,14 +26,15 @@ class Access(NamedTuple):
 
 _TEXT = """
 [HEADER_ROW]
-N_BODIES: compiler.model -> articulated composite constraints elements inertia inverse kinematics loops
-    motion observe dry_friction
+N_BODIES: compiler.model -> articulated composite constraints dry_friction elements elimination inertia inverse
+    kinematics loops motion observe sparse_loops
 N_Q: compiler.model -> motion observe
-N_V: compiler.model -> articulated constraints dry_friction elements joint_elements loops motion observe
-N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe
+N_V: compiler.model -> articulated constraints dry_friction elements elimination joint_elements loops motion observe
+    sparse_loops
+N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe sparse_loops
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
-N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe
+N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe sparse_loops
 ELEMENTS: compiler._forces -> contact elements
 N_FRAMES: compiler._put_frames -> constraints elements
 FRAMES: compiler._put_frames -> elements
@@ -44,34 +45,39 @@ N_X: compiler._on_joints -> contact joint_elements motion
 SHARED: compiler.model -> inertia reduced
 N_CONSTRAINTS: compiler._constraints -> constraints loops
 CONSTRAINTS: compiler._constraints -> constraints loops
-N_ROWS: compiler._constraints -> constraints loops motion observe
-ROWS_W: compiler._constraints -> constraints loops motion observe
-N_JOINT_ELEMENTS: compiler._on_joints -> dry_friction elements inverse motion observe joint_elements
+N_ROWS: compiler._constraints -> constraints elimination loops motion observe sparse_loops
+ROWS_W: compiler._constraints -> constraints elimination loops motion observe sparse_loops
+N_JOINT_ELEMENTS: compiler._on_joints -> dry_friction elements inverse joint_elements motion observe
 JOINT_ELEMENTS: compiler._on_joints -> joint_elements
 N_STICKING: compiler._sticking -> motion
+ELIMINATION: compiler._plan_elimination -> constraints elimination elimination_table loops sparse_loops
 N_HELD: compiler._on_joints -> dry_friction motion observe
 HELD_W: compiler._on_joints -> dry_friction
 
+[ELIMINATION_ROW]
+PLAN: compiler._plan_elimination -> elimination sparse_loops
+
 [BODY_ROW]
-PARENT: compiler._body_ints -> articulated composite crowd inverse kinematics loops observe
+PARENT: compiler._body_ints -> articulated composite crowd elimination inverse kinematics loops observe
 KIND: compiler._body_ints -> constraints crowd elements kinematics motion
 JQ: compiler._body_ints -> constraints elements kinematics motion observe
-JV: compiler._body_ints -> articulated composite constraints dry_friction elements inverse kinematics loops motion
-    observe
-NV: compiler._body_ints -> articulated composite dry_friction elements inverse kinematics loops motion observe
+JV: compiler._body_ints -> articulated composite constraints dry_friction elements elimination inverse kinematics
+    loops motion observe
+NV: compiler._body_ints -> articulated composite dry_friction elements elimination inverse kinematics loops motion
+    observe sparse_loops
 SCREWS: compiler._body_ints -> kinematics
-NM: compiler._body_ints -> articulated composite constraints elements inertia inverse kinematics loops motion
-    observe reduced
+NM: compiler._body_ints -> articulated composite constraints elements elimination inertia inverse kinematics loops
+    motion observe reduced sparse_loops
 EQ: compiler._body_ints -> constraints elements inertia kinematics motion observe
-EV: compiler._body_ints -> articulated composite constraints elements inertia inverse kinematics loops motion
-    observe reduced
-PARENT_NODE: compiler._body_ints compiler._put_rest -> articulated composite inverse kinematics
-    loops observe
+EV: compiler._body_ints -> articulated composite constraints elements elimination inertia inverse kinematics loops
+    motion observe reduced
+PARENT_NODE: compiler._body_ints,_put_rest -> articulated composite elimination inverse kinematics loops observe
 OWN_NODE: compiler._body_ints -> kinematics
 MODAL: compiler._body_ints -> articulated elements inertia motion observe
-FLEX: compiler._body_ints -> articulated composite elements inertia inverse kinematics loops observe reduced
-CARRIER: compiler._body_ints -> articulated composite kinematics loops observe
-OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops observe reduced
+FLEX: compiler._body_ints -> articulated composite elements elimination inertia inverse kinematics loops observe
+    reduced sparse_loops
+CARRIER: compiler._body_ints -> articulated composite elimination kinematics loops observe
+OFFSET: compiler._body_ints -> articulated composite elimination inverse kinematics loops observe reduced
 LOCKED: model.Model.lock -> articulated dry_friction elements motion
 AXIS: compiler._body_ints -> articulated kinematics
 PASSIVE: compiler._body_ints -> elements inverse observe
@@ -83,7 +89,7 @@ REDUCED_W: compiler._reduce -> reduced
 N_SLOTS: compiler._reduce -> reduced
 SLOT: compiler._reduce -> reduced
 CARRIER_F: compiler._body_ints -> kinematics
-MASSES: compiler._body_ints compiler._put_rest -> articulated elements inertia motion observe
+MASSES: compiler._body_ints,_put_rest -> articulated elements inertia motion observe
 MATRICES: compiler._put_rest -> articulated elements inertia motion observe
 
 [NODE_ROW]
@@ -93,9 +99,9 @@ NODE_SECOND: compiler._put_node -> nodes
 
 [FRAME_ROW]
 FRAME_BODY: compiler._frame_on -> constraints crowd elements loops
-FRAME_NODE: compiler._frame_on -> constraints elements loops
+FRAME_NODE: compiler._frame_on -> constraints elements elimination loops
 FRAME_F: compiler._frame_on -> elements
-FRAME_W: compiler._frame_on -> constraints contact crowd elements loops observe
+FRAME_W: compiler._frame_on -> constraints contact crowd elements elimination loops observe
 
 [ELEMENT_ROW]
 ELEMENT_KIND: compiler._forces -> elements
@@ -119,22 +125,22 @@ ROPE_SCREW: compiler._forces -> ropes
 
 [ACTUATOR_ROW]
 ACTUATED: compiler._forces -> elements inverse observe
-ACTUATOR_U: compiler._forces compiler._on_joints -> elements
+ACTUATOR_U: compiler._forces,_on_joints -> elements
 ACTUATOR_F: compiler._forces -> elements
 
 [CONSTRAINT_ROW]
-C_KIND: compiler._constraints -> constraints loops observe
-C_A: compiler._constraints -> constraints loops
-C_B: compiler._constraints -> constraints loops
-C_F: compiler._constraints -> constraints loops
+C_KIND: compiler._constraints -> constraints elimination loops observe
+C_A: compiler._constraints -> constraints elimination loops
+C_B: compiler._constraints -> constraints elimination loops
+C_F: compiler._constraints -> constraints elimination loops
 C_ROW: compiler._constraints -> constraints loops observe
 C_N: compiler._constraints -> constraints loops observe
 C_U: compiler._constraints -> constraints
-C_MORE: compiler._constraints custom.connect -> constraints loops
+C_MORE: compiler._constraints custom.connect -> constraints elimination loops
 
 [COUPLING_TERMS]
-N_TERMS: compiler._coupling -> constraints loops
-TERMS: compiler._coupling -> constraints loops
+N_TERMS: compiler._coupling -> constraints elimination loops
+TERMS: compiler._coupling -> constraints elimination loops
 
 [JOINT_ELEMENT_ROW]
 JE_KIND: compiler._on_joints -> joint_elements
@@ -248,60 +254,71 @@ TANGENTS: compiler._constraints -> constraints
 
 [COUPLING_DATA]
 C0: compiler._coupling -> constraints
-FACTORS: compiler._coupling -> constraints loops
+FACTORS: compiler._coupling -> constraints elimination loops
 
 [BODY_SCRATCH]
 R_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter composite.mass_matrix
-    elements.element_energy,element_powers inverse.body_acceleration,forces,inverse_dynamics,momentum
-    kinematics.body_velocity,world_poses loops.correct,multipliers,operational_inertia observe.jacobian
-    reduced.receive_inertia
-P_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter composite.mass_matrix
+    elements.element_energy,element_powers elimination.eliminate,inward,outward
     inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity,world_poses
-    loops.operational_inertia observe.jacobian reduced.receive_inertia
+    loops.correct,multipliers,operational_inertia observe.jacobian reduced.receive_inertia
+P_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter composite.mass_matrix
+    elimination.eliminate,inward,outward inverse.body_acceleration,forces,inverse_dynamics,momentum
+    kinematics.body_velocity,world_poses loops.operational_inertia observe.jacobian reduced.receive_inertia
 VEL: kinematics.body_velocity -> elements.place_frames inertia.body_bias kinematics.body_velocity
     observe.energies,show
 BIAS: articulated.clear kinematics.body_velocity -> articulated.gather,scatter inverse.body_acceleration
 SUB: kinematics.body_pose -> articulated.articulate,gather,scatter composite.mass_matrix
-    inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity loops.operational_inertia
-    observe.jacobian
-INE: articulated.articulate,give_inertia composite.mass_matrix inertia.body_inertia reduced.reduce ->
-    articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix inertia.body_bias
-    inverse.displacement,forces,inverse_dynamics,momentum observe.energies reduced.receive_inertia,reduce
-ACC: articulated.scatter inverse.body_acceleration -> constraints.frame_rate
+    elimination.eliminate,inward,outward inverse.body_acceleration,forces,inverse_dynamics,momentum
+    kinematics.body_velocity loops.operational_inertia observe.jacobian
+INE: articulated.articulate,give_inertia composite.mass_matrix elimination.eliminate inertia.body_inertia
+    reduced.reduce -> articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix
+    elimination.eliminate inertia.body_bias inverse.displacement,forces,inverse_dynamics,momentum observe.energies
+    reduced.receive_inertia,reduce sparse_loops.forward_dynamics
+ACC: articulated.scatter elimination.outward inverse.body_acceleration -> constraints.frame_rate
     inverse.body_acceleration,displacement,forces,inverse_dynamics,momentum observe.show
-FOR: articulated.clear,gather,give_force elements.push inertia.body_bias,body_inertia
-    inverse.forces,inverse_dynamics,momentum loops.operational_inertia -> articulated.gather,give_force
-    elements.push inverse.forces,inverse_dynamics,momentum observe.solved
-PSU: articulated.articulate,give_inertia kinematics.body_pose,body_velocity -> articulated.gather,scatter
-    loops.operational_inertia
-FAC: articulated.articulate -> articulated.gather,scatter loops.correct,operational_inertia
-RES: articulated.gather loops.correct,correction,forward_dynamics -> articulated.scatter
-    loops.correct,forward_dynamics
-SIZE: articulated.articulate inertia.body_inertia -> articulated.articulate
+    sparse_loops.forward_dynamics
+FOR: articulated.clear,gather,give_force elements.push elimination.inward inertia.body_bias,body_inertia
+    inverse.forces,inverse_dynamics,momentum loops.operational_inertia sparse_loops.forward_dynamics ->
+    articulated.gather,give_force elements.push elimination.inward inverse.forces,inverse_dynamics,momentum
+    observe.solved sparse_loops.forward_dynamics
+PSU: articulated.articulate,give_inertia elimination.eliminate kinematics.body_pose,body_velocity ->
+    articulated.gather,scatter elimination.inward,outward loops.operational_inertia
+FAC: articulated.articulate elimination.eliminate -> articulated.gather,scatter elimination.inward,outward
+    loops.correct,operational_inertia
+RES: articulated.gather elimination.inward loops.correct,correction,forward_dynamics
+    sparse_loops.smallest_multipliers -> articulated.scatter elimination.outward loops.correct,forward_dynamics
+SIZE: articulated.articulate elimination.eliminate inertia.body_inertia -> articulated.articulate
+    elimination.eliminate
 
 [MODAL_SCRATCH]
 PID: kinematics.body_pose -> articulated.gather,modal_block,scatter composite.mass_matrix
-    inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity loops.operational_inertia
-    observe.jacobian reduced.gather_reduced
+    elimination.eliminate,inward,outward inverse.body_acceleration,forces,inverse_dynamics,momentum
+    kinematics.body_velocity loops.operational_inertia observe.jacobian reduced.gather_reduced
 ZF: articulated.clear,give_force elements.push inertia.body_bias inverse.forces,inverse_dynamics,momentum
-    reduced.gather_reduced -> articulated.gather,give_force elements.push inverse.forces,inverse_dynamics,momentum
-    reduced.gather_reduced
-EPS: articulated.gather loops.correct,correction,forward_dynamics reduced.gather_reduced -> articulated.scatter
-    loops.correct,forward_dynamics reduced.scatter_reduced
-PRF: articulated.articulate,give_inertia,modal_block inertia.body_inertia ->
-    articulated.articulate,gather,give_inertia,modal_block,scatter composite.mass_matrix inertia.body_bias
+    reduced.gather_reduced sparse_loops.forward_dynamics -> articulated.gather,give_force elements.push
+    elimination.inward inverse.forces,inverse_dynamics,momentum reduced.gather_reduced sparse_loops.forward_dynamics
+EPS: articulated.gather elimination.inward loops.correct,correction,forward_dynamics reduced.gather_reduced
+    sparse_loops.smallest_multipliers -> articulated.scatter elimination.outward loops.correct,forward_dynamics
+    reduced.scatter_reduced
+PRF: articulated.articulate,give_inertia,modal_block elimination.eliminate inertia.body_inertia ->
+    articulated.articulate,gather,give_inertia,modal_block,scatter composite.mass_matrix
+    elimination.eliminate,inward,outward inertia.body_bias inverse.displacement,forces,inverse_dynamics,momentum
+    loops.operational_inertia observe.energies sparse_loops.forward_dynamics
+PFF: articulated.articulate,give_inertia,modal_block elimination.eliminate inertia.body_inertia ->
+    articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix elimination.eliminate,inward
     inverse.displacement,forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
-PFF: articulated.articulate,give_inertia,modal_block inertia.body_inertia ->
-    articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix
-    inverse.displacement,forces,inverse_dynamics,momentum loops.operational_inertia observe.energies
+    sparse_loops.forward_dynamics
 
 [CARRIER_SCRATCH]
 CARRIER_R: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix
-    inverse.body_acceleration kinematics.body_velocity,world_poses loops.operational_inertia observe.jacobian
+    elimination.eliminate,outward inverse.body_acceleration kinematics.body_velocity,world_poses
+    loops.operational_inertia observe.jacobian
 CARRIER_P: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix
-    inverse.body_acceleration kinematics.body_velocity,world_poses loops.operational_inertia observe.jacobian
+    elimination.eliminate,outward inverse.body_acceleration kinematics.body_velocity,world_poses
+    loops.operational_inertia observe.jacobian
 CARRIER_PI: kinematics.body_pose -> articulated.give_force,give_inertia,scatter composite.mass_matrix
-    inverse.body_acceleration kinematics.body_velocity loops.operational_inertia observe.jacobian
+    elimination.eliminate,outward inverse.body_acceleration kinematics.body_velocity loops.operational_inertia
+    observe.jacobian
 CARRIER_KEPT: kinematics.body_pose -> kinematics.body_velocity
 
 [REDUCED_SCRATCH]
@@ -319,10 +336,10 @@ SERIES: reduced.gather_reduced,receive_inertia,reduce,scatter_reduced ->
 X_WF: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
     contact.contact,contact_rates,touch,wrench_at crowd.crowd elements.apply_elements,element_energy,element_powers
     observe.show
-X_BF: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
+X_BF: elements.place_frames -> constraints.frame_rate elements.push elimination.eliminate loops.operational_inertia
 V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate contact.touch
     elements.apply_elements,element_energy,element_powers observe.show
-PI_F: elements.place_frames -> constraints.frame_rate elements.push loops.operational_inertia
+PI_F: elements.place_frames -> constraints.frame_rate elements.push elimination.eliminate loops.operational_inertia
 
 [CROWD_SCRATCH]
 CROWD_WRENCHES: crowd.crowd -> elements.apply_elements observe.show
@@ -359,17 +376,23 @@ CUT_SUB: constraints.evaluate loops.operational_inertia ->
 CUT_NORMAL: constraints.evaluate ->
 
 [CONSTRAINT_SCRATCH]
-ON_B: constraints.evaluate -> constraints.accelerated,push_rows loops.operational_inertia observe.solved
-ON_A: constraints.evaluate -> constraints.push_rows loops.operational_inertia
-PHI: constraints.evaluate -> loops.correct,correction
-RATE: constraints.evaluate -> loops.correct,correction
+ON_B: constraints.evaluate -> constraints.accelerated,push_rows elimination.eliminate,outward
+    loops.operational_inertia observe.solved sparse_loops.smallest_multipliers
+ON_A: constraints.evaluate -> constraints.push_rows elimination.eliminate loops.operational_inertia
+PHI: constraints.evaluate -> loops.correct,correction sparse_loops.closing
+RATE: constraints.evaluate -> loops.correct,correction sparse_loops.closing
 CURVE: constraints.evaluate loops.jacobian -> constraints.accelerated
-RIGHT: constraints.accelerated loops.correct,correction,forward_dynamics ->
-    loops.forward_dynamics,jacobian,multipliers
-LAMBDA: loops.correct,multipliers,release,smallest_multipliers -> constraints.add_rows,push_rows
-    loops.correct,correction,forward_dynamics,smallest_multipliers motion.along observe.solved
-PIVOT: loops.multipliers,operational_inertia,smallest_multipliers ->
-ORDER: loops.operational_inertia -> loops.multipliers,smallest_multipliers
+RIGHT: constraints.accelerated elimination.inward loops.correct,correction,forward_dynamics
+    sparse_loops.closing,forward_dynamics,smallest_multipliers -> elimination.inward
+    loops.forward_dynamics,jacobian,multipliers sparse_loops.forward_dynamics
+LAMBDA: elimination.outward loops.correct,multipliers,release,smallest_multipliers
+    sparse_loops.closing,forward_dynamics,smallest_multipliers,solve -> constraints.add_rows,push_rows
+    elimination.outward loops.correct,correction,forward_dynamics,smallest_multipliers motion.along observe.solved
+    sparse_loops.smallest_multipliers
+PIVOT: elimination.inward loops.multipliers,operational_inertia,smallest_multipliers
+    sparse_loops.smallest_multipliers -> elimination.outward sparse_loops.smallest_multipliers
+ORDER: elimination.eliminate loops.operational_inertia -> elimination.inward,outward
+    loops.multipliers,smallest_multipliers sparse_loops.smallest_multipliers
 LOW: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 HIGH: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 ROWS_A: loops.operational_inertia,smallest_multipliers ->
@@ -378,7 +401,8 @@ ROWS_E: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 ROWS_G: loops.operational_inertia -> loops.correct,correction,forward_dynamics
 MARKS: loops.operational_inertia ->
 CUT_WORK: ->
-USER_WORK: constraints.evaluate -> constraints.accelerated,add_rows loops.operational_inertia
+USER_WORK: constraints.evaluate -> constraints.accelerated,add_rows elimination.eliminate loops.operational_inertia
+SPARSE: elimination.eliminate,outward sparse_loops.smallest_multipliers -> elimination.inward,outward
 
 [MOTION_SCRATCH]
 U: motion.drive,energy,powers,residual -> motion.acceleration,along,closing,powers,residual

@@ -152,12 +152,31 @@ def articulate(I, F, i, alpha, beta, with_local, local, reduced, W):
 
     `with_local`: pivots of joint speeds get the numbers of `local` too.
     """
-    b, f, w = at.rows(i)
+    _, _, w = at.rows(i)
+    turning, moving = sizes(W, w)
+    status = articulate_modes(I, F, i, alpha, beta, reduced, W)
+    if status != 0:
+        return status
+    return articulate_joint(I, F, i, alpha, beta, with_local, local, reduced, turning, moving, W)
+
+
+@kernel
+def sizes(W, w):
+    """Return the traces of J and M of the body with its row at w, and of those outboard: the largest.
+
+    Pivots are compared with the inertia that they came from: what cancels between speeds of a joint, or of this one and
+    those outboard, leaves round-off, not zero.
+    """
     P, size = w + at.INE, w + at.SIZE
-    # Pivots are compared with the inertia that they came from: what cancels between speeds of this joint, or of this
-    # one and those outboard, leaves round-off, not zero.
     turning = max((W[P] + W[P + 1] + W[P + 2]).real, W[size].real)
     moving = max((W[P + 15] + W[P + 16] + W[P + 17]).real, W[size + 1].real)
+    return turning, moving
+
+
+@kernel
+def articulate_modes(I, F, i, alpha, beta, reduced, W):
+    """(1) for body i; returns as forward_dynamics."""
+    b, _, w = at.rows(i)
     if I[b + at.NM] > 0:
         if reduced and I[b + at.REDUCED] >= 0:
             reduce(I, F, b, w, W)
@@ -167,6 +186,14 @@ def articulate(I, F, i, alpha, beta, with_local, local, reduced, W):
                 if _finite(W, index(I[b + at.FLEX]) + at.PFF * index(I[b + at.NM]), I[b + at.NM])
                 else NOT_FINITE
             )
+    return 0
+
+
+@kernel
+def articulate_joint(I, F, i, alpha, beta, with_local, local, reduced, turning, moving, W):
+    """(3) but for z, for body i, whose `sizes` are given; Γ to the parent.  Returns as forward_dynamics."""
+    b, f, w = at.rows(i)
+    P = w + at.INE
     locked, axis = I[b + at.LOCKED], I[b + at.AXIS]
     for k in range(index(I[b + at.NV])):
         s = six(W, w + at.SUB + 6 * k)
@@ -225,7 +252,7 @@ def gather(I, F, i, load, moving, reduced, W):
         if reduced and I[b + at.REDUCED] >= 0:
             z = gather_reduced(I, F, b, z, load, W)
         else:
-            z = _gather_modes(I, b, z, load, W)
+            z = gather_modes(I, b, z, load, W)
     jv = index(I[b + at.JV])
     for k in range(index(I[b + at.NV])):
         # A locked speed has u = 0 and 1/d = 0.
@@ -321,7 +348,7 @@ def _factorise_modes(I, F, b, w, alpha, beta, W):
 
 
 @kernel(forceinline=False)
-def _gather_modes(I, b, z, load, W):
+def gather_modes(I, b, z, load, W):
     """(2): returns the new z and leaves D_f⁻¹ ε_f at EPS."""
     b = index(b)
     n, ev, y = index(I[b + at.NM]), index(I[b + at.EV]), index(I[b + at.FLEX])

@@ -12,6 +12,9 @@ Speeds follow in one step, as they are linear: the smallest change in the metric
     v ← v + dv,        J dv = −φ̇(t, q, v).                                                                          (2)
 
 Locked speeds change neither in (1), where their weights are zero, nor in (2).
+
+Where constraints are eliminated one by one (elimination.py), y comes from w∘y = −w²∘Jᵀ (J w² Jᵀ)⁻¹ φ without the rows
+that are redundant, by the same elimination of bodies without mass: J is not formed.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import constraints, least_squares, loops
+from liegeo.kernels import constraints, least_squares, loops, sparse_loops
 from liegeo.kernels import layout as at
 from liegeo.kernels.kinematics import poses, velocities
 from liegeo.kernels.least_squares import solve_least_squares
@@ -39,9 +42,11 @@ _ITERATIONS, _LONGEST, _HALVINGS = 200, 0.5, 12
 _RANK, _AT_REST = 1e-9, 1e-9
 
 
-def scratch_size(m: int, nq: int, nv: int, nx: int) -> int:
-    """Return how many numbers of scratch `assemble` uses: m rows of constraints, coordinates, speeds, states."""
-    return 3 * (nv + nx) + nq + nx + m * nv + least_squares.scratch_size(m, nv)
+def scratch_size(I: np.ndarray) -> int:
+    """Return how many numbers of scratch `assemble` uses for the model with these ints."""
+    m, nq, nv, nx = (int(I[place]) for place in (at.N_ROWS, at.N_Q, at.N_V, at.N_X))
+    matrices = nv if I[at.ELIMINATION] > 0 else m * nv + least_squares.scratch_size(m, nv)
+    return 3 * (nv + nx) + nq + nx + matrices
 
 
 @kernel(nogil=True, forceinline=False)
@@ -74,24 +79,36 @@ def _copy(x, out):
 
 
 @kernel(forceinline=False)
-def _direction(I, F, q, weights, lacking, W, dq, dv, J, scratch, out):
+def _direction(I, F, q, v, weights, lacking, W, dq, dv, rest, out):
     """Write w∘y of (1) into `out`, the first nv numbers; return its largest number, or −1 if something is not finite.
 
-    `dq`, `dv` (nv each), J (rows × nv) and `scratch` are scratch.
+    `dq`, `dv` (nv each) and `rest` (what `scratch_size` has for matrices) are scratch.
     """
-    m, nv = index(I[at.N_ROWS]), index(I[at.N_V])
-    loops.jacobian(I, F, q, W[index(I[at.N_WORK]) :], W, dq, dv, J)
+    m, nv, u = index(I[at.N_ROWS]), index(I[at.N_V]), W[index(I[at.N_WORK]) :]
+    if largest(lacking) == np.inf:
+        return -1.0
+    if I[at.ELIMINATION] > 0:
+        if sparse_loops.nearest(I, F, q, v, u, weights, rest[:nv], W, out) != 0:
+            return -1.0
+        return _size(out[:nv])
+    J = rest[: m * nv]
+    loops.jacobian(I, F, q, u, W, dq, dv, J)
     for k in range(m):
         for j in range(nv):
             J[nv * k + j] *= weights[j]
-    if largest(J) == np.inf or largest(lacking) == np.inf:
+    if largest(J) == np.inf:
         return -1.0
-    solve_least_squares(J, m, nv, lacking, _RANK, scratch, out)
-    length = 0.0
+    solve_least_squares(J, m, nv, lacking, _RANK, rest[m * nv :], out)
     for j in range(nv):
         out[j] *= -weights[j]
-        length = max(length, abs(out[j]))
-    return length
+    return _size(out[:nv])
+
+
+@kernel
+def _size(x):
+    """Return the largest absolute value, or −1 if a number is not finite."""
+    size = largest(x)
+    return size if size < np.inf else -1.0
 
 
 @kernel(nogil=True, forceinline=False)
@@ -114,7 +131,7 @@ def assemble(S, D, layout, t, y, weights, W, scratch, lacking):
     phi, rates = W[o + at.PHI * m : o + (at.PHI + 1) * m], W[o + at.RATE * m : o + (at.RATE + 1) * m]
     rows, q, w = layout[: layout.shape[0] - 1], y[:nq], y[nq:]
     dq, dv, step, moved = scratch[:n], scratch[n : 2 * n], scratch[2 * n : 3 * n], scratch[3 * n : 3 * n + nq]
-    J, rest = scratch[3 * n + nq : 3 * n + nq + m * nv], scratch[3 * n + nq + m * nv :]
+    rest = scratch[3 * n + nq :]
     for k in range(nx):
         step[nv + k] = 0.0
     status = _corrections(S, D, t, q, w, W, dq, dv)
@@ -124,7 +141,7 @@ def assemble(S, D, layout, t, y, weights, W, scratch, lacking):
     size, made = largest(lacking), 0
     while made < _ITERATIONS and size > CLOSED:
         made += 1
-        length = _direction(I, F, q, weights, lacking, W, dq, dv, J, rest, step)
+        length = _direction(I, F, q, w, weights, lacking, W, dq, dv, rest, step)
         if length < 0.0:
             return LOOPS_TOO_LARGE
         share, left = min(1.0, _LONGEST / length) if length > 0.0 else 0.0, np.inf

@@ -49,8 +49,7 @@ def inverse_dynamics(I, F, q, v, a, W, out):
 @kernel(forceinline=False)
 def forces(I, F, q, v, a, W, out):
     """(1)–(3), after `accelerations` and `biases`."""
-    for i in range(I[at.N_BODIES]):
-        _move_body(I, i, a, W)
+    move_bodies(I, a, W)
     _balance(I, F, q, v, a, W, out)
 
 
@@ -137,6 +136,13 @@ def displacement(I, F, q, e, W, out):
         rotation = A[0] * A[0] + A[1] * A[1] + A[2] * A[2]
         turn = turn if rotation <= turn else rotation
     out[0], out[1] = np.sqrt(far), np.sqrt(turn)
+
+
+@kernel(forceinline=False)
+def move_bodies(I, a, W):
+    """(1) for every body, after `accelerations` and `biases`."""
+    for i in range(I[at.N_BODIES]):
+        _move_body(I, i, a, W)
 
 
 @kernel

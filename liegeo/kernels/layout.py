@@ -17,10 +17,11 @@ Who writes and reads each field is in access.py, apart, because an edit of layou
 In sizes, n is the number of modes of a body (of the parent, for the node that carries a joint), s that of the speeds of
 a joint, k six times the number of slots of a body; `full` is 1 in full models and 0 in ruthless ones; m is the number
 of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
-functions of a user's own write, `points` the number of points of a profile or of surfaces of a crowd, `lists` that of
-the lists of its cubes, h the number of elements with the exact law of dry friction; nq, nv, nu and nx are the lengths
-of q, v, u and x, `work` is that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an
-input, `constants` to a program.
+functions of a user's own write, `dense` is 1 where they are solved all together and 0 where elimination.py does it,
+`plan` and `sparse` are what that needs, `points` the number of points of a profile or of surfaces of a crowd, `lists`
+that of the lists of its cubes, h the number of elements with the exact law of dry friction; nq, nv, nu and nx are the
+lengths of q, v, u and x, `work` is that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of
+an input, `constants` to a program.
 """
 
 from __future__ import annotations
@@ -59,6 +60,11 @@ N_HELD = HEADER_ROW.add(
     "N_HELD", 1, "number of elements with the exact law of dry friction, each with a multiplier in u"
 )
 HELD_W = HEADER_ROW.add("HELD_W", 1, "where their scratch begins in W")
+ELIMINATION = HEADER_ROW.add(
+    "ELIMINATION",
+    1,
+    "where the plan of elimination.py begins in I; 0 if the rows of constraints are solved all together",
+)
 HEADER = HEADER_ROW.end
 
 BODY_ROW = Table("Body", "I", "HEADER + i * BODY_I_SIZE")
@@ -193,6 +199,9 @@ TERM_ROW = Table("Term of an element that acts on joints", "I", "I[e + JE_TERMS]
 TERM_SPEED = TERM_ROW.add("TERM_SPEED", 1, "its speed")
 TERM_COORDINATE = TERM_ROW.add("TERM_COORDINATE", 1, "the coordinate of which this is the rate, -1 if there is none")
 TERM_SIZE = TERM_ROW.end
+
+ELIMINATION_ROW = Table("Plan of elimination.py", "I", "I[ELIMINATION]")
+ELIMINATION_ROW.add("PLAN", "plan", "what is eliminated where and when, in tables of elimination.py")
 
 # ---- Kinds
 
@@ -600,10 +609,10 @@ PIVOT = CONSTRAINT_SCRATCH.add("PIVOT", 1, "what is left of each pivot, then the
 ORDER = CONSTRAINT_SCRATCH.add("ORDER", 1, "order of elimination, -1 behind the last")
 LOW = CONSTRAINT_SCRATCH.add("LOW", 1, "first speed that a row touches")
 HIGH = CONSTRAINT_SCRATCH.add("HIGH", 1, "the one behind the last")
-ROWS_A = CONSTRAINT_SCRATCH.add("ROWS_A", "m*m", "A = J M⁻¹ Jᵀ, used up by its factorisation")
-CONSTRAINT_SCRATCH.add_behind("L", "m*m", "L, by the order of elimination")
-CONSTRAINT_SCRATCH.add_behind("ROWS_E", "m*nv", "e, one row for each")
-CONSTRAINT_SCRATCH.add_behind("ROWS_G", "m*nv", "D⁻¹e")
+ROWS_A = CONSTRAINT_SCRATCH.add("ROWS_A", "dense*m*m", "A = J M⁻¹ Jᵀ, used up by its factorisation")
+CONSTRAINT_SCRATCH.add_behind("L", "dense*m*m", "L, by the order of elimination")
+CONSTRAINT_SCRATCH.add_behind("ROWS_E", "dense*m*nv", "e, one row for each")
+CONSTRAINT_SCRATCH.add_behind("ROWS_G", "dense*m*nv", "D⁻¹e")
 CONSTRAINT_SCRATCH.add_behind("MARKS", "bodies", "1 for bodies that a row touches")
 CONSTRAINT_SCRATCH.add_behind("CUT_WORK", str(CUT_SCRATCH), "scratch of one constraint after another: CUT_PARTS")
 CONSTRAINT_SCRATCH.add_behind(
@@ -611,6 +620,7 @@ CONSTRAINT_SCRATCH.add_behind(
     "user",
     "what functions of a user's own wrote, each from its C_F: φ (rows), d (rows), ∂φ/∂q (rows × nv)",
 )
+CONSTRAINT_SCRATCH.add_behind("SPARSE", "sparse", "scratch of elimination.py, in tables of its own")
 R_END = CONSTRAINT_SCRATCH.alias("R_END", "ROWS_A", "what is in units of m ends here, and the matrices begin")
 
 # Registers of programs: enough for any expression of less than 2^8 operands (model/programs.py).
@@ -781,9 +791,10 @@ def to_next_modal(I, F, b):
 def constraint_parts(I):
     """Return where A, L, e, D⁻¹e, marks and scratch of the constraints begin in W."""
     m, nv = I[N_ROWS], I[N_V]
+    dense = m if I[ELIMINATION] == 0 else 0
     a = index(I[ROWS_W]) + R_END * m
-    l = a + m * m
-    e = l + m * m
-    g = e + m * nv
-    marks = g + m * nv
+    l = a + dense * m
+    e = l + dense * m
+    g = e + dense * nv
+    marks = g + dense * nv
     return index(a), index(l), index(e), index(g), index(marks), index(marks + I[N_BODIES])

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import index, kernel
-from liegeo.kernels import articulated, constraints
+from liegeo.kernels import articulated, constraints, sparse_loops
 from liegeo.kernels import layout as at
 from liegeo.kernels.elements import apply_elements
 from liegeo.kernels.inertia import biases, inertias
@@ -44,6 +44,8 @@ def _gravity(I, u):
 @kernel(forceinline=False, apart=True)
 def forward_dynamics(I, F, q, v, u, W, out):
     """out = v̇ of (1); multipliers at LAMBDA.  Returns as articulated.forward_dynamics."""
+    if I[at.ELIMINATION] > 0:
+        return sparse_loops.forward_dynamics(I, F, q, v, u, W, out)
     status = articulated.forward_dynamics(I, F, q, v, u, W, out)
     if status == 0 and I[at.N_ROWS] > 0:
         constraints.evaluate(I, F, q, v, u, W)
@@ -80,6 +82,8 @@ def closing(I, F, q, v, u, beta, W, dq, dv):
 
     φ and φ̇ stay at PHI and RATE.  Returns as articulated.forward_dynamics.
     """
+    if I[at.ELIMINATION] > 0:
+        return sparse_loops.closing(I, F, q, v, u, beta, W, dq, dv)
     poses(I, F, q, W)
     velocities(I, F, q, v, W)
     constraints.evaluate(I, F, q, v, u, W)
@@ -121,6 +125,8 @@ def jacobian(I, F, q, u, W, rest, a, out):
 @kernel(forceinline=False)
 def factorise(I, F, q, alpha, beta, W):
     """articulated.factorise, and the rows of the constraints at q: prepares W for `correct`."""
+    if I[at.ELIMINATION] > 0:
+        return sparse_loops.factorise(I, F, q, alpha, beta, W)
     status = articulated.factorise(I, F, q, alpha, beta, W)
     if status == 0:
         _hold_rows(I, F, q, W)
@@ -130,6 +136,8 @@ def factorise(I, F, q, alpha, beta, W):
 @kernel(forceinline=False)
 def factorise_next(I, F, q, alpha, beta, local, W):
     """Do the same with diag(local) added; nothing needs to stand in W."""
+    if I[at.ELIMINATION] > 0:
+        return sparse_loops.factorise_next(I, F, q, alpha, beta, local, W)
     articulated.place_inertias(I, F, q, W)
     status = articulated.factorise_next(I, F, q, alpha, beta, local, W)
     if status == 0:
@@ -152,6 +160,27 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
     Of rows that are not integrable, which have no φ, J x = c φ̇.
     `adding` times μ is added to the multipliers at LAMBDA of W.
     """
+    m, o = I[at.N_ROWS], index(I[at.ROWS_W])
+    for i in range(I[at.N_CONSTRAINTS]):
+        row = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
+        first = index(I[row + at.C_ROW])
+        for k in range(first, first + I[row + at.C_N]):
+            phi, rate = W[o + at.PHI * m + k], W[o + at.RATE * m + k]
+            right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
+            B[o + at.RIGHT * m + k] = right
+    if I[at.ELIMINATION] > 0:
+        sparse_loops.solve(I, F, r, B, out)
+    else:
+        _solve(I, F, r, B, out)
+    if adding != 0.0:
+        for k in range(m):
+            W[o + at.LAMBDA * m + k] += adding * B[o + at.LAMBDA * m + k]
+    return 0
+
+
+@kernel(forceinline=False)
+def _solve(I, F, r, B, out):
+    """out = x with S x = r + Jᵀμ, J x = b, for b at RIGHT; μ at LAMBDA."""
     m, o, nv = I[at.N_ROWS], index(I[at.ROWS_W]), I[at.N_V]
     e = at.constraint_parts(I)[2]
     articulated.clear(I, B)
@@ -167,21 +196,12 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
             out[jv + j] = B[w + at.RES + j] * B[w + at.FAC + j]
         for j in range(n):
             out[ev + j] = B[index(I[d + at.FLEX]) + at.EPS * n + j]
-    for i in range(I[at.N_CONSTRAINTS]):
-        row = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
-        first = index(I[row + at.C_ROW])
-        for k in range(first, first + I[row + at.C_N]):
-            low, high = _touched(I, B, k)
-            phi, rate = W[o + at.PHI * m + k], W[o + at.RATE * m + k]
-            right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
-            B[o + at.RIGHT * m + k] = right - _dot(B, e + nv * k + low, out, low, max(0, high - low))
+    for k in range(m):
+        low, high = _touched(I, B, k)
+        B[o + at.RIGHT * m + k] -= _dot(B, e + nv * k + low, out, low, max(0, high - low))
     multipliers(I, B)
     _add_rows(I, B, out)
     articulated.scatter(I, F, at.NO_GRAVITY, False, B, out)
-    if adding != 0.0:
-        for k in range(m):
-            W[o + at.LAMBDA * m + k] += adding * B[o + at.LAMBDA * m + k]
-    return 0
 
 
 @kernel(forceinline=False)
@@ -522,13 +542,16 @@ def multipliers(I, W):
 
 
 @kernel(forceinline=False)
-def smallest_multipliers(I, W):
+def smallest_multipliers(I, F, W):
     """Replace λ at LAMBDA by the smallest multipliers that do the same, which give redundant rows their share.
 
     What λ does is L Lᵀ λ, so it may change in the null space of Lᵀ only, and the smallest is its share in the range of
     L,  L (LᵀL)⁻¹ Lᵀ λ.                                                                                           (5)
     LᵀL is factorised in the place of A, which (4) has used up.
     """
+    if I[at.ELIMINATION] > 0:
+        sparse_loops.smallest_multipliers(I, F, W)
+        return
     m, o = I[at.N_ROWS], index(I[at.ROWS_W])
     a, l, _, _, _, _ = at.constraint_parts(I)
     x, y, n = o + at.LAMBDA * m, o + at.PIVOT * m, 0
@@ -559,3 +582,21 @@ def smallest_multipliers(I, W):
         W[x + k] = 0.0 * W[x + k]
         for r in range(n):
             W[x + k] += W[l + m * k + r] * W[y + r]
+
+
+@kernel(forceinline=False)
+def pivots(I, W, left, whole):
+    """Write what is left of each row when its turn comes in (4), zero if it is redundant, and its A_kk."""
+    if I[at.ELIMINATION] > 0:
+        sparse_loops.pivots(I, W, left, whole)
+        return
+    m, l = index(I[at.N_ROWS]), at.constraint_parts(I)[1]
+    for k in range(m):
+        left[k] = whole[k] = 0.0
+    for r in range(m):
+        k = chosen(I, W, r)
+        if k >= 0:
+            left[k] = W[l + index(k) * m + r] ** 2
+    for k in range(m):
+        for r in range(m):
+            whole[k] += W[l + k * m + r] ** 2

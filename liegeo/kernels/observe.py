@@ -288,7 +288,7 @@ def _show_loop(plan, r, I, W, z):
 
 
 @kernel
-def _nothing(I, W):
+def _nothing(I, F, W):
     """What `solved` of open trees does where those with loops find the smallest multipliers."""
 
 
@@ -308,7 +308,7 @@ def _solved(forward_dynamics, hold, settle, inverse_dynamics, name):
         status = forward_dynamics(I, F, q, v, u, W, z[a : a + nv])
         if status != 0:
             return status
-        settle(I, W)
+        settle(I, F, W)
         for k in range(nv, n_u):
             z[a + k] = u[k]
         if plan[PASSES] & REACT:

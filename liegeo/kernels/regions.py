@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from liegeo.kernels import elimination_table
 from liegeo.kernels import layout as at
 from liegeo.kernels.crowd import lists_of
 from liegeo.kernels.layout_table import LayoutField, Table
@@ -146,6 +147,9 @@ def _constraints(I: Any) -> Iterator[Region]:
             user += n * (I[at.N_V] + 2)
     if I[at.N_ROWS] > 0:
         sizes = {"m": I[at.N_ROWS], "nv": I[at.N_V], "bodies": I[at.N_BODIES], "user": user}
+        plan, work = elimination_table.sizes_of(I)
+        sizes |= {"dense": int(I[at.ELIMINATION] == 0), "sparse": work}
+        yield from _row(at.ELIMINATION_ROW, "model", I[at.ELIMINATION], plan=plan)
         for region in _row(at.CONSTRAINT_SCRATCH, "model", I[at.ROWS_W], **sizes):
             if region.field.name == "CUT_WORK":
                 yield from _row(at.CUT_PARTS, "model", region.start)

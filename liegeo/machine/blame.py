@@ -268,26 +268,18 @@ def _clear(I, W):
 @kernel(forceinline=False)
 def _pivots(I, F, q, u, W, V, out, whole):
     """Write what is left of each row when its turn comes in the factorisation of A = J M⁻¹ Jᵀ, and A's diagonal."""
-    m, nv, o = index(I[at.N_ROWS]), index(I[at.N_V]), index(I[at.ROWS_W])
+    m, nv = index(I[at.N_ROWS]), index(I[at.N_V])
     zero, dq, dv = V[:nv], V[nv : 2 * nv], V[2 * nv : 3 * nv]
     for k in range(nv):
         zero[k] = 0.0
     for k in range(u.shape[0]):
         u[k] = 0.0
     _clear(I, W)
-    failed = loops.closing(I, F, q, zero, u, 0.0, W, dq, dv) != 0
-    l = at.constraint_parts(I)[1]
-    for k in range(m):
-        out[k], whole[k] = 0.0, 1.0 if failed else 0.0
-    if failed:
+    if loops.closing(I, F, q, zero, u, 0.0, W, dq, dv) == 0:
+        loops.pivots(I, W, out, whole)
         return
-    for r in range(m):
-        k = int(W[o + at.ORDER * m + r])
-        if k >= 0:
-            out[k] = W[l + index(k) * m + r] ** 2
     for k in range(m):
-        for r in range(m):
-            whole[k] += W[l + k * m + r] ** 2
+        out[k], whole[k] = 0.0, 1.0
 
 
 @kernel(forceinline=False)

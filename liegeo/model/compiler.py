@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from liegeo.errors import Fault, Field, ModelError, Owner
 from liegeo.kernels import elements as elements_kernels
+from liegeo.kernels import elimination_table
 from liegeo.kernels import joint_elements as joint_kernels
 from liegeo.kernels import layout as at
 from liegeo.kernels.constraints import complement
@@ -23,6 +24,7 @@ from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index,
 from liegeo.model.constraints import Coupling, FrameConstraint, Motion
 from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
+from liegeo.model.elimination import Carrier, Held, plan_of
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
 from liegeo.model.grammar import TIME
 from liegeo.model.joints import Joint
@@ -538,8 +540,45 @@ class Compiler:
                 offset = start + i * at.CONSTRAINT_SIZE
                 self.frame_columns += [offset + at.C_A, offset + at.C_B]
         sizes = {"m": len(named), "nv": nv, "bodies": len(self.bodies), "user": user - at.CUT_SCRATCH}
-        header[at.ROWS_W] = self._reserve(at.CONSTRAINT_SCRATCH.size(**sizes) if named else 0)
+        if named and not self.errors:
+            self._plan_elimination(header, rows, table, sizes)
         return named
+
+    def _plan_elimination(
+        self, header: list[int], rows: list[list[int]], table: list[list[int]], sizes: dict[str, int]
+    ) -> None:
+        """Reserve the scratch of the constraints, and put the plan by which many are eliminated one by one."""
+        carriers = [Carrier(row[at.PARENT], row[at.NV], row[at.NM]) for row in rows]
+        held = [self._held(header[at.CONSTRAINTS] + i * at.CONSTRAINT_SIZE, row, rows) for i, row in enumerate(table)]
+        dense = at.CONSTRAINT_SCRATCH.size(**sizes, dense=1, sparse=0)
+        without = at.CONSTRAINT_SCRATCH.size(**sizes, dense=0, sparse=0)
+        plan, work = plan_of(carriers, held, self._put_ints(), self.work + without)
+        if not plan:
+            header[at.ROWS_W] = self._reserve(dense)
+            return
+        header[at.ELIMINATION] = self._put_ints(*plan)
+        header[at.ROWS_W] = self._reserve(without + work)
+
+    def _held(self, place: int, row: list[int], rows: list[list[int]]) -> Held:
+        """Return which bodies a constraint holds; its frames stand in `row` as their numbers."""
+        kind, bodies, grounded = row[at.C_KIND], defaultdict(int), False
+        if kind == at.USER:
+            bodies, grounded = dict.fromkeys(range(len(rows)), elimination_table.BY_SPEEDS), True
+        elif kind == at.MOTION:
+            bodies[(row[at.C_A] - at.HEADER) // at.BODY_I_SIZE] = elimination_table.BY_SPEEDS
+        elif kind == at.COUPLING:
+            terms = row[at.C_MORE] - self._put_ints() + len(self.more_ints)
+            for k in range(self.more_ints[terms]):
+                speed = self.more_ints[terms + 2 + 2 * k]
+                owner = next(i for i, one in enumerate(rows) if 0 <= speed - one[at.JV] < one[at.NV])
+                bodies[owner] = elimination_table.BY_SPEEDS
+        else:
+            for side, flag in ((at.C_A, elimination_table.BY_A), (at.C_B, elimination_table.BY_B)):
+                body = self.frames[row[side] * at.FRAME_SIZE + at.FRAME_BODY]
+                grounded |= body < 0
+                if body >= 0:
+                    bodies[body] |= flag
+        return Held(place, row[at.C_ROW], row[at.C_N], dict(bodies), grounded)
 
     def _cut(self, joint: Joint, row: list[int]) -> tuple[str, ...]:
         """A joint that closes a loop: its screws, and what is perpendicular to them unless they turn."""

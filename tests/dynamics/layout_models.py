@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import trees
@@ -14,6 +15,7 @@ from scipy.interpolate import PPoly
 from liegeo import model as lm
 from liegeo.io import expressions, units
 from liegeo.io.signals import Signal
+from liegeo.model import elimination
 
 sys.path.append(str(Path(__file__).parents[1] / "loops"))
 
@@ -170,6 +172,8 @@ def models():
         )[1].compile()
     out["aligned"], out["touching"] = aligned(), touching()
     out["looped"], out["looped, none of a user's"] = looped(), looped(own=False)
+    with mock.patch.multiple(elimination, FROM_ROWS=1, _WORTH=np.inf):
+        out["looped, one by one"] = looped()
     return out
 
 

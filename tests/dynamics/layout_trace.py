@@ -23,6 +23,7 @@ from liegeo.kernels import (
     constraints,
     dry_friction,
     elements,
+    elimination,
     inertia,
     inverse,
     kinematics,
@@ -37,7 +38,11 @@ from liegeo.observer import Observer
 
 # What they do is what their callers do: they are told where.
 HELPERS = {
+    "articulated.articulate_joint",
+    "articulated.articulate_modes",
+    "articulated.gather_modes",
     "articulated.from_parent",
+    "articulated.sizes",
     "articulated.solve_modes",
     "articulated.triangle_row",
     "constraints.along",
@@ -49,6 +54,10 @@ HELPERS = {
     "elements.joint_friction",
     "elements.relative",
     "elements.stretch",
+    "elimination.rank_of",
+    "elimination.row_of",
+    "elimination_table.stage_of",
+    "inverse.move_bodies",
     "kinematics.through_node",
     "loops.chosen",
 }
@@ -216,9 +225,14 @@ def _run(model, I, F, S, D, W, q, v, u):
         loops.closing(I, F, q, v, u, 0.1, W, out, more)
         loops.jacobian(I, F, q, u, W, out, more, np.zeros(len(model.rows) * nv))
         # loops.factorise, but for the speeds and inputs, which it takes from anywhere because nothing depends on them
-        articulated.factorise(I, F, q, 0.1, 0.2, W)
-        constraints.evaluate(I, F, q, v, u, W)
-        loops.operational_inertia(I, F, W)
+        if model.ints[at.ELIMINATION]:
+            articulated.place_inertias(I, F, q, W)
+            constraints.evaluate(I, F, q, v, u, W)
+            elimination.eliminate(I, F, 0.1, 0.2, False, W, W)
+        else:
+            articulated.factorise(I, F, q, 0.1, 0.2, W)
+            constraints.evaluate(I, F, q, v, u, W)
+            loops.operational_inertia(I, F, W)
         loops.correct(I, F, v, 1.0, 1.0, 1.0, 1.0, W, W, out)
         loops.release(I, W)
         motion.closing(S, D, 0.1, q, w, W, wide, wide.copy())

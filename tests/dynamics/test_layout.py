@@ -458,8 +458,9 @@ def test_a_pass_writes_and_reads_what_it_says(name):
 @pytest.mark.parametrize("name", CONSTRAINED)
 def test_a_pass_with_constraints_writes_and_reads_what_it_says(name):
     written = set()
+    together = name in ("operational_inertia", "multipliers")
     for model in MODELS.values():
-        if model.rows:
+        if model.rows and not (together and model.ints[at.ELIMINATION]):
             written |= _check_pass(model, CONSTRAINED[name])
     assert written
 
@@ -477,7 +478,7 @@ def test_the_header_says_to_c_what_python_knows(tmp_path):
     """A program prints every offset and size, for some values of the symbols."""
     values = {"n": 5, "m": 7, "s": 3, "k": 12, "full": 1, "nq": 31, "nv": 29, "nu": 41, "nx": 4, "work": 1001}
     values |= {"bodies": 6, "rows": 2, "terms": 3, "user": 62, "pieces": 9, "order": 4, "constants": 8}
-    values |= {"points": 5, "lists": 16, "h": 3}
+    values |= {"points": 5, "lists": 16, "h": 3, "dense": 1, "plan": 13, "sparse": 17}
     expected = {}
     for name, table in at.TABLES.items():
         places = table.places(0, **values)

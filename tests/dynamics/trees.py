@@ -52,8 +52,11 @@ def _joint(rng, name):
     return {"name": name, "given": given, "kind": "screws", "screws": np.reshape(screws, (-1, 6))}
 
 
-def describe(rng, n_bodies, *, flexible=0.5, joints=DRAWN, n_modes=3):
-    """A random tree: any joint, rigid and flexible bodies, cantilever and free-free modes, children anywhere."""
+def describe(rng, n_bodies, *, flexible=0.5, joints=DRAWN, n_modes=3, reach=None):
+    """A random tree: any joint, rigid and flexible bodies, cantilever and free-free modes, children anywhere.
+
+    reach: how far behind its parent a body stands at most; few make long chains.
+    """
     bodies = []
     for i in range(n_bodies):
         joint = _joint(rng, str(rng.choice(joints)))
@@ -63,7 +66,7 @@ def describe(rng, n_bodies, *, flexible=0.5, joints=DRAWN, n_modes=3):
         joint["rest"] = rng.normal(size=n_v)
         if joint["kind"] != "screws":
             joint["rest"] = {"spherical": SO3Q, "planar": SE2, "free": SE3Q}[joint["kind"]].exp(joint["rest"])
-        parent = int(rng.integers(-1, i)) if i else -1
+        parent = int(rng.integers(-1 if reach is None else max(-1, i - reach), i)) if i else -1
         body = {"parent": parent, "joint": joint, "n_modes": 0}
         if rng.random() < flexible:
             body["n_modes"] = n_modes

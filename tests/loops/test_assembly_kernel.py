@@ -211,8 +211,11 @@ LOOPS = {
     "fls13_slider_crank": 1e-9,
     "fls13_spin_up": 1e-9,
     "m01_platform": 1e-9,
+    "scissor_mast": 1e-9,
     "sy16_four_bar": 1e-9,
 }
+# By how much joints are moved at first; a mast of a hundred scissors cannot be closed again after larger changes.
+SIZES = {"scissor_mast": (0.01,)}
 
 
 def test_every_model_with_loops_is_compared():
@@ -224,7 +227,7 @@ def test_every_model_with_loops_is_compared():
 def test_shipped_models_are_assembled_as_by_numpy(name):
     mechanism = load(shipped.find(name))
     model, state = mechanism.compile(), mechanism.state()
-    for seed, size in enumerate((0.01, 0.1, 0.3)):
+    for seed, size in enumerate(SIZES.get(name, (0.01, 0.1, 0.3))):
         compare(model, disturbed(model, state, seed, size), tolerance=LOOPS[name])
 
 
@@ -312,7 +315,7 @@ def test_the_state_of_another_model_is_refused():
 def called(model, start, filling=np.nan, keep=()):
     """Return status, y and what is lacking, with scratch of the size that is declared, full of `filling`."""
     system = Drive(model.lock(*keep)).system
-    size = kernels.scratch_size(len(model.rows), model.nq, model.nv, model.nx)
+    size = kernels.scratch_size(model.ints)
     scratch = np.append(np.full(size, filling), np.full(16, FENCE))
     work = np.append(np.full(system.work, filling), np.full(16, FENCE))
     y, lacking = start.y, np.full(len(model.rows), filling)

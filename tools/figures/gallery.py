@@ -152,6 +152,9 @@ PICTURES = {
         times=(0.0, 0.2, 0.4, 1.0),
         traces=("payload",),
     ),
+    "scissor_mast": Picture(
+        lambda run: {"foot": 1e-3 * run["deploy.tau"]}, "torque / kN·m", view=None, traces=("a99.end",)
+    ),
     "st21_spacecraft": Picture(_panels, "deflection / mm", view=(-30, 25), times=(0.0, 0.28), magnify=20.0),
     "sy16_four_bar": Picture(
         lambda run: {"link 3": run["link3.center.acceleration"][:, 0]},
