@@ -135,6 +135,7 @@ class Happenings:
         row[at.E_SWITCH] = self._held[model.nv + model.inputs[f"{stop.name}.{MODE}"].start]
         b = layout.HEADER + model.joints.index(stop.joint) * layout.BODY_I_SIZE
         row[at.E_Q] = int(model.ints[b + layout.JQ]) + stop.speed
+        row[at.E_V] = model.nq + model.nx + int(model.ints[b + layout.JV]) + stop.speed
         row[at.E_ROW] = int(model.ints[self._constraint(stop.name) + layout.C_ROW])
 
     def _constraint(self, name: str) -> int:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from liegeo._jit import DRIVE_FUNCTION, address, provide
 from liegeo.account import Account
+from liegeo.assembly import project_samples
 from liegeo.checkpoints import digest
 from liegeo.errors import InputError, ModelError, Owner
 from liegeo.happenings import Happenings
@@ -544,6 +545,22 @@ class Controllers:
         """Write into u, a row for each time, what was held then; at a sample what holds behind it."""
         k = np.searchsorted(np.array(self.times), t + at.SAME_SAMPLE * self._shortest, side="right") - 1
         u[:, self.plan.places] = np.array(self.values)[k]
+
+    def projected(self, t: Array, y: Array) -> Array:
+        """Return samples on the constraints that were on at their times."""
+        if not self.plan.events.names:
+            return project_samples(self.model, t, y, self.drive)
+        out, here, places = y.copy(), self._u.copy(), self.plan.places
+        k = np.searchsorted(np.array(self.times), t, side="right") - 1
+        try:
+            for row in np.unique(k):
+                self._u[places] = self.values[row]
+                self._tell(())
+                out[k == row] = project_samples(self.model, t[k == row], y[k == row], self.drive)
+        finally:
+            self._u[:] = here
+            self._tell(())
+        return out
 
     # ---- what a checkpoint has
 

@@ -351,7 +351,10 @@ class _Run:
         if model.rows and self.samples.wanted is not None and self.drive.error is None:
             # what was interpolated between steps is near the constraints, not on them
             # (of a run that failed, the last may not be)
-            y = project_samples(model, t, y, self.drive)
+            if self.controllers is None:
+                y = project_samples(model, t, y, self.drive)
+            else:
+                y = self.controllers.projected(t, y)
         u = np.full((len(t), model.nv + model.nu), np.nan)
         if self.drive.error is None:
             u = self.drive.samples(t, y)

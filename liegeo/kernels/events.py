@@ -46,7 +46,8 @@ E_ONCE = EVENT_ROW.add("E_ONCE", 1, "1 if only the first time counts")
 E_ACTIONS = EVENT_ROW.add("E_ACTIONS", 1, "where its actions begin in B")
 E_N_ACTIONS = EVENT_ROW.add("E_N_ACTIONS", 1, "how many it has")
 E_SWITCH = EVENT_ROW.add("E_SWITCH", 1, "of a stop: where its switch stands in C")
-E_Q = EVENT_ROW.add("E_Q", 1, "of a stop: its coordinate in q")
+E_Q = EVENT_ROW.add("E_Q", 1, "of a stop: where its coordinate stands in y")
+E_V = EVENT_ROW.add("E_V", 1, "of a stop: where its speed stands in y")
 E_ROW = EVENT_ROW.add("E_ROW", 1, "of a stop: its row of the constraints")
 EVENT_SIZE = EVENT_ROW.end
 
@@ -205,7 +206,7 @@ def learn(B, P, C, i):
 
 
 @kernel(forceinline=False)
-def find_impacts(B, P, C):
+def find_impacts(B, P, C, y):
     """(2), (3): let stops be released, or take part in an impact: the switch is then 1 + e, or 1 if it comes to rest.
 
     Return how many were released, and how many take part in an impact.  SIDE keeps the mode that was before.
@@ -220,6 +221,7 @@ def find_impacts(B, P, C):
         C[x + START] = 0.0
         if C[x] == AT_UPPER or C[x] == AT_LOWER:
             if f < 0.0:
+                _settle(B, P, e, C[x], y)
                 C[x], C[switch] = LEAVING, 0.0
                 C[x + COUNT] += 1.0
                 released += 1
@@ -268,13 +270,26 @@ def end_impacts(B, P, C, y):
         x, switch = index(B[e + E_STATE]), index(B[e + E_SWITCH])
         if B[e + E_KIND] != STOP or C[x + START] == 0.0:
             continue
-        p, side = index(B[e + E_P]), C[x + START]
-        limit = P[p + 1] if side > 0.0 else P[p]
-        rests = C[switch] == 1.0
+        side, rests = C[x + START], C[switch] == 1.0
+        speed = y[index(B[e + E_V])]
+        _settle(B, P, e, side, y)
+        if not rests:
+            y[index(B[e + E_V])] = speed
         C[x], C[switch] = (side, 1.0) if rests else (FREE, 0.0)
         C[x + COUNT] += 1.0
-        # but for the round-off of the time of the impact, unless something has put it beyond
-        if abs(y[index(B[e + E_Q])] - limit) <= 1e-9 * (1.0 + abs(limit)):
-            y[index(B[e + E_Q])] = limit
         met += 1
     return met
+
+
+@kernel
+def _settle(B, P, e, side, y):
+    """Put a coordinate to its limit and let it stand still, both but for round-off so already.
+
+    Otherwise the sign of round-off would decide whether a stop is met again.
+    """
+    p, q = index(B[e + E_P]), index(B[e + E_Q])
+    limit = P[p + 1] if side > 0.0 else P[p]
+    y[index(B[e + E_V])] = 0.0
+    # unless something else has put it beyond
+    if abs(y[q] - limit) <= 1e-9 * (1.0 + abs(limit)):
+        y[q] = limit

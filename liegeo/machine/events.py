@@ -193,7 +193,7 @@ def act(
     status = measure(addresses[1], B, C, S, D, plan, data, t, y, W, z)
     if status != 0:
         return -1 - abs(status)
-    released, meeting = events.find_impacts(B, P, C)
+    released, meeting = events.find_impacts(B, P, C, y)
     happened = released
     if meeting > 0:
         I = ints_at(S[at.S_I], S[at.S_NI])
