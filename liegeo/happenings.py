@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from liegeo.sampled import Plan
 
 # A time before all runs: what is on at the start engages there.  And how a switch counts as on.
-_ALWAYS, _ON = -1e300, 0.5
+_ALWAYS, _ON = -1e50, 0.5
 
 
 class Happenings:
@@ -214,5 +214,3 @@ class Happenings:
                         f"simulate: joint '{made.joint}' is at {here:.6g} at the start, expected {low:g} to {high:g}, "
                         f"the limits of rigid stop '{name}'."
                     )
-
-

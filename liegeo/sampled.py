@@ -468,9 +468,7 @@ class Controllers:
             drive.system.breaks.limit(D, t)
             D.setflags(write=True)
             rows = self._addresses, plan.ints, plan.floats, self.state, plan.observer.plan, plan.observer.data
-            n = int(
-                machine_events.act(*rows, self._z, self._work, stepper._I, D, t, y, layout_of, *self._scratch)
-            )
+            n = int(machine_events.act(*rows, self._z, self._work, stepper._I, D, t, y, layout_of, *self._scratch))
             D.setflags(write=False)
             if n < 0:
                 return f"events cannot act: {explain(drive.system, n + 1)}"
@@ -576,7 +574,9 @@ class Controllers:
         values = np.array(self.values).reshape(len(self.times), -1)
         content = {"sampled": self.state.copy(), "held_t": np.array(self.times), "held_u": values}
         names = self.plan.events.names
-        content["happened"] = np.array([(t, names.index(name), energy) for t, name, energy in self.happened]).reshape(-1, 3)
+        content["happened"] = np.array([(t, names.index(name), energy) for t, name, energy in self.happened]).reshape(
+            -1, 3
+        )
         for k, run in enumerate(self.plan.runs.values()):
             content[f"sampled_{k}"] = np.frombuffer(run.save(), np.uint8)
         return content

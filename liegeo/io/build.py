@@ -41,11 +41,11 @@ from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, Part
 from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
-from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
+from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Lock, Motion, Weld
 from liegeo.model.contacts import ALL_CONTACTS, ALL_SURFACES, Contact, Contacts, ContactSurface, surface_kind
 from liegeo.model.controllers import ALL_BLOCKS, ControlBlock, Controller
-from liegeo.model.events import Trigger
 from liegeo.model.drives import ALL_FORCES
+from liegeo.model.events import Trigger
 from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
 from liegeo.model.joints import ALL_JOINTS, Fixed, Free, Joint
 from liegeo.model.model import Model
@@ -776,8 +776,9 @@ class Parts:
     controllers: Mapping[str, Controller] = field(default_factory=dict)
 
     def signals(self) -> dict[str, units.Dimension]:
-        """What controllers take from outside, by name, and what it is measured in."""
-        return {
+        """What controllers, and locks and welds that are commanded, take from outside, and what it is measured in."""
+        switches = (name for name, loop in self.loops.items() if isinstance(loop, Lock | Weld) and loop.commanded)
+        return dict.fromkeys(switches, units.NUMBER) | {
             f"{name}.{signal}": SIGNAL_DIMENSIONS[kind]
             for name, controller in self.controllers.items()
             for signal, kind in controller.inputs.items()

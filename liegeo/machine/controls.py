@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from liegeo._jit import index, invoke, kernel
-from liegeo.integrate import breaks, stepping
 from liegeo._memory import matrix_at
+from liegeo.integrate import breaks, stepping
 from liegeo.kernels import blocks, events
 from liegeo.kernels import layout as at
 from liegeo.kernels.motion import drive

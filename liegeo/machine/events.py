@@ -175,7 +175,26 @@ def _repeat(
     control[stepping.STOP] = t
     control[stepping.PLANNED] = control[stepping.DONE]
     return _steps(
-        addresses, layout, S, D, coefficients, power, kept, control, y, W, K, rows, element, end, scale, most, T, E, G, Q
+        addresses,
+        layout,
+        S,
+        D,
+        coefficients,
+        power,
+        kept,
+        control,
+        y,
+        W,
+        K,
+        rows,
+        element,
+        end,
+        scale,
+        most,
+        T,
+        E,
+        G,
+        Q,
     )
 
 

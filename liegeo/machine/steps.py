@@ -8,9 +8,8 @@ from liegeo._jit import index, invoke, kernel
 from liegeo._memory import block_at, matrix_at, numbers_at
 from liegeo.integrate import breaks, stepping
 from liegeo.integrate.stepping import EVENT, FAILED, FINISHED, FULL, JUMP
-from liegeo.kernels import blocks
+from liegeo.kernels import blocks, sensing
 from liegeo.kernels import layout as at
-from liegeo.kernels import sensing
 from liegeo.lie.product import KERNELS
 from liegeo.machine.controls import (
     NOTHING,
