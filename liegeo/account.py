@@ -149,7 +149,7 @@ class Account:
             self.sums[0] += self.energy(after) - self.energy(before)
 
     def happened(self, before: Array, after: Array) -> float:
-        """An event changed the state: what the model lost by it was dissipated, and what it got is work.  Return that."""
+        """An event changed the state: return the energy by it, which is work if it is positive, and else dissipated."""
         change = self.energy(after) - self.energy(before)
         self.sums[0] += max(change, 0.0)
         self.sums[1] += max(-change, 0.0)

@@ -47,9 +47,7 @@ N_CONTROLLERS = PLAN_HEADER.add("N_CONTROLLERS", 1, "number of controllers")
 N_MEASURED = PLAN_HEADER.add("N_MEASURED", 1, "how many numbers are measured: the first of C")
 EVENTS = PLAN_HEADER.add("EVENTS", 1, "where the rows of events begin in B (kernels/events.py)")
 N_EVENTS = PLAN_HEADER.add("N_EVENTS", 1, "how many there are")
-SET_BY_EVENTS = PLAN_HEADER.add(
-    "SET_BY_EVENTS", 1, "where the numbers that events set begin in B: place in C, and in u"
-)
+SET_BY_EVENTS = PLAN_HEADER.add("SET_BY_EVENTS", 1, "where what events set begins in B: place in C, and in u")
 N_SET = PLAN_HEADER.add("N_SET", 1, "how many there are")
 PLAN_END = PLAN_HEADER.end
 

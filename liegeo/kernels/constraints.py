@@ -25,8 +25,8 @@ hold            while its switch σ is on, a speed is zero: φ̇ = σ v_j, and n
 The switch of (8) and (9) is zero for a row that is off, which then has J = 0 and is left out as one that holds nothing.
 With σ = 1 + e in (9), the correction M dv = Jᵀμ, J dv = −φ̇ of loops.closing is Newton's impact, J v⁺ = −e J v.
 
-Kinds (6), (7), (9) and a user's act on speeds; their rows have no wrenches.  Adding a kind: its number in layout.py, its
-branch in `evaluate`, a dataclass in liegeo/model/constraints.py.
+Kinds (6), (7), (9) and a user's act on speeds; their rows have no wrenches.  Adding a kind: its number in layout.py,
+its branch in `evaluate`, a dataclass in liegeo/model/constraints.py.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@
 
 The side is a part of the state: at one instant events follow one another until no side is another than remembered.
 
-**A rigid stop** of a coordinate with limits is in one of four modes, which the state has: free; at rest at its upper or
-lower limit, where its hold (kernels/constraints.py (9)) is on; or leaving, where it lies at a limit and goes away.  With
-the gap g ≥ 0 to the nearer limit, the speed c = −ġ, and the pressure p = ∓λ of the limit (upper: −),
+**A rigid stop** of a coordinate with limits is in one of four modes, which the state has: free; at rest at its upper
+or lower limit, where its hold (kernels/constraints.py (9)) is on; or leaving, where it lies at a limit and goes away.
+With the gap g ≥ 0 to the nearer limit, the speed c = −ġ, and the pressure p = ∓λ of the limit (upper: −),
 
     free, leaving   g < 0 and c > 0: impact, J v⁺ = −e J v, e = 0 and then at rest if c ≤ rest_speed,              (2)
     at rest         p < 0: leaving.                                                                              (3)

@@ -1,7 +1,7 @@
 """Events on the way (kernels/events.py): steps end where one is, and then it acts.
 
-`watched` is a loop of steps around the loop of a method, for models with events only: `simulate` and communication steps
-of FMUs call it alike.  `act` lets what is due at one instant happen, one round of it.
+`watched` is a loop of steps around the loop of a method, for models with events only: `simulate` and communication
+steps of FMUs call it alike.  `act` lets what is due at one instant happen, one round of it.
 """
 
 from __future__ import annotations
@@ -204,9 +204,9 @@ def act(
 ):  # fmt: skip
     """Let what is due at t happen once; return how many events did, or a negative status.
 
-    Y is a row with the state, and `addresses` end with that of projection.project_samples, or 0; `first` has two numbers
-    more than there are rows of constraints, `before` as many as a state.  D gets what is set.  What follows from that is
-    left to the next call.
+    Y is a row with the state, and `addresses` end with that of projection.project_samples, or 0; `first` has two
+    numbers more than there are rows of constraints, `before` as many as a state.  D gets what is set.  What follows
+    from that is left to the next call.
     """
     y = Y[0]
     status = measure(addresses[1], B, C, S, D, plan, data, t, y, W, z)

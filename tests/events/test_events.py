@@ -99,9 +99,9 @@ def test_two_that_meet_at_one_instant():
     alone = run(one := ball(), one.state(q={"z": 1.0}), 1.0)
     for k in ("a", "b"):
         assert np.abs(found[f"{k}.position"] - alone["z.position"]).max() < 1e-12
-        assert [x.t for x in found.events if x.name == f"floor_{k}"][0] == pytest.approx(np.sqrt(2.0 / G), abs=1e-14)
+        assert next(x.t for x in found.events if x.name == f"floor_{k}") == pytest.approx(np.sqrt(2.0 / G), abs=1e-14)
     first = (1.0 + np.sqrt(1.0 + 2.0 * G)) / G
-    assert [x.t for x in found.events if x.name == "floor_c"][0] == pytest.approx(first, abs=1e-13)
+    assert next(x.t for x in found.events if x.name == "floor_c") == pytest.approx(first, abs=1e-13)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -167,7 +167,7 @@ def double(loops=(), **more):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_lock_of_a_hinge_keeps_the_angular_momentum_about_the_other(method):
-    """ω = (M₁₁ v₁ + M₁₂ v₂)/M₁₁ behind it: the angular momentum about the shoulder over the inertia of the stiff arm."""
+    """ω = (M₁₁ v₁ + M₁₂ v₂)/M₁₁: the angular momentum about the shoulder over the inertia of the stiff arm."""
     brake = lg.Lock(name="brake", joint="elbow")
     grab = lg.Trigger(name="grab", signal="time", value=0.37, engage=["brake"])
     model = double([brake], events=[grab])
@@ -202,7 +202,7 @@ def test_a_lock_is_released_and_holds_a_ball_joint():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_body_is_caught_in_flight(method):
-    """Two tumbling bodies are welded: linear and angular momentum stay to round-off, and so does their relative pose."""
+    """Two tumbling bodies are welded: linear and angular momentum stay to round-off, and so does the relative pose."""
     rng = np.random.default_rng(3)
     bodies = [
         lg.Body(name=k, mass=m, com=c, inertia=np.diag([0.4, 0.5, 0.3]) * m, frames={"hook": (0.1, 0.2, 0.3)})
@@ -343,15 +343,15 @@ def test_a_run_goes_on_from_a_checkpoint(tmp_path):
     start, whole = model.state(q={"z": 1.0}), None
     whole = run(model, start, 3.0, ("rkmk-4", 0.001))
 
-    class Enough(Exception):
+    class EnoughError(Exception):
         pass
 
     def watch(result):
         if result.t[-1] > 1.0:
-            raise Enough
+            raise EnoughError
 
     file = tmp_path / "run"
-    with pytest.raises(Enough):
+    with pytest.raises(EnoughError):
         run(model, start, 3.0, ("rkmk-4", 0.001), checkpoint=file, checkpoint_every=0.0, watch=watch)
     again = run(model, start, 3.0, ("rkmk-4", 0.001), checkpoint=file)
     assert again.q.tobytes() == whole.q.tobytes()
@@ -434,6 +434,6 @@ def test_what_is_wrong_with_a_run():
     model = lg.Tree([point("ball")], [slide("z")], forces=[motor], events=[off]).compile()
     with pytest.raises(ModelError, match="'motor' is driven by something that changes in time"):
         run(model, model.state(), 1.0, inputs={"motor": lambda t: t})
+    law = lg.Sampled(lambda t, y: 0.0, 0.1, (), ("motor",), name="law")
     with pytest.raises(InputError, match="event 'off' sets what controller 'law' drives"):
-        law = lg.Sampled(lambda t, y: 0.0, 0.1, (), ("motor",), name="law")
         run(model, model.state(), 1.0, controllers=[law])
