@@ -146,3 +146,11 @@ def test_a_native_fmu_has_the_same_bits(machines, folder, method, version):
         assert one[name].tobytes() == other[name].tobytes()
     ends = ends_of(native)
     assert ends[0] == ends[1] == ends[2] == ends[3] == ends_of(machines[method])[0]
+
+
+@pytest.mark.foreign
+def test_without_event_indicators_there_is_no_model_exchange(folder, machines):
+    native = fmu_export.build(folder / "machine_0.yaml", folder / "only.fmu", native=True, platforms=["linux64"], fmi=2)
+    description = fmpy.read_model_description(str(native))
+    assert description.modelExchange is None
+    assert description.coSimulation is not None
