@@ -102,8 +102,9 @@ class Machine:
         """Make the plan of the controllers, and let the drive have what is in force before their first results."""
         driven = {name: self.drive._place(name) for name in others}
         self._controllers = Plan(self.model, self.model.tree.controllers, self.drive._place, driven)
-        if not self._controllers.controllers:
+        if not self._controllers.active:
             return
+        self._controllers.events.begin(self.drive, self._controllers.start)
         floats = self.drive.system.floats
         floats.setflags(write=True)
         blocks.hold(self._controllers.ints, self._controllers.start, floats, at.D_U)
@@ -142,7 +143,7 @@ class Machine:
         )
         longest = float(stepper.control[stepping.LONGEST])
         plan = self._controllers
-        n_sampled = len(plan.start) if plan.controllers else 0
+        n_sampled = len(plan.start) if plan.active else 0
         sampling = Sampling.of_columns(model.tree.sensors, self._columns)
         sampled = n_sampled, sampling.memory
         part = record.parts(len(places), len(shown), len(stepper.y), group.dim, rows, *sampled)
@@ -200,6 +201,7 @@ class Machine:
             "BLOCKS": plan.ints,
             "GAINS": plan.floats,
             "SAMPLED": plan.start,
+            "BEFORE": np.zeros(self.n_state if plan.events.names else 0),
             "PLAN_MEASURED": plan.observer.plan,
             "DATA_MEASURED": plan.observer.data,
             "Z_MEASURED": plan.observer.numbers(),
@@ -284,6 +286,11 @@ class Machine:
         later.append((answers.explain, (record.RECORD, types.int64, types.float64)))
         provide([*wanted.values(), *later])
         return {name: address(*each)[0] for name, each in wanted.items()}
+
+    @property
+    def has_events(self) -> bool:
+        """Whether events change its motion (docs/events.md)."""
+        return bool(self._controllers.events.names)
 
     @property
     def steps(self) -> int:
@@ -497,8 +504,8 @@ def _check(settings: Settings) -> None:
 
 def y_in(model: Model, places: Sequence[int], columns: Sequence[tuple[tuple[str, ...], int]], saved: Array) -> Array:
     """Return y in the state of a machine (`Machine.snapshot`)."""
-    controllers = model.tree.controllers
-    n_sampled = len(Plan(model, controllers, Drive(model)._place, {}).start) if controllers else 0
+    plan = Plan(model, model.tree.controllers, Drive(model)._place, {})
+    n_sampled = len(plan.start) if plan.active else 0
     turned = {source for source, _ in columns if source[0] == "frame" and source[2] == "quaternion"}
     n = model.nq + model.nv + 2 * model.nx
     n_samples = Sampling.of_columns(model.tree.sensors, columns).memory

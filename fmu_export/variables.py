@@ -266,7 +266,7 @@ def _controlled(model: Model) -> Mapping[int, str]:
             f"fmu: controller '{inside}' is an FMU, which cannot run inside another.\n"
             "  Run both with `liegeo cosim`, or write the controller as blocks."
         )
-    return Plan(model, controllers, Drive(model)._place, {}).owners if controllers else {}
+    return Plan(model, controllers, Drive(model)._place, {}).owners
 
 
 def _derivative(said: files.Variable, order: int) -> files.Variable:

@@ -43,16 +43,20 @@ if TYPE_CHECKING:
     from liegeo.model import FlexibleBody as FlexibleBody
     from liegeo.model import Free as Free
     from liegeo.model import Helical as Helical
+    from liegeo.model import Lock as Lock
     from liegeo.model import Model as Model
     from liegeo.model import Planar as Planar
     from liegeo.model import Prismatic as Prismatic
     from liegeo.model import Revolute as Revolute
+    from liegeo.model import RigidStop as RigidStop
     from liegeo.model import Sampled as Sampled
     from liegeo.model import Screws as Screws
     from liegeo.model import Spherical as Spherical
     from liegeo.model import State as State
     from liegeo.model import Tree as Tree
+    from liegeo.model import Trigger as Trigger
     from liegeo.model import Universal as Universal
+    from liegeo.model import Weld as Weld
     from liegeo.results import Result as Result
     from liegeo.results import plot_runs as plot_runs
     from liegeo.results import read_table as read_table
@@ -71,6 +75,7 @@ else:
             "liegeo.io": ("Mechanism", "load", "save"),
             "liegeo.model": (
                 *("Body", "Controller", "FlexibleBody", "Model", "Sampled", "State", "Tree"),
+                *("Lock", "RigidStop", "Trigger", "Weld"),
                 *("Cylindrical", "Fixed", "Free", "Helical", "Planar", "Prismatic", "Revolute", "Screws", "Spherical"),
                 "Universal",
             ),

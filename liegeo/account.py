@@ -149,6 +149,13 @@ class Account:
         if before.tobytes() != after.tobytes():
             self.sums[0] += self.energy(after) - self.energy(before)
 
+    def happened(self, before: Array, after: Array) -> float:
+        """An event changed the state: return the energy by it, which is work if it is positive, and else dissipated."""
+        change = self.energy(after) - self.energy(before)
+        self.sums[0] += max(change, 0.0)
+        self.sums[1] += max(-change, 0.0)
+        return change
+
     def _near(self, t: Array, y: Array, dt: Array) -> Array:
         """Return the powers a moment later, or earlier, than these times and states, a row each."""
         scratch = np.empty(self.model.nv + self.model.nx), np.zeros_like(y), np.empty(len(t))

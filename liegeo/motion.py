@@ -39,7 +39,7 @@ from liegeo.integrate.problems import with_states
 from liegeo.kernels import layout as at
 from liegeo.kernels import motion
 from liegeo.model.checks import numbers_of, suggest
-from liegeo.model.constraints import Motion
+from liegeo.model.constraints import MODE, Lock, Motion
 from liegeo.model.diagnosis import diagnose
 from liegeo.model.forces import Force, JointForce
 from liegeo.model.laws import as_spline, is_sampled, read_law, read_samples
@@ -134,6 +134,8 @@ class Drive:
         for loop in model.tree.loops:
             if isinstance(loop, Motion):
                 self._prescribe(loop, given.pop(loop.name, loop.law), constants, tables)
+            elif isinstance(loop, Lock) and loop.engaged:
+                constants[self._place(f"{loop.name}.{MODE}")] = 1.0
         for name, value in given.items():
             self._add(name, value, constants, tables)
         for name in model.times:
@@ -252,6 +254,14 @@ class Drive:
             raise self.error or InputError(str(self.model.failure(status)))
         start = int(self.model.ints[at.N_WORK])
         return work[start : start + len(self.constants)].copy()
+
+    def varies(self, place: int) -> bool:
+        """Return whether a number of u changes by itself, and is no constant."""
+        S = self.system.ints
+        tables = {int(S[at.S_ROWS + at.TABLE_SIZE * k + at.TABLE_U]) for k in range(int(S[at.S_TABLES]))}
+        programs = {start + j for start, n, _ in self._programs for j in (0, n, 2 * n)}
+        functions = {k for part, _, _, _ in self._functions for k in _range(part)}
+        return self._whole is not None or place in tables | programs | functions
 
     def _state(self, t: float, q: Array, w: Array) -> State:
         """Return a state of its own from configuration and speeds with states."""

@@ -14,21 +14,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from liegeo._jit import DRIVE_FUNCTION
+from liegeo._jit import DRIVE_FUNCTION, address, provide
+from liegeo.account import Account
+from liegeo.assembly import project_samples
 from liegeo.checkpoints import digest
 from liegeo.errors import InputError, ModelError, Owner
-from liegeo.integrate import Stepper, stepping
+from liegeo.happenings import Happenings
+from liegeo.integrate import Stepper, Trajectory, stepping
+from liegeo.integrate.calls import loop_arguments
 from liegeo.kernels import blocks as at
-from liegeo.kernels import layout
+from liegeo.kernels import events as kernel_events
+from liegeo.kernels import layout, projection
+from liegeo.machine import events as machine_events
+from liegeo.machine import record
 from liegeo.model.checks import as_numbers, suggest
 from liegeo.model.constraints import Motion
 from liegeo.model.controllers import Controller, Sampled, signals_of
-from liegeo.model.failure_words import NOT_FINITE_OUTPUT
+from liegeo.model.failure_words import ENDLESS, NOT_FINITE_OUTPUT
 from liegeo.model.model import Model
 from liegeo.model.names import Column
 from liegeo.motion import Drive
 from liegeo.observer import Observer
 from liegeo.recorded import floats, settled
+from liegeo.results.result import Happened
 from liegeo.status import explain
 
 Array = NDArray[np.float64]
@@ -37,6 +45,8 @@ Array = NDArray[np.float64]
 _MOST_SAMPLES = 1e9
 _WAITING = "it decides how many results of a controller wait for their delay"
 _START = "it is what a controller begins with"
+# So many events may follow from one another at one instant.
+_MOST_ROUNDS = 1000
 
 
 class Plan:
@@ -62,7 +72,8 @@ class Plan:
         self._callbacks: list[Any] = []
         self._owners: dict[int, str] = {}
         columns = [self._columns(k, each) for k, each in enumerate(self.controllers)]
-        measured = [column for its in columns for column in its]
+        self.events = Happenings(self)
+        measured = [column for its in [*columns, self.events.columns] for column in its]
         self.columns = [(column.source, column.place) for column in measured]
         self.observer = Observer(model, list(dict.fromkeys(source for source, _ in self.columns)), self.columns)
         #: The state of the controllers; what is measured stands first.
@@ -77,14 +88,20 @@ class Plan:
         for k, (each, its) in enumerate(zip(self.controllers, columns, strict=True)):
             self._rows.append(self._row(k, each, first, len(its)))
             first += len(its)
+        header = len(self.controllers), len(measured), *self.events.place(first)
         rows = [number for row in self._rows for number in row]
-        self.ints = np.array([len(self.controllers), len(measured), *rows, *self._more], dtype=np.int64)
+        self.ints = np.array([*header, *rows, *self._more], dtype=np.int64)
         self.floats = floats([*self._numbers, 0.0])
         self.start = np.array([float(x) for x in settled([*self._state, 0.0], _START)])
         self.ints.setflags(write=False)
         self.floats.setflags(write=False)
         #: Where in u the outputs stand.
         self.places = np.array(sorted(self._owners), dtype=np.int64)
+
+    @property
+    def active(self) -> bool:
+        """Whether there is anything to do."""
+        return bool(self.controllers or self.events.names)
 
     @property
     def owners(self) -> Mapping[int, str]:
@@ -359,14 +376,22 @@ class Controllers:
         driven = {name: drive._place(name) for name in given}
         self.plan = Plan(model, controllers, drive._place, driven)
         self.model, self.drive = model, drive
+        self.plan.events.begin(drive, self.plan.start)
         self.state = self.plan.start.copy()
         # u, of which only the places of outputs are of use
         self._u = drive.constants.copy()
-        self._work, self._z = model.workspace(), self.plan.observer.numbers()
+        self._work = np.full(max(drive.system.work, len(model.workspace())), np.nan)
+        self._z = self.plan.observer.numbers()
+        #: Events so far: time, name, and the energy that the model got by all that happened at that instant.
+        self.happened: list[Happened] = []
+        # scratch of events: what a step began with
+        self.saved = np.zeros(0)
+        self._addresses = (0, 0, 0)
+        self._now = -np.inf
         #: When outputs changed, and what they were from then on; the first is before the run.
         self.times: list[float] = [-np.inf]
         self.values: list[Array] = []
-        self._shortest = min(float(each.period) for each in controllers)
+        self._shortest = min((float(each.period) for each in controllers), default=0.0)
         at.hold(self.plan.ints, self.state, self._u, 0)
         self._tell(())
         self.values.append(self._u[self.plan.places].copy())
@@ -384,10 +409,85 @@ class Controllers:
 
     def next(self, end: float) -> float:
         """Return when something is to be done next, or `end` if that is not before it."""
-        return float(at.next_time(self.plan.ints, self.plan.floats, self.state, end))
+        plan = self.plan
+        end = kernel_events.next_time(plan.ints, plan.floats, self.state, self._now, end)
+        return float(at.next_time(plan.ints, plan.floats, self.state, end))
 
-    def fire(self, stepper: Stepper, floats: Sequence[Array]) -> str:
-        """Do what is due where a stepper is; return why that cannot be done, or nothing.
+    def watch(self, stepper: Stepper) -> None:
+        """Let the steps of a stepper end at events, if there are any."""
+        plan = self.plan
+        if not plan.events.names:
+            return
+        plan.events.check_start(self.state, stepper.y)
+        size = len(stepper.y) + len(stepper.control) + stepper.memory.size
+        self.saved = np.zeros(size)
+        shape = stepper.problem.group.element_shape
+        wanted = [
+            (stepper._loop, loop_arguments(stepper._layout, stepper._coefficients, shape)),
+            (plan.observer.kernel, record.SHOW_ARGUMENTS),
+            *([(projection.project_samples, record.PROJECT_ARGUMENTS)] if self.model.rows else []),
+        ]
+        provide(wanted)
+        found = [address(*each)[0] for each in wanted]
+        self._addresses = (found[0], found[1], found[2] if len(found) > 2 else 0)
+        self._scratch = (
+            np.empty((2, stepper.problem.system.group.dim)),  # type: ignore[union-attr]
+            *(np.empty(stepper.problem.group.element_shape), np.zeros(len(self.model.rows) + 2), stepper.y.copy()),
+        )
+
+        def watched(*arguments: Any) -> int:
+            measured = plan.observer.plan, plan.observer.data, self._z, self._work
+            rows = plan.ints, plan.floats, self.state
+            return int(machine_events.watched(self._addresses, *rows, *measured, self.saved, *arguments))
+
+        stepper.watcher = watched
+
+    def counts(self, piece: Trajectory, before: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        """Return since when equal steps of a piece were counted that ended at an event, and their size."""
+        last = float(piece.t[-2]), float(piece.t[-1] - piece.t[-2])
+        if len(piece.t) == 2:
+            return [last]
+        n = len(piece.y[0])
+        return [*before[:-1], (float(self.saved[n + stepping.ORIGIN]), float(self.saved[n + stepping.STEP])), last]
+
+    def fire(self, stepper: Stepper, account: Account) -> str:
+        """Do what is due where a stepper is; return why that cannot be done, or nothing."""
+        self._now = stepper.t
+        why = self._sample(stepper, (account.floats,))
+        return why or self._let_happen(stepper, account)
+
+    def _let_happen(self, stepper: Stepper, account: Account) -> str:
+        """Let events happen that are due, until there are none; return why that cannot be done, or nothing."""
+        plan, t = self.plan, stepper.t
+        if stepper.watcher is None:
+            return ""
+        start, before = stepper.y.copy(), plan.events.counts(self.state)
+        y, D, drive = stepper.y[np.newaxis], stepper._F, self.drive
+        layout_of = drive.system.state_group.layout
+        for _ in range(_MOST_ROUNDS):
+            drive.system.breaks.limit(D, t)
+            D.setflags(write=True)
+            rows = self._addresses, plan.ints, plan.floats, self.state, plan.observer.plan, plan.observer.data
+            n = int(machine_events.act(*rows, self._z, self._work, stepper._I, D, t, y, layout_of, *self._scratch))
+            D.setflags(write=False)
+            if n < 0:
+                return f"events cannot act: {explain(drive.system, n + 1)}"
+            if n == 0:
+                break
+        else:
+            return ENDLESS
+        counts = plan.events.counts(self.state) - before
+        if not counts.any():
+            return ""
+        at.hold(plan.ints, self.state, self._u, 0)
+        self._note(stepper, (account.floats,))
+        energy = account.happened(start, stepper.y)
+        for name, times in zip(plan.events.names, counts, strict=True):
+            self.happened += [Happened(t, name, energy)] * int(times)
+        return ""
+
+    def _sample(self, stepper: Stepper, floats: Sequence[Array]) -> str:
+        """Let controllers sample; return why that cannot be done, or nothing.
 
         `floats` are other copies of the numbers of the drive.
         """
@@ -417,14 +517,19 @@ class Controllers:
             if plan.error is not None:
                 self.drive.error = plan.error
             return NOT_FINITE_OUTPUT.format(plan.names[failed - 1])
+        self._note(stepper, floats)
+        return ""
+
+    def _note(self, stepper: Stepper, floats: Sequence[Array]) -> None:
+        """What is held has changed: tell whoever has a copy."""
+        t = stepper.t
         self._tell((stepper._F, *floats))
-        values = self._u[plan.places].copy()
+        values = self._u[self.plan.places].copy()
         self.times.append(t)
         self.values.append(values)
         # as behind a jump of inputs: the method remembers nothing, and equal steps are counted from here
         stepper.control[stepping.ORIGIN], stepper.control[stepping.BEFORE] = np.nan, 1.0
         stepper.restart(t)
-        return ""
 
     def _tell(self, floats: Sequence[Array]) -> None:
         """Write the outputs in force to where kernels look for constant inputs."""
@@ -439,6 +544,22 @@ class Controllers:
         k = np.searchsorted(np.array(self.times), t + at.SAME_SAMPLE * self._shortest, side="right") - 1
         u[:, self.plan.places] = np.array(self.values)[k]
 
+    def projected(self, t: Array, y: Array) -> Array:
+        """Return samples on the constraints that were on at their times."""
+        if not self.plan.events.names:
+            return project_samples(self.model, t, y, self.drive)
+        out, here, places = y.copy(), self._u.copy(), self.plan.places
+        k = np.searchsorted(np.array(self.times), t, side="right") - 1
+        try:
+            for row in np.unique(k):
+                self._u[places] = self.values[row]
+                self._tell(())
+                out[k == row] = project_samples(self.model, t[k == row], y[k == row], self.drive)
+        finally:
+            self._u[:] = here
+            self._tell(())
+        return out
+
     # ---- what a checkpoint has
 
     @property
@@ -452,6 +573,10 @@ class Controllers:
         """Return all there is."""
         values = np.array(self.values).reshape(len(self.times), -1)
         content = {"sampled": self.state.copy(), "held_t": np.array(self.times), "held_u": values}
+        names = self.plan.events.names
+        content["happened"] = np.array([(t, names.index(name), energy) for t, name, energy in self.happened]).reshape(
+            -1, 3
+        )
         for k, run in enumerate(self.plan.runs.values()):
             content[f"sampled_{k}"] = np.frombuffer(run.save(), np.uint8)
         return content
@@ -461,6 +586,8 @@ class Controllers:
         self.state[:] = saved["sampled"]
         self.times = [float(t) for t in saved["held_t"]]
         self.values = list(saved["held_u"])
+        names = self.plan.events.names
+        self.happened = [Happened(t, names[int(k)], energy) for t, k, energy in saved["happened"].tolist()]
         at.hold(self.plan.ints, self.state, self._u, 0)
         self._tell(floats)
         for k, run in enumerate(self.plan.runs.values()):

@@ -32,6 +32,7 @@ from liegeo.integrate.stepping import DONE, FAILED, FINISHED, FULL, ORIGIN, PLAN
 from liegeo.integrate.trajectory import find_events, join
 from liegeo.interrupts import CtrlC
 from liegeo.model.checks import check_size
+from liegeo.model.constraints import SWITCHED
 from liegeo.model.controllers import Controller, Sampled, sampled_in
 from liegeo.model.model import Model, State
 from liegeo.model.sensors import Sampling
@@ -159,7 +160,9 @@ class _Run:
         self.model, self.events, self.step = model, events, step
         self.start, self.end = float(state.t), float(t_end)
         self.drive = Drive(model, inputs)
-        self.controllers = Controllers(model, self.drive, controllers, inputs) if controllers else None
+        switched = model.tree.events or any(isinstance(loop, SWITCHED) for loop in model.tree.loops)
+        needed = bool(controllers or switched)
+        self.controllers = Controllers(model, self.drive, controllers, inputs) if needed else None
         if model.rows:
             check_closed(model, state, self.drive)
             state = project(model, state, self.drive)
@@ -181,6 +184,7 @@ class _Run:
         self.unsure = method is not None and bool(self.drive.functions)
         if self.controllers is not None:
             self.controllers.begin(self.t, self.end)
+            self.controllers.watch(self.stepper)
         self.rejected = 0
         self.found: list[list[tuple[float, Array]]] = [[] for _ in events]
         self.why, self.failed, self.ctrl_c = "", False, False
@@ -256,7 +260,9 @@ class _Run:
         """Let controllers sample; return until when there is nothing to do for them, and why they cannot, if so."""
         if self.controllers is None:
             return self.end, ""
-        why = self.controllers.fire(self.stepper, (self.account.floats,))
+        why = self.controllers.fire(self.stepper, self.account)
+        # what events changed is in the account
+        self.y = self.stepper.y.copy()
         return self.controllers.next(self.end), why
 
     def _advance(self, n: int, end: float, why: str) -> bool:
@@ -265,6 +271,8 @@ class _Run:
             self.failed, self.why = True, f"at t = {self.t:.6g} s: {self.drive.error or why}"
             return False
         piece, status, counts = self._piece(n, end)
+        if self.stepper.at_event and self.controllers is not None and not self.method.adaptive:
+            counts = self.controllers.counts(piece, counts)
         self.account.jump(self.y, piece.y[0])
         self.rejected += piece.rejected
         failed, why = status == FAILED, self.stepper.why if status == FAILED else ""
@@ -347,7 +355,10 @@ class _Run:
         if model.rows and self.samples.wanted is not None and self.drive.error is None:
             # what was interpolated between steps is near the constraints, not on them
             # (of a run that failed, the last may not be)
-            y = project_samples(model, t, y, self.drive)
+            if self.controllers is None:
+                y = project_samples(model, t, y, self.drive)
+            else:
+                y = self.controllers.projected(t, y)
         u = np.full((len(t), model.nv + model.nu), np.nan)
         if self.drive.error is None:
             u = self.drive.samples(t, y)
@@ -360,7 +371,8 @@ class _Run:
         if local is not None and bound is not None:
             local, accuracy = local * bound.position, (bound.position, bound.angle)
         account, newton = self.account.of(self.y), self.stepper.newton or None
-        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local, accuracy, newton)
+        happened = () if self.controllers is None else tuple(self.controllers.happened)
+        info = RunInfo(*counts, finished, self.why, events, self.ctrl_c, account, local, accuracy, newton, happened)
         q, v, x = model.parts(y)
         return Result(model, t, q, v, u, info, x, self._sensed_states())
 

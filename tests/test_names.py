@@ -14,6 +14,7 @@ SHARED_MODULES = {
     "assembly": "liegeo/assembly.py checks arguments and words errors for kernels/assembly.py",
     "checks": "each checks the arguments of its own package, and is imported by nobody else",
     "constraints": "kernels/ computes what model/ declares",
+    "events": "kernels/ says when what model/ declares happens, machine/ ends steps there",
     "inertia": "kernels/ computes with what flex/ prepares",
     "joints": "kernels/ computes what model/ declares",
     "modes": "flex/ reduces a body to modes, analysis/ finds those of a mechanism",

@@ -147,7 +147,7 @@ def data_file(
         )
     if model.rows:
         rows += [_row("PROJECT", "CODE", codes.number("project")), _row("ASSEMBLE", "CODE", codes.number("assemble"))]
-    of_methods = {"X", "SAVED", "W", "COEFFICIENTS", "SETTINGS", "SIZED"}
+    of_methods = {"X", "SAVED", "BEFORE", "W", "COEFFICIENTS", "SETTINGS", "SIZED"}
     for name in (*record.INTS, *record.FLOATS, *record.SHAPED):
         if name in of_methods:
             continue
@@ -327,6 +327,7 @@ def _rows_of_method(machine: Machine, method: Method, blob: _Blob, codes: _Codes
         _row("TOLERANCE_AT", "NUMBER", int(numbers["TOLERANCE_AT"])),
         _row("X", "FRESH", 0, part["K"].stop),
         _row("SAVED", "FRESH", 0, n_state),
+        _row("BEFORE", "FRESH", 0, n_state if machine._controllers.events.names else 0),
         _row("W", "FRESH", 0, method.workspaces * system.work),
         _row("SETTINGS", "COPIED", blob.add(settings), len(settings)),
         _row("COEFFICIENTS", "COPIED", blob.add(coefficients), *coefficients.shape),

@@ -23,7 +23,7 @@ from liegeo.integrate.explicit import Operations, operations
 from liegeo.integrate.methods import DormandPrince54, Method, check_method, count
 from liegeo.integrate.newton import NewtonRecord, with_sizes
 from liegeo.integrate.problems import Dynamics, Problem
-from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP, Bound
+from liegeo.integrate.stepping import EVENT, FAILED, FINISHED, FULL, JUMP, Bound
 from liegeo.integrate.trajectory import Event, Trajectory, as_arrays, cut, find_events, join
 from liegeo.lie import Group, Product
 from liegeo.lie.product import FACTORS
@@ -85,6 +85,9 @@ class Stepper:
         self._breaks = system.breaks if system is not None else Breaks()
         # brings a state to what is prescribed after a jump: (t, y) -> y
         self.renew: Callable[[float, Array], Array] | None = None
+        # a loop around the compiled one, with its arguments, that ends steps at events; whether the last ended at one
+        self.watcher: Callable[..., int] | None = None
+        self.at_event = False
         self.t = float(problem.t_start)
         self.control[stepping.PASSED] = breaks.piece(self._breaks.table, self.t)[0]
         self.control[stepping.BEFORE] = 1.0
@@ -235,7 +238,10 @@ class Stepper:
         n, rows = 0, [T, E, G, Q]
         if status == FULL:
             n, status = self._run(most, *(row[1:] for row in rows))
-            while status == FULL and n < HELD and self._crawls():
+            if status == EVENT:
+                # whoever looks for events lets it act
+                self.at_event, status = True, FULL
+            while status == FULL and n < HELD and not self.at_event and self._crawls():
                 rows = [np.concatenate([row, np.empty_like(row)]) for row in rows]
                 more, status = self._run(len(rows[0]) - 1 - n, *(row[n + 1 :] for row in rows))
                 n += more
@@ -293,7 +299,7 @@ class Stepper:
 
     def _begin(self, end: float | None) -> tuple[float, int]:
         """Aim at `end`, or at the break before it; return `end`, and FULL if there is anything to do."""
-        control, t = self.control, self.t
+        control, t, self.at_event = self.control, self.t, False
         end = float(self.problem.t_end if end is None else end)
         status = stepping.aim(control, self._breaks.table, end)
         if status == JUMP:
@@ -322,16 +328,17 @@ class Stepper:
     def call(self, most: int, *ends: Array) -> tuple[int, int]:
         """Run the compiled loop, and compile what it asks for."""
         control, system = self.control, self.problem.system
+        loop = self.watcher or self._loop
         scratch = self._scratch.W, self._scratch.K, self._rows, self._Y, self._end, self._scale
         data = self._layout, self._I, self._F, self._coefficients, self._power, self._kept
-        status, n = self._loop(*data, control, self.y, *scratch, most, *ends), int(control[stepping.MADE])
+        status, n = loop(*data, control, self.y, *scratch, most, *ends), int(control[stepping.MADE])
         while status == FAILED and control[stepping.STATUS] == WANTED and system is not None:
             self._I = with_derivatives(self._I, system)
             if self.method.adaptive:
                 control[stepping.REJECTED] -= 1.0
             control[stepping.STATUS] = 0.0
             data = self._layout, self._I, *data[2:]
-            status = self._loop(*data, control, self.y, *scratch, most - n, *(end[n:] for end in ends))
+            status = loop(*data, control, self.y, *scratch, most - n, *(end[n:] for end in ends))
             n += int(control[stepping.MADE])
         return n, int(status)
 

@@ -61,6 +61,8 @@ Kernel = Callable[..., Any]
 FINISHED, FULL, FAILED = range(3)
 # What `aim` found besides: the motion goes on behind a jump, which is not passed yet.
 JUMP = 3
+# What a loop that looks for events (machine/events.py) ended with: there is one, which has not acted yet.
+EVENT = 4
 
 # The places of `control`, all numbers of a stepper but its y and its memory:
 # the time, the step that comes next or goes on, and where steps are to stop;

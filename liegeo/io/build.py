@@ -41,10 +41,11 @@ from liegeo.model.about import OF_JOINT, POSITION_OF_JOINT, Part
 from liegeo.model.body import Body, FlexibleBody, place_on
 from liegeo.model.checks import few_suggestions, split_name, suggest
 from liegeo.model.compiler import WORLD
-from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Motion
+from liegeo.model.constraints import ALL_CONSTRAINTS, Constraint, FrameConstraint, Lock, Motion, Weld
 from liegeo.model.contacts import ALL_CONTACTS, ALL_SURFACES, Contact, Contacts, ContactSurface, surface_kind
 from liegeo.model.controllers import ALL_BLOCKS, ControlBlock, Controller
 from liegeo.model.drives import ALL_FORCES
+from liegeo.model.events import Trigger
 from liegeo.model.forces import Force, JointForce, Place, Wheel, place_fields
 from liegeo.model.joints import ALL_JOINTS, Fixed, Free, Joint
 from liegeo.model.model import Model
@@ -74,6 +75,7 @@ _SECTIONS: Mapping[str, tuple[str, ...]] = {
     "surface": ("surfaces",),
     "constraint": ("loops",),
     "controller": ("controllers",),
+    "event": ("events",),
     "sensor": ("sensors",),
 }
 
@@ -216,7 +218,7 @@ class _Builder:
         model = self.attempt((), tree.compile) if whole and tree is not None else None
         initial = self._initial()
         experiment = self._experiment()
-        if model is not None and model.tree.controllers and not self.problems:
+        if model is not None and (model.tree.controllers or model.tree.events) and not self.problems:
             self.attempt((), self._plan, model, experiment)
         interface = self._interface(model, parameters.declared)
         self.check()
@@ -308,6 +310,7 @@ class _Builder:
         controllers = self._each("controllers", self._controller)
         self.failed |= set(form.controllers) - set(controllers)
         self.sensors = self._each("sensors", lambda name, given: _SENSORS[given.kind](name=name, **given.given()))
+        self.events = self._each("events", lambda name, given: Trigger(name=name, **given.given()))
         # a tree without some of its parts would only lead to more complaints about them
         whole = not any(self.damage.lost.values()) and not self.damage.hurt["wheels"]
         tree = self._checked_tree(bodies, joints, wheels, forces, loops, controllers) if whole else None
@@ -549,6 +552,7 @@ class _Builder:
                 loops=tuple(loops.values()),
                 controllers=tuple(controllers.values()),
                 sensors=tuple(self.sensors.values()),
+                events=tuple(self.events.values()),
             )
         except ModelError as error:
             for fault in error.faults:
@@ -774,8 +778,9 @@ class Parts:
     controllers: Mapping[str, Controller] = field(default_factory=dict)
 
     def signals(self) -> dict[str, units.Dimension]:
-        """What controllers take from outside, by name, and what it is measured in."""
-        return {
+        """What controllers, and locks and welds that are commanded, take from outside, and what it is measured in."""
+        switches = (name for name, loop in self.loops.items() if isinstance(loop, Lock | Weld) and loop.commanded)
+        return dict.fromkeys(switches, units.NUMBER) | {
             f"{name}.{signal}": SIGNAL_DIMENSIONS[kind]
             for name, controller in self.controllers.items()
             for signal, kind in controller.inputs.items()

@@ -36,6 +36,7 @@ from liegeo.io.flexible import BODY_FORMS, SECTION_FORMS, MaterialForm
 from liegeo.io.forms import (
     CONSTRAINT_FORMS,
     CONTROLLER_FORM,
+    EVENT_FORM,
     FORCE_FORMS,
     JOINT_FORMS,
     SENSOR_FORMS,
@@ -210,6 +211,7 @@ DocumentForm = mapping(
     wheels=Key(by_name(WHEEL_FORM), "balanced rotors built into bodies, by name", {}),
     sensors=Key(by_name(one_of(*SENSOR_FORMS.values())), "accelerometers, encoders and other sensors, by name", {}),
     controllers=Key(by_name(CONTROLLER_FORM), "blocks that sample, compute and hold, by name of the controller", {}),
+    events=Key(by_name(EVENT_FORM), "what switches locks, welds and inputs where a number passes a value, by name", {}),
     initial=Key(InitialForm, "the state at the start", None),
     experiment=Key(ExperimentForm, "the default experiment", None),
     fmu=Key(FMUForm, "the interface as an FMU", None),
@@ -219,6 +221,7 @@ DocumentForm = mapping(
 # Sections of named entries, each of which can be left out and replaced by a stand-in.
 SECTIONS = (
     *("materials", "sections", "bodies", "joints", "loops", "surfaces", "forces", "wheels", "sensors", "controllers"),
+    "events",
 )
 _NAMED = ("q", "v", "x", "inputs", "outputs", "parameters")
 

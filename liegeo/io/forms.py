@@ -49,7 +49,7 @@ from liegeo.io.fields import (
 from liegeo.io.signals import SIGNAL
 from liegeo.io.units import Dimension
 from liegeo.lie import SE3Q, SO3Q
-from liegeo.model import constraints, contacts, controllers, drives, forces, joints, sensors, shapes
+from liegeo.model import constraints, contacts, controllers, drives, events, forces, joints, sensors, shapes
 from liegeo.model.about import About, about_fields
 from liegeo.model.body import Body
 from liegeo.model.checks import suggest
@@ -338,6 +338,7 @@ def _read_held(value: Any) -> Any:
     return [read_number(each, []) for each in value] if isinstance(value, list) else read_number(value, [])
 
 
+EVENT_FORM = form(events.Trigger)
 BLOCK_FORMS = forms(controllers.ALL_BLOCKS)
 _PARAMETER = made(lambda value: value, {"type": ["number", "string", "boolean"]})
 FMU_SOURCE = mapping(

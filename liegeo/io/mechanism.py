@@ -212,6 +212,7 @@ class Mechanism:
             ("force", "forces", tree.forces),
             ("sensor", "sensors", tree.sensors),
             ("controller", "controllers", tree.controllers),
+            ("event", "events", tree.events),
         ]
         said = [f"{len(things)} {one if len(things) == 1 else many}" for one, many, things in parts if things]
         return ", ".join(said)

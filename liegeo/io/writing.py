@@ -182,6 +182,8 @@ def _document(mechanism: Mechanism) -> dict[str, Any]:
             data[key] = {_name(thing): _thing(thing, kind=key != "wheels") for thing in things}
     if tree.controllers:
         data["controllers"] = {_name(each): _controller(each) for each in tree.controllers}
+    if tree.events:
+        data["events"] = {_name(each): _thing(each, kind=False) for each in tree.events}
     for key, make in _SECTIONS.items():
         section = make(mechanism)
         data |= {key: section} if section else {}

@@ -45,6 +45,10 @@ SAME_SAMPLE, _ROUND_OFF = 1e-9, 4.0 * float(np.finfo(np.float64).eps)
 PLAN_HEADER = Table("Controllers", "B", "0")
 N_CONTROLLERS = PLAN_HEADER.add("N_CONTROLLERS", 1, "number of controllers")
 N_MEASURED = PLAN_HEADER.add("N_MEASURED", 1, "how many numbers are measured: the first of C")
+EVENTS = PLAN_HEADER.add("EVENTS", 1, "where the rows of events begin in B (kernels/events.py)")
+N_EVENTS = PLAN_HEADER.add("N_EVENTS", 1, "how many there are")
+SET_BY_EVENTS = PLAN_HEADER.add("SET_BY_EVENTS", 1, "where what events set begins in B: place in C, and in u")
+N_SET = PLAN_HEADER.add("N_SET", 1, "how many there are")
 PLAN_END = PLAN_HEADER.end
 
 CONTROLLER_ROW = Table("Controller", "B", "PLAN_END + i * CONTROLLER_SIZE")
@@ -209,7 +213,16 @@ def hold(B, C, D, u):
     """Write the outputs in force into D, from u on."""
     for i in range(B[0]):
         _hold(B, C, _row(i), D, u)
+    hold_set(B, C, D, u)
     return 0
+
+
+@kernel(forceinline=False)
+def hold_set(B, C, D, u):
+    """Write what events have set into D, from u on."""
+    pairs = index(B[SET_BY_EVENTS])
+    for k in range(B[N_SET]):
+        D[index(u) + index(B[pairs + 2 * k + 1])] = C[index(B[pairs + 2 * k])]
 
 
 @kernel

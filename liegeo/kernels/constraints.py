@@ -19,9 +19,14 @@ coupling        Σ c_i q_i − c₀ between coordinates of joints: gears, racks.
 motion          coordinates of a joint follow inputs: value, rate and acceleration.  On a group the residual is the
                 logarithm of target⁻¹ q.                                                                       (7)
 user            a function writes φ, ċ·v and the rows of ∂φ/∂q.
+weld            while its switch is on, B stays at the pose X₀ in A that it had then: φ = log(X₀⁻¹ X), c = e_k.    (8)
+hold            while its switch σ is on, a speed is zero: φ̇ = σ v_j, and no φ, as it stays where it is.          (9)
 
-Kinds (6), (7) and a user's act on speeds; their rows have no wrenches.  Adding a kind: its number in layout.py, its
-branch in `evaluate`, a dataclass in liegeo/model/constraints.py.
+The switch of (8) and (9) is zero for a row that is off, which then has J = 0 and is left out as one that holds nothing.
+With σ = 1 + e in (9), the correction M dv = Jᵀμ, J dv = −φ̇ of loops.closing is Newton's impact, J v⁺ = −e J v.
+
+Kinds (6), (7), (9) and a user's act on speeds; their rows have no wrenches.  Adding a kind: its number in layout.py,
+its branch in `evaluate`, a dataclass in liegeo/model/constraints.py.
 """
 
 from __future__ import annotations
@@ -73,6 +78,9 @@ def evaluate(I, F, q, v, u, W):
         if kind == at.USER:
             _user(I, c, q, v, o, m, row, scratch, W)
             continue
+        if kind == at.HOLD:
+            _hold(I, c, v, u, o, m, row, W)
+            continue
         x, y = index(I[index(I[c + at.C_A]) + at.FRAME_W]), index(I[index(I[c + at.C_B]) + at.FRAME_W])
         _, V = _between(W, x, y, scratch + _X)
         if kind == at.CUT:
@@ -81,6 +89,8 @@ def evaluate(I, F, q, v, u, W):
             _distance(I, F, c, V, o, m, row, scratch, W)
         elif kind == at.POINT:
             _point(I, F, c, V, o, m, row, scratch, W)
+        elif kind == at.WELD:
+            _weld(I, c, u, o, m, row, scratch, W)
         else:
             _rolling(I, F, c, V, o, m, row, scratch, W)
         for k in range(row, row + I[c + at.C_N]):
@@ -145,6 +155,53 @@ def _motion(I, F, c, q, v, u, o, m, row, W):
     for k in range(n):
         phi = q[jq + k] - u[x + k] if added else e[k]
         _set(W, o, m, row + k, phi, v[jv + k] - u[x + given + k], -u[x + given + n + k])
+
+
+@kernel(forceinline=False)
+def _hold(I, c, v, u, o, m, row, W):
+    """(9): C_U is the place of its switch, C_MORE the first of its speeds."""
+    c, o, row = index(c), index(o), index(row)
+    switch, jv = u[index(I[c + at.C_U])], index(I[index(I[c + at.C_A]) + at.JV]) + index(I[c + at.C_MORE])
+    zero = 0.0 * v[jv]
+    for k in range(index(I[c + at.C_N])):
+        W[o + 6 * (row + k)] = 1.0 + zero if switch.real != 0.0 else zero
+        _set(W, o, m, row + k, zero, v[jv + k] * switch.real, zero)
+
+
+@kernel(forceinline=False)
+def _weld(I, c, u, o, m, row, scratch, W):
+    """(8): at C_U its switch, the quaternion and the position of X₀."""
+    c, o, row, scratch = index(c), index(o), index(row), index(scratch)
+    x = index(I[c + at.C_U])
+    zero = 0.0 * W[scratch + _X]
+    on = u[x].real != 0.0
+    phi = zero, zero, zero, zero, zero, zero
+    if on:
+        R = quaternion.matrix_entries(u[x + 1], u[x + 2], u[x + 3], u[x + 4])
+        for k in range(9):
+            W[scratch + _XJ + k] = R[k]
+        for k in range(3):
+            W[scratch + _XJ + 9 + k] = u[x + 5 + k]
+        phi = _log_between(W, scratch + _XJ, scratch + _X)
+    for k in range(6):
+        for j in range(6):
+            W[o + 6 * (row + k) + j] = 1.0 + zero if on and j == k else zero
+        _set(W, o, m, row + k, phi[k], zero, zero)
+
+
+@kernel(forceinline=False)
+def capture(I, c, W, out):
+    """Write the switch of a weld that is on, and the pose that B has in A, after `place_frames`."""
+    c, scratch = index(c), at.constraint_parts(I)[5]
+    x, y = index(I[index(I[c + at.C_A]) + at.FRAME_W]), index(I[index(I[c + at.C_B]) + at.FRAME_W])
+    _between(W, x, y, scratch + _X)
+    s = scratch + _X
+    out[0] = 1.0
+    out[1], out[2], out[3], out[4] = quaternion.from_entries(
+        W[s], W[s + 1], W[s + 2], W[s + 3], W[s + 4], W[s + 5], W[s + 6], W[s + 7], W[s + 8]
+    )
+    for k in range(3):
+        out[5 + k] = W[s + 9 + k]
 
 
 @kernel(forceinline=False)
@@ -378,7 +435,7 @@ def accelerated(I, F, q, v, a, gravity, W):
     for i in range(I[at.N_CONSTRAINTS]):
         c = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
         kind, row, n = I[c + at.C_KIND], index(I[c + at.C_ROW]), I[c + at.C_N]
-        if kind == at.COUPLING or kind == at.MOTION or kind == at.USER:
+        if kind >= at.COUPLING:
             for k in range(n):
                 W[o + at.RIGHT * m + row + k] = W[o + at.CURVE * m + row + k] + along(I, F, c, k, a, scratch, W)
             continue
@@ -396,6 +453,9 @@ def along(I, F, c, k, a, scratch, W):
     """Row k of a constraint on speeds, times a."""
     kind = I[c + at.C_KIND]
     total = 0.0 * a[0]
+    if kind == at.HOLD:
+        o, row = index(I[at.ROWS_W]), index(I[c + at.C_ROW])
+        return W[o + 6 * (row + k)] * a[index(I[index(I[c + at.C_A]) + at.JV]) + index(I[c + at.C_MORE]) + k]
     if kind == at.MOTION:
         b = index(I[c + at.C_A])
         return total + a[index(I[b + at.JV]) + index(I[c + at.C_MORE]) + k]
@@ -459,6 +519,9 @@ def add_rows(I, F, sign, W, out):
             force = sign * W[o + at.LAMBDA * m + row + k]
             if kind == at.MOTION:
                 out[index(I[index(I[c + at.C_A]) + at.JV]) + index(I[c + at.C_MORE]) + k] += force
+            elif kind == at.HOLD:
+                jv = index(I[index(I[c + at.C_A]) + at.JV]) + index(I[c + at.C_MORE])
+                out[jv + k] += force * W[o + 6 * (row + k)]
             elif kind == at.COUPLING:
                 terms, f = index(I[c + at.C_MORE]), index(I[c + at.C_F])
                 for j in range(I[terms]):

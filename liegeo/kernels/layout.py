@@ -162,7 +162,7 @@ ACTUATOR_SIZE = ACTUATOR_ROW.end
 CONSTRAINT_ROW = Table("Constraint", "I", "I[CONSTRAINTS] + i * CONSTRAINT_SIZE")
 C_KIND = CONSTRAINT_ROW.add("C_KIND", 1, "its kind (CONSTRAINT_KINDS)")
 C_A = CONSTRAINT_ROW.add(
-    "C_A", 1, "where the row of its first frame begins in I; of a motion, the row of the joint's body"
+    "C_A", 1, "where the row of its first frame begins in I; of a motion or a hold, the row of the joint's body"
 )
 C_B = CONSTRAINT_ROW.add("C_B", 1, "where the row of its second frame begins in I")
 C_F = CONSTRAINT_ROW.add(
@@ -170,11 +170,11 @@ C_F = CONSTRAINT_ROW.add(
 )
 C_ROW = CONSTRAINT_ROW.add("C_ROW", 1, "the first of its rows")
 C_N = CONSTRAINT_ROW.add("C_N", 1, "how many rows it has")
-C_U = CONSTRAINT_ROW.add("C_U", 1, "where the inputs of a motion begin in u; of a cut joint, its number of speeds")
+C_U = CONSTRAINT_ROW.add("C_U", 1, "where its inputs begin in u; of a cut joint, its number of speeds")
 C_MORE = CONSTRAINT_ROW.add(
     "C_MORE",
     1,
-    "joint kind of a cut; where terms of a coupling begin in I; first speed of a motion; address of a user's",
+    "joint kind of a cut; where terms of a coupling begin in I; first speed of a motion or a hold; address of a user's",
 )
 CONSTRAINT_SIZE = CONSTRAINT_ROW.end
 
@@ -230,9 +230,11 @@ CUT = CONSTRAINT_KINDS.add("CUT", "a joint that closes a loop")
 DISTANCE = CONSTRAINT_KINDS.add("DISTANCE", "a constant distance of two points")
 POINT = CONSTRAINT_KINDS.add("POINT", "a point on a line or in a plane")
 ROLLING = CONSTRAINT_KINDS.add("ROLLING", "a disc or ball that rolls on a plane")
+WELD = CONSTRAINT_KINDS.add("WELD", "two frames that may be held together: a switch and a pose, in u")
 COUPLING = CONSTRAINT_KINDS.add("COUPLING", "a linear equation between coordinates of joints")
 MOTION = CONSTRAINT_KINDS.add("MOTION", "coordinates of a joint follow inputs")
 USER = CONSTRAINT_KINDS.add("USER", "a function of a user's own")
+HOLD = CONSTRAINT_KINDS.add("HOLD", "speeds of a joint that may be held: a switch in u")
 
 # ---- F: numbers of a model.  Poses are a rotation row by row, then a position; inertias are xx yy zz xy xz yz.
 
@@ -598,7 +600,7 @@ HELD_SCRATCH.add_behind("HELD_PART", "h*(h + 1)", "equations of those that stick
 HELD_SCRATCH.add_behind("HELD_A", "nv", "accelerations")
 
 CONSTRAINT_SCRATCH = Table("Constraints", "W", "I[ROWS_W]", unit="m")
-ON_B = CONSTRAINT_SCRATCH.add("ON_B", 6, "wrench of each row on B, in B")
+ON_B = CONSTRAINT_SCRATCH.add("ON_B", 6, "wrench of each row on B, in B; of a hold, 1 where it is on")
 ON_A = CONSTRAINT_SCRATCH.add("ON_A", 6, "wrench of each row on A, in A")
 PHI = CONSTRAINT_SCRATCH.add("PHI", 1, "residual φ")
 RATE = CONSTRAINT_SCRATCH.add("RATE", 1, "its rate")

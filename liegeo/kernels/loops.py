@@ -148,8 +148,8 @@ def factorise_next(I, F, q, alpha, beta, local, W):
 @kernel(forceinline=False)
 def _hold_rows(I, F, q, W):
     """Find the rows of the constraints and their operational inertia, after a factorisation."""
-    # what rows hold does not depend on speeds and inputs: any numbers serve
-    constraints.evaluate(I, F, q, W, W, W)
+    # what rows hold does not depend on speeds, and on no inputs but switches: any numbers serve for the others
+    constraints.evaluate(I, F, q, W, W[index(I[at.N_WORK]) :], W)
     operational_inertia(I, F, W)
 
 
@@ -166,8 +166,9 @@ def correct(I, F, r, a, b, c, adding, W, B, out):
         first = index(I[row + at.C_ROW])
         for k in range(first, first + I[row + at.C_N]):
             phi, rate = W[o + at.PHI * m + k], W[o + at.RATE * m + k]
-            right = c * rate if I[row + at.C_KIND] == at.ROLLING and k > first else a * phi + b * rate
-            B[o + at.RIGHT * m + k] = right
+            kind = I[row + at.C_KIND]
+            free = kind == at.HOLD or (kind == at.ROLLING and k > first)
+            B[o + at.RIGHT * m + k] = c * rate if free else a * phi + b * rate
     if I[at.ELIMINATION] > 0:
         sparse_loops.solve(I, F, r, B, out)
     else:
@@ -410,6 +411,10 @@ def _begin(I, F, c, k, e, scratch, W):
     elif kind == at.MOTION:
         b = index(I[c + at.C_A])
         W[e + index(I[b + at.JV]) + index(I[c + at.C_MORE]) + k] = 1.0
+        _mark(W, marks, (b - at.HEADER) // at.BODY_I_SIZE)
+    elif kind == at.HOLD:
+        b, on = index(I[c + at.C_A]), index(I[at.ROWS_W]) + 6 * (index(I[c + at.C_ROW]) + index(k))
+        W[e + index(I[b + at.JV]) + index(I[c + at.C_MORE]) + k] = W[on]
         _mark(W, marks, (b - at.HEADER) // at.BODY_I_SIZE)
     else:
         terms, f = index(I[c + at.C_MORE]), index(I[c + at.C_F])

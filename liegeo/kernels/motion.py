@@ -372,10 +372,23 @@ def substitute(S, D, r, W, out):
     return articulated.substitute(I, F, r, W, out)
 
 
+@kernel
+def _set_switches(I, D, W):
+    """Write the switches of constraints, which are constant, to their places in u."""
+    o = index(I[at.N_WORK])
+    for i in range(I[at.N_CONSTRAINTS]):
+        c = index(I[at.CONSTRAINTS]) + i * at.CONSTRAINT_SIZE
+        kind, u = I[c + at.C_KIND], index(I[c + at.C_U])
+        if kind == at.WELD or kind == at.HOLD:
+            for k in range(8 if kind == at.WELD else 1):
+                W[o + u + k] = D[at.D_U + u + k]
+
+
 @kernel(forceinline=False)
 def constrained_factorise(S, D, q, alpha, beta, W):
     """loops.factorise."""
     I, F = model_of(S)
+    _set_switches(I, D, W)
     return loops.factorise(I, F, q, alpha, beta, W)
 
 
@@ -383,6 +396,7 @@ def constrained_factorise(S, D, q, alpha, beta, W):
 def constrained_factorise_next(S, D, q, alpha, beta, local, W):
     """loops.factorise_next."""
     I, F = model_of(S)
+    _set_switches(I, D, W)
     return loops.factorise_next(I, F, q, alpha, beta, local, W)
 
 

@@ -70,6 +70,7 @@ FLOATS = (
     *("ELEMENT", "END", "SCALE", "Z", "Z_TURNS", "Z_RATES", "SHOWN", "SLOPE", "FIRST"),
     *("WEIGHTS", "WEIGHTS_FREE", "ASSEMBLY", "BEGAN", "PIECES", "BLAMED", "REGISTERS", "WISHED", "WEIGHT"),
     *("GAINS", "SAMPLED", "DATA_MEASURED", "Z_MEASURED"),
+    "BEFORE",
     *("SENSOR_SETTINGS", "MEASURED"),
 )
 # arrays of more dimensions: an address and the sizes
@@ -123,6 +124,8 @@ BLOCKS, PLAN_MEASURED = (PLACES_OF_RECORD[name] for name in ("BLOCKS", "PLAN_MEA
 GAINS, SAMPLED, DATA_MEASURED, Z_MEASURED = (PLACES_OF_RECORD[name] for name in FLOATS[30:34])
 # outputs that sensors sample, each a row of kernels/sensing.py, their numbers, and what is measured, as outputs stand
 SENSORS, SENSOR_SETTINGS, MEASURED = (PLACES_OF_RECORD[name] for name in ("SENSORS", "SENSOR_SETTINGS", "MEASURED"))
+# what an internal step began with, where it may have to be repeated because of an event (machine/events.py)
+BEFORE = PLACES_OF_RECORD["BEFORE"]
 D, DATA, DATA_TURNS, DATA_RATES, SETTINGS, BREAKS, X, SAVED, SLOPES, W, W_SHOWN, ROWS_2 = (
     PLACES_OF_RECORD[name] for name in FLOATS[:12]
 )

@@ -7,18 +7,29 @@ import numpy as np
 from liegeo._jit import index, invoke, kernel
 from liegeo._memory import block_at, matrix_at, numbers_at
 from liegeo.integrate import breaks, stepping
-from liegeo.integrate.stepping import FAILED, FINISHED, FULL, JUMP
+from liegeo.integrate.stepping import EVENT, FAILED, FINISHED, FULL, JUMP
+from liegeo.kernels import blocks, sensing
 from liegeo.kernels import layout as at
-from liegeo.kernels import sensing
 from liegeo.lie.product import KERNELS
-from liegeo.machine.controls import NOTHING, begin_sampling, hold_outputs, next_sample, sample
+from liegeo.machine.controls import (
+    NOTHING,
+    begin_sampling,
+    hold_outputs,
+    next_sample,
+    sample,
+    state_of_controllers,
+)
+from liegeo.machine.events import watched
 from liegeo.machine.record import (
     ADAPTIVE,
     ASSEMBLE,
     ASSEMBLY,
     ATOL,
+    BEFORE,
     BEGAN,
+    BLOCKS,
     COEFFICIENTS,
+    DATA_MEASURED,
     DEGREE,
     DIM,
     ELEMENT,
@@ -26,12 +37,14 @@ from liegeo.machine.record import (
     EXPONENT,
     FIELD,
     FIRST,
+    GAINS,
     GOES_ON,
     INPUTS,
     KEPT,
     LINEAR,
     LONGEST,
     LOOP,
+    MEASURE,
     MOTIONS,
     N_INPUTS,
     N_MOTIONS,
@@ -42,6 +55,7 @@ from liegeo.machine.record import (
     OPEN_LOOPS,
     ORDER,
     ORIGIN,
+    PLAN_MEASURED,
     POWER,
     PROJECT,
     QUATERNIONS,
@@ -69,6 +83,7 @@ from liegeo.machine.record import (
     W_SHOWN,
     WEIGHTS,
     WEIGHTS_FREE,
+    Z_MEASURED,
     D,
     S,
     W,
@@ -427,6 +442,9 @@ def _advance_to(R, end, most):
             to_come = (end - control[stepping.TIME]) / control[stepping.STEP]
             if made > _MOST_CHOSEN or to_come > _MOST_TO_COME:
                 return TOO_SHORT
+        elif status == EVENT:
+            # it acts where the next turn begins
+            status = FULL
         if status == FULL and most == 1:
             return GOES_ON
     return STEP_FAILED if status == FAILED else 0
@@ -460,6 +478,10 @@ def _run(R, most):
         matrix_at(R[X], none),
         matrix_at(R[X], none),
     )
+    if R[N_SAMPLED] != 0 and whole(R, BLOCKS)[blocks.N_EVENTS] > 0:
+        plan = whole(R, BLOCKS), constants(R, GAINS), state_of_controllers(R)
+        measured = whole(R, PLAN_MEASURED), constants(R, DATA_MEASURED), vector(R, Z_MEASURED), vector(R, W_SHOWN)
+        return watched((R[LOOP], R[MEASURE], R[PROJECT]), *plan, *measured, vector(R, BEFORE), *arguments)
     return invoke(R[LOOP], arguments)
 
 

@@ -13,11 +13,14 @@ from liegeo.model.constraints import Coupling as Coupling
 from liegeo.model.constraints import Custom as Custom
 from liegeo.model.constraints import Distance as Distance
 from liegeo.model.constraints import Gear as Gear
+from liegeo.model.constraints import Lock as Lock
 from liegeo.model.constraints import Motion as Motion
 from liegeo.model.constraints import PointOnLine as PointOnLine
 from liegeo.model.constraints import PointOnPlane as PointOnPlane
 from liegeo.model.constraints import Rack as Rack
+from liegeo.model.constraints import RigidStop as RigidStop
 from liegeo.model.constraints import Rolling as Rolling
+from liegeo.model.constraints import Weld as Weld
 from liegeo.model.contacts import ALL_CONTACTS as ALL_CONTACTS
 from liegeo.model.contacts import ALL_SURFACES as ALL_SURFACES
 from liegeo.model.contacts import BoreSurface as BoreSurface
@@ -57,6 +60,7 @@ from liegeo.model.drives import GearTrain as GearTrain
 from liegeo.model.drives import HydraulicCylinder as HydraulicCylinder
 from liegeo.model.drives import Motor as Motor
 from liegeo.model.drives import Stop as Stop
+from liegeo.model.events import Trigger as Trigger
 from liegeo.model.forces import Actuator as Actuator
 from liegeo.model.forces import BristleFriction as BristleFriction
 from liegeo.model.forces import Bushing as Bushing

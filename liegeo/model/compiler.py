@@ -21,7 +21,7 @@ from liegeo.lie import SE3, SO3
 from liegeo.model.ball_stops import BallStop
 from liegeo.model.body import FlexibleBody, Node, place_on
 from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index, noted, split_name, suggest
-from liegeo.model.constraints import Coupling, FrameConstraint, Motion
+from liegeo.model.constraints import MODE, Coupling, FrameConstraint, Lock, Motion, RigidStop, Weld
 from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
 from liegeo.model.elimination import Carrier, Held, plan_of
@@ -514,10 +514,15 @@ class Compiler:
                 row[at.C_KIND], row[at.C_F] = loop.kind, self._put(*self._attempt(_NO_FLOATS, loop.data))
                 row[at.C_A], row[at.C_B] = self._attempt([0, 0], self._frames_of, loop)
                 names = loop.rows
+                if isinstance(loop, Weld):
+                    row[at.C_U] = self._switch(loop, 8, nv, inputs)
             elif isinstance(loop, Coupling):
                 names = self._attempt(_NO_ROWS, self._coupling, loop, row, rows)
             elif isinstance(loop, Motion):
                 names = self._attempt(_NO_ROWS, self._motion, loop, row, rows, nv, inputs)
+            elif isinstance(loop, Lock | RigidStop):
+                names = self._attempt(_NO_ROWS, self._hold, loop, row)
+                row[at.C_U] = self._switch(loop, 1, nv, inputs)
             else:
                 names = loop.rows
                 row[at.C_KIND], row[at.C_F] = at.USER, user
@@ -670,6 +675,31 @@ class Compiler:
         row[at.C_KIND], row[at.C_A] = at.MOTION, at.HEADER + i * at.BODY_I_SIZE
         row[at.C_MORE], row[at.C_U] = first, nv + start
         return loop.rows if n == 1 else tuple(f"motion {k}" for k in range(n))
+
+    def _switch(self, loop: Lock | RigidStop | Weld, n: int, nv: int, inputs: dict[str, slice]) -> int:
+        """Return where in u the n numbers of a switch stand; an input that commands it stands behind them."""
+        start = sum(s.stop - s.start for s in inputs.values())
+        inputs[f"{loop.name}.{MODE}"] = slice(start, start + n)
+        if not isinstance(loop, RigidStop) and loop.commanded:
+            inputs[loop.name] = slice(start + n, start + n + 1)
+        return nv + start
+
+    def _hold(self, loop: Lock | RigidStop, row: list[int]) -> tuple[str, ...]:
+        field = loop.owner.field("speed")
+        i = self._joint_row(loop.joint, loop.speed or 0, loop.owner.field("joint"), field)
+        joint = self.joints[i]
+        if isinstance(loop, RigidStop) and joint.composed:
+            fault = field.fault(
+                loop.speed,
+                advice="Limit joints that turn about one axis or slide along one.",
+                finding="is one of a group, whose coordinates have no limits of their own",
+                subject=f"a speed of joint '{joint.name}'",
+            )
+            raise ModelError(fault)
+        n = len(joint.screws()) if loop.speed is None else 1
+        row[at.C_KIND], row[at.C_A] = at.HOLD, at.HEADER + i * at.BODY_I_SIZE
+        row[at.C_MORE] = loop.speed or 0
+        return loop.rows if n == 1 else tuple(f"{loop.rows[0]} {k}" for k in range(n))
 
     def _frames_of(self, part: Force | FrameConstraint) -> list[int]:
         """Return the numbers of the frames that a force element or constraint uses."""

@@ -246,6 +246,86 @@ class Motion(Constraint):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class Lock(Constraint):
+    """A brake: while it is on, a joint stays where it is.
+
+    Speeds jump when it engages, so that J v = 0 and only the brake's impulse has acted (docs/events.md).  Triggers
+    switch it, or, if it is `commanded`, an input of its name, which is on from one half upwards.
+    """
+
+    joint: str = field(metadata=about("name", "the joint that is held"))
+    speed: int | None = field(default=None, metadata=about("whole", "only this speed, from 0"))
+    engaged: bool = field(default=False, metadata=about("yes or no", "whether it is on at the start"))
+    commanded: bool = field(default=False, metadata=about("yes or no", "whether an input of its name switches it"))
+
+    def __post_init__(self) -> None:
+        if self.speed is not None and as_whole(self.speed) is None:
+            expected = "expected a whole number, 0 for the first, or None"
+            raise ModelError(self.owner.field("speed").fault(self.speed, expected))
+        _check_switch(self)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return ("lock",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RigidStop(Constraint):
+    """Limits of a coordinate that do not yield: J v⁺ = −e J v where it meets one, with restitution e (docs/events.md).
+
+    An impact at less than `rest_speed` ends in rest: the coordinate stays at its limit until something pulls it away.
+    """
+
+    joint: str = field(metadata=about("name", "the joint that is limited"))
+    speed: int = field(default=0, metadata=about("whole", "which of its speeds, from 0"))
+    lower: float = field(default=-np.inf, metadata=about("angle or length", "its lower limit; none if not given"))
+    upper: float = field(default=np.inf, metadata=about("angle or length", "its upper limit; none if not given"))
+    restitution: float = field(default=0.0, metadata=about("number", "the share of its speed that is left, 0 to 1"))
+    rest_speed: float = field(default=1e-4, metadata=about("angular_speed or speed", "of an impact that ends in rest"))
+
+    def __post_init__(self) -> None:
+        own = self.owner.field
+        if isinstance(self.speed, bool) or as_whole(self.speed) is None:
+            raise ModelError(own("speed").fault(self.speed, "expected a whole number, 0 for the first"))
+        lower, upper = as_number(own("lower"), self.lower), as_number(own("upper"), self.upper)
+        if not lower < upper:
+            raise ModelError(own("upper").fault(self.upper, f"must be above lower, which is {self.lower!r}"))
+        if not (finite(lower) or finite(upper)):
+            raise ModelError(self.owner.fault("has no limit", "expected lower, upper, or both"))
+        e = as_number(own("restitution"), self.restitution)
+        if not 0.0 <= e <= 1.0:
+            raise ModelError(own("restitution").fault(self.restitution, "expected a number from 0 to 1"))
+        as_bounded(own("rest_speed"), self.rest_speed, strictly=True)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return ("stop",)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Weld(FrameConstraint):
+    """A gripper: while it is on, frame `b` stays at the pose in `a` that it had when it engaged.
+
+    Momentum is kept when it engages, and it is switched, as that of a Lock.
+    """
+
+    engaged: bool = field(default=False, metadata=about("yes or no", "whether it is on at the start"))
+    commanded: bool = field(default=False, metadata=about("yes or no", "whether an input of its name switches it"))
+    kind: ClassVar[int] = layout.WELD
+
+    def __post_init__(self) -> None:
+        _check_switch(self)
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        return tuple(f"{what} {axis}" for what in ("rotation", "translation") for axis in "xyz")
+
+
+#: Constraints that are switched, and what their switches are called in inputs and results.
+SWITCHED, MODE = (Lock, RigidStop, Weld), "mode"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Custom(Constraint):
     """A constraint of one's own: `function(model, state)` returns `n` residuals, zero where it holds.
 
@@ -276,8 +356,17 @@ ALL_CONSTRAINTS: tuple[type[Constraint], ...] = (
     Gear,
     Rack,
     Motion,
+    Lock,
+    RigidStop,
+    Weld,
     Custom,
 )
+
+
+def _check_switch(part: Lock | Weld) -> None:
+    for key in ("engaged", "commanded"):
+        if not isinstance(getattr(part, key), bool):
+            raise ModelError(part.owner.field(key).fault(getattr(part, key), "expected True or False"))
 
 
 def _across(axis: Array) -> tuple[Array, Array]:

@@ -16,6 +16,7 @@ from liegeo.status import NOT_FINITE, TOO_SHORT, WORDS
 
 Array = NDArray[np.float64]
 
+ENDLESS = "events follow from one another without end"
 NOT_FINITE_OUTPUT = "controller '{}' gave an output that is not a finite number"
 
 
@@ -29,7 +30,7 @@ def texts(
     kept = f" while {', '.join(keep)} stay{'s' if len(keep) == 1 else ''}" if len(keep) else ""
     fixed = [part for text in blame.FIXED.values() for part in text.split("{}")]
     fixed = [part.replace("{name}", model.tree.name).replace("{kept}", kept) for part in fixed]
-    sampled = [NOT_FINITE_OUTPUT.format(name) for name in controllers]
+    sampled = [*(NOT_FINITE_OUTPUT.format(name) for name in controllers), ENDLESS]
     return [*fixed, *_texts(model), *(f"{name} is " for name in quaternions), *sampled]
 
 

@@ -323,12 +323,19 @@ class Names:
             for name, kind in controller.inputs.items():
                 place = self.model.inputs[f"{controller.name}.{name}"].start
                 out.add(controller.name, Part(name, kind), ("u",), self.model.nv + place)
+        loops = {loop.name: loop for loop in self.model.tree.loops}
         for name, places in self.model.inputs.items():
-            if any(loop.name == name for loop in self.model.tree.loops):
-                part = counted("input", "input", places.stop - places.start)
+            if name in loops:
+                n, switch = places.stop - places.start, isinstance(loops[name], constraints.SWITCHED)
+                part = Part("input", "input") if switch else counted("input", "input", n)
                 out.add(
                     name, part, ("u",), self.model.nv + places.start, self._motion_kinds(name, len(part.components))
                 )
+        for loop in self.model.tree.loops:
+            if isinstance(loop, constraints.SWITCHED):
+                # of a weld the pose stands behind its switch, and nobody needs it
+                place = self.model.inputs[f"{loop.name}.{constraints.MODE}"].start
+                out.add(loop.name, Part(constraints.MODE, "count"), ("u",), self.model.nv + place)
         return out
 
     def _motion_kinds(self, name: str, n: int) -> list[str]:
@@ -420,6 +427,11 @@ class Names:
         if isinstance(loop, joints.Joint | constraints.FrameConstraint):
             for k, part in enumerate(REACTION):
                 out.add(loop.name, part, source, 3 * k)
+        elif isinstance(loop, constraints.Lock | constraints.RigidStop):
+            speeds = _speed_kinds(next(joint for joint in self._joints() if joint.name == loop.joint))
+            kinds = [_DUAL[kind][1] for kind in (speeds if loop.speed is None else [speeds[loop.speed]])]
+            part = counted("tau", kinds[0], len(kinds)) if len(kinds) > 1 else Part("tau", kinds[0])
+            out.add(loop.name, part, source, 0, kinds)
         elif isinstance(loop, constraints.Motion):
             speeds = _speed_kinds(next(joint for joint in self._joints() if joint.name == loop.joint))
             kinds = [_DUAL[kind][1] for kind in (speeds if loop.coordinate is None else [speeds[loop.coordinate]])]

@@ -16,6 +16,7 @@ from liegeo.model.checks import Sealed, as_array, few_suggestions, suggest
 from liegeo.model.compiler import AUTO, FIDELITIES, IDENTITY, MODAL_INVERSES, RUTHLESS, WORLD, Compiler
 from liegeo.model.constraints import Constraint
 from liegeo.model.controllers import Controller
+from liegeo.model.events import Trigger
 from liegeo.model.forces import Force, Wheel
 from liegeo.model.joints import Joint
 from liegeo.model.model import Model
@@ -30,6 +31,7 @@ _KINDS: dict[str, tuple[tuple[type, ...], str]] = {
     "loops": ((Joint, Constraint), "joints and constraints"),
     "sensors": ((Sensor,), "sensors"),
     "controllers": ((Controller,), "Controller"),
+    "events": ((Trigger,), "Trigger"),
 }
 
 
@@ -39,7 +41,7 @@ class Tree(Sealed):
 
     `loops` are what else holds them: joints that close loops, and constraints (liegeo/model/constraints.py).  `sensors`
     are named outputs (liegeo/model/sensors.py).  `controllers` sample what `simulate` and FMUs move
-    (liegeo/model/controllers.py).
+    (liegeo/model/controllers.py).  `events` switch something where a number passes a value (liegeo/model/events.py).
 
     `fidelity` is "full" (all terms of one kinetic energy, so that energy is conserved) or "ruthless" (nothing depends
     on the deformation [JR90, (8.1)]).  `modal_inverse` is how forward dynamics treats the modal block of a body:
@@ -59,6 +61,7 @@ class Tree(Sealed):
     loops: Sequence[Joint | Constraint] = ()
     sensors: Sequence[Sensor] = ()
     controllers: Sequence[Controller] = ()
+    events: Sequence[Trigger] = ()
     _order: tuple[int, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -141,7 +144,7 @@ class Tree(Sealed):
                 yield self.owner.field(*places[name], words=f"the name '{name}'").fault(
                     name,
                     "expected once",
-                    "Bodies, joints, wheels, forces, loops, sensors and controllers share one set of names.",
+                    "Bodies, joints, wheels, forces, loops, sensors, controllers and events share one set of names.",
                     finding=f"is used {times} times",
                 )
         for wheel in self.wheels:

@@ -61,7 +61,8 @@ class RunInfo:
     radians, or relative to a number of size 1; None of a method of fixed step, which estimates none.  Where steps were
     chosen by an accuracy, `accuracy` in metres and radians, it is in metres instead (integrate/stepping.py (4)).
     `newton` counts what Newton's method did, None if the method does not use it; a run that went on from a checkpoint
-    counts from there.
+    counts from there.  `happened` are the events of the model (docs/events.md), in time, and `events` those that
+    `simulate` was asked to look for.
     """
 
     method: str
@@ -76,6 +77,7 @@ class RunInfo:
     local_errors: float | None = None
     accuracy: tuple[float, float] | None = None
     newton: NewtonRecord | None = None
+    happened: tuple[Happened, ...] = ()
 
     def describe_errors(self) -> str:
         """Return the sum of the local errors in words, with what was asked for if that was an accuracy."""
@@ -91,6 +93,14 @@ class Spectrum(NamedTuple):
 
     frequency: Array
     amplitude: Array
+
+
+class Happened(NamedTuple):
+    """An event: its time, its name, and what energy the model got by all events of that instant (J)."""
+
+    t: float
+    name: str
+    energy: float
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -125,6 +135,11 @@ class Result:
                 raise InputError(f"Result: {name} has shape {array.shape}, expected {shape} for {self.model!r}.")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    @property
+    def events(self) -> tuple[Happened, ...]:
+        """Return the events of the model that happened, in time."""
+        return self.info.happened
 
     # ---- columns
 
