@@ -121,6 +121,10 @@ def _hold_speeds(I, F, b, c, k, s, W):
     jv, nv, e = I[b + at.JV], I[b + at.NV], index(I[s + plan.SLOT_E]) + index(k)
     if kind == at.MOTION:
         W[e + n * (index(I[c + at.C_MORE]) + index(k))] = 1.0
+    elif kind == at.HOLD:
+        # zero while its switch is off
+        on = index(I[at.ROWS_W]) + 6 * (index(I[c + at.C_ROW]) + index(k))
+        W[e + n * (index(I[c + at.C_MORE]) + index(k))] = W[on]
     elif kind == at.COUPLING:
         terms, f = index(I[c + at.C_MORE]), index(I[c + at.C_F])
         for j in range(I[terms]):

@@ -569,7 +569,7 @@ class Compiler:
         kind, bodies, grounded = row[at.C_KIND], defaultdict(int), False
         if kind == at.USER:
             bodies, grounded = dict.fromkeys(range(len(rows)), elimination_table.BY_SPEEDS), True
-        elif kind == at.MOTION:
+        elif kind in (at.MOTION, at.HOLD):
             bodies[(row[at.C_A] - at.HEADER) // at.BODY_I_SIZE] = elimination_table.BY_SPEEDS
         elif kind == at.COUPLING:
             terms = row[at.C_MORE] - self._put_ints() + len(self.more_ints)
