@@ -116,8 +116,8 @@ def _weigh(I, F, i, weights, local, W):
 def factorise(I, F, q, alpha, beta, W):
     """loops.factorise."""
     articulated.place_inertias(I, F, q, W)
-    # what rows hold does not depend on speeds and inputs: any numbers serve
-    constraints.evaluate(I, F, q, W, W, W)
+    # what rows hold does not depend on speeds, and on no inputs but switches: any numbers serve for the others
+    constraints.evaluate(I, F, q, W, W[index(I[at.N_WORK]) :], W)
     return elimination.eliminate(I, F, alpha, beta, False, W, W)
 
 
@@ -125,7 +125,7 @@ def factorise(I, F, q, alpha, beta, W):
 def factorise_next(I, F, q, alpha, beta, local, W):
     """loops.factorise_next."""
     articulated.place_inertias(I, F, q, W)
-    constraints.evaluate(I, F, q, W, W, W)
+    constraints.evaluate(I, F, q, W, W[index(I[at.N_WORK]) :], W)
     return elimination.eliminate(I, F, alpha, beta, True, local, W)
 
 
