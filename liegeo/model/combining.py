@@ -64,7 +64,11 @@ def together(contact: ContactMaterial, a: ContactSurface, b: ContactSurface) -> 
 
 def _in_series(values: list[Any], n: Any) -> tuple[Any, tuple[Any, Any]]:
     """Return the stiffness of two springs with the exponent n, one behind the other, and their shares; 0 is rigid."""
-    yields = [value ** (-1.0 / n) if value > 0.0 else 0.0 for value in values]
+    if values[0] <= 0.0:
+        return values[1], (0.0, 1.0)
+    if values[1] <= 0.0:
+        return values[0], (1.0, 0.0)
+    yields = [value ** (-1.0 / n) for value in values]
     total = yields[0] + yields[1]
     return total ** (-n), (yields[0] / total, yields[1] / total)
 
