@@ -502,9 +502,11 @@ for _kinds, _access in (
 # Contacts have kernels of their own behind their laws.
 ACCESS["CONTACT_DATA"] = {field.name: Access(("compiler._forces",), ("contact",)) for field in at.CONTACT_DATA.fields}
 ACCESS["CROWD_DATA"] = {
-    "CROWD_MATERIAL": Access(("compiler._forces",), ("contact",)),
+    "CROWD_KINDS": Access(("compiler._forces",), ("crowd",)),
     "CROWD_CUBE": Access(("compiler._forces",), ("crowd",)),
     "CROWD_SURFACES": Access(("compiler._forces",), ("contact", "crowd")),
+    "CROWD_MATERIALS": Access(("compiler._forces",), ("contact",)),
+    "CROWD_PROFILES": Access(("compiler._forces",), ("contact",)),
 }
 # So have laws by formulas, ropes and stops of ball joints.
 for _name, _module in (("LAW_DATA", "laws_of_joints"), ("ROPE_DATA", "ropes"), ("BALL_STOP_DATA", "ball_stops")):

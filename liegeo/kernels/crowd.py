@@ -1,10 +1,10 @@
 """Contacts of many surfaces, any two of which may touch: a broad phase, then contact.py for what is near.
 
 Surfaces of different bodies touch, unless a joint with less than six freedoms holds one body on the other.  Each has a
-ball around its origin that contains it; planes have none.  Pairs whose balls do not overlap are left out.  With more
-than a few surfaces these pairs are not even looked at: space is divided into cubes, whose sides are as long as the
-largest ball, and a surface can only touch those in its own and in the 26 cubes around it.  The cubes are chained into
-lists by a hash of their three numbers, as in [ER05, 7.1.3]; the lists stand in W.
+ball around its origin that contains it; planes, profiles, bores and sockets have none.  Pairs whose balls do not
+overlap are left out.  With more than a few surfaces these pairs are not even looked at: space is divided into cubes,
+whose sides are as long as the largest ball, and a surface can only touch those in its own and in the 26 cubes around
+it.  The cubes are chained into lists by a hash of their three numbers, as in [ER05, 7.1.3]; the lists stand in W.
 
 The order of all sums follows from the order of the surfaces alone, so that results are the same bits on every run.
 """
@@ -74,7 +74,8 @@ def _pair(I, F, e, i, j, W, sums):
     a, b = index(I[rows + i]), index(I[rows + j])
     if _apart(I, a, b):
         return sums
-    s, t = f + at.CROWD_SURFACES + 5 * i, f + at.CROWD_SURFACES + 5 * j
+    surfaces = f + at.CROWD_SURFACES
+    s, t = surfaces + at.CROWD_SURFACE * i, surfaces + at.CROWD_SURFACE * j
     x, y = index(I[a + at.FRAME_W]), index(I[b + at.FRAME_W])
     if F[s + 4] >= 0.0 and F[t + 4] >= 0.0:
         d0, d1, d2 = W[x + 9].real - W[y + 9].real, W[x + 10].real - W[y + 10].real, W[x + 11].real - W[y + 11].real
@@ -84,8 +85,17 @@ def _pair(I, F, e, i, j, W, sums):
     i, j, s, t, x, y = (i, j, s, t, x, y) if _first_is_ground(int(F[s]), int(F[t])) else (j, i, t, s, y, x)
     touching, stored, dissipated, pressed, deepest = sums
     zero, before = 0.0 * W[x], touching
+    # what both are made of, and the points of a profile
+    kinds = int(F[f + at.CROWD_KINDS])
+    made = surfaces + at.CROWD_SURFACE * index(I[e + at.ELEMENT_N])
+    made += at.MATERIAL * (int(F[s + 5]) * kinds + int(F[t + 5]))
+    profile, n_profile = f, 0
+    if int(F[s]) == PROFILE:
+        profile, n_profile = f + int(F[s + 1]), int(F[s + 2])
     for k in range(_points(int(F[s]), int(F[t]))):
-        gap, force, n, q, m, p, energy, lost, _ = parted(touch(F, f, s, t, f, 0, W, x, y, k, (zero, zero, zero)))
+        gap, force, n, q, m, p, energy, lost, _ = parted(
+            touch(F, made, s, t, profile, n_profile, W, x, y, k, (zero, zero, zero))
+        )
         if not gap.real < 0.0:
             continue
         touching = before + 1.0
@@ -130,15 +140,16 @@ def crowd(I, F, e, W):
             for j in range(i + 1, n):
                 sums = _pair(I, F, e, i, j, W, sums)
         return sums
+    surfaces = f + at.CROWD_SURFACES
     size, cubes, after = F[f + at.CROWD_CUBE], w + 6 * n, w + 9 * n
     lists, n_lists = w + 10 * n, lists_of(n)
     for k in range(n_lists):
         W[lists + k] = -1.0
     for i in range(n):
-        if F[f + at.CROWD_SURFACES + 5 * i + 4] < 0.0:
+        if F[surfaces + at.CROWD_SURFACE * i + 4] < 0.0:
             # what is everywhere has been left out of the lists
             for j in range(n):
-                if j > i or F[f + at.CROWD_SURFACES + 5 * j + 4] >= 0.0:
+                if j > i or F[surfaces + at.CROWD_SURFACE * j + 4] >= 0.0:
                     sums = _pair(I, F, e, i, j, W, sums)
             continue
         x, c = index(I[index(I[rows + i]) + at.FRAME_W]), cubes + 3 * i

@@ -19,9 +19,9 @@ a joint, k six times the number of slots of a body; `full` is 1 in full models a
 of rows of all constraints, `rows` that of one, `terms` the number of terms of a coupling, `user` the length of what
 functions of a user's own write, `dense` is 1 where they are solved all together and 0 where elimination.py does it,
 `plan` and `sparse` are what that needs, `points` the number of points of a profile or of surfaces of a crowd, `lists`
-that of the lists of its cubes, h the number of elements with the exact law of dry friction; nq, nv, nu and nx are the
-lengths of q, v, u and x, `work` is that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of
-an input, `constants` to a program.
+that of the lists of its cubes, `materials` that of its materials, `line` that of the points of its profiles, h the
+number of elements with the exact law of dry friction; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that
+of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
 """
 
 from __future__ import annotations
@@ -350,11 +350,18 @@ CONTACT_PROFILE = CONTACT_DATA.add("CONTACT_PROFILE", "2*points", "x and z of ea
 CONTACT = ELEMENT_KINDS.add("CONTACT", "two surfaces that touch", CONTACT_DATA)
 
 CROWD_DATA = Table("Crowd", "F", "I[e + ELEMENT_F]")
-CROWD_DATA.add("CROWD_MATERIAL", 12, "as CONTACT_MATERIAL")
 CROWD_CUBE = CROWD_DATA.add("CROWD_CUBE", 1, "length of the sides of cubes")
+CROWD_KINDS = CROWD_DATA.add("CROWD_KINDS", 1, "number of kinds of surfaces, by what they are made of")
 CROWD_SURFACES = CROWD_DATA.add(
-    "CROWD_SURFACES", "5*points", "for each surface its kind, three sizes, and the radius of its ball, -1 for a plane"
+    "CROWD_SURFACES",
+    "6*points",
+    "for each surface its kind, three sizes (of a profile where its points are behind CROWD_CUBE, and how many), the "
+    "radius of its ball, -1 if there is none, and the number of what it is made of",
 )
+CROWD_DATA.add_behind("CROWD_MATERIALS", "12*materials*materials", "for each two of these kinds as CONTACT_MATERIAL")
+CROWD_DATA.add_behind("CROWD_PROFILES", "2*line", "x and z of each point of all profiles")
+# How many numbers a surface of a crowd has, and a material.
+CROWD_SURFACE, MATERIAL = 6, 12
 CROWD = ELEMENT_KINDS.add("CROWD", "many surfaces, any two of which may touch", CROWD_DATA)
 
 # A law by formulas has its programs among its numbers, so that they are data of the element like all others.

@@ -475,8 +475,9 @@ class Compiler:
         if kind not in laws:
             raise ModelError(cls.fault(f"its kind {kind} has no law", advice=laws.missing(kind)))
         named, table = laws.kinds.values[kind][0], laws.kinds.table(kind)
+        more = force.table_sizes() if isinstance(force, Contacts) else {}
         pieces = force.n_pieces if isinstance(force, JointForce | ByFormulas) else 0
-        size = table.size(n=pieces, points=_n_points(force))
+        size = table.size(n=pieces, points=_n_points(force), **more)
         if len(data) != size:
             fields = ", ".join(f"{field.name} ({field.size})" for field in table.fields)
             expected = f"expected {size}, those of {named} in liegeo/kernels/layout.py: {fields}"

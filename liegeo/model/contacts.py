@@ -8,6 +8,7 @@ Adding a pair of surfaces: its distance or its points in kernels/contact.py, and
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from liegeo.errors import ModelError, Owner
 from liegeo.kernels import contact, layout
 from liegeo.model.about import XYZ, Part, about, classes_of
 from liegeo.model.checks import Sealed, as_array, as_bounded
+from liegeo.model.combining import together
 from liegeo.model.forces import Force, Place
 from liegeo.recorded import length_of, root
 
@@ -28,8 +30,27 @@ class ContactSurface(Sealed):
 
     name: str
     at: Place = field(metadata=about("place", "where it is: its origin and its axes"))
+    stiffness: float = field(default=0.0, metadata=about("stiffness", "of this side alone, as that of a contact"))
+    modulus: float = field(default=0.0, metadata=about("modulus", "in its place E/(1 − ν²) of what it is made of"))
+    dissipation: float = field(default=0.0, metadata=about("dissipation", "of this side alone, as that of a contact"))
+    friction: float | None = field(default=None, metadata=about("number", "Coulomb's coefficient against its like"))
+    static: float | None = field(default=None, metadata=about("number", "that at which it breaks away"))
     #: How the kernels know it.
     code: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        own = self.owner.field
+        for name in ("stiffness", "modulus", "dissipation"):
+            as_bounded(own(name), getattr(self, name))
+        if self.stiffness > 0.0 and self.modulus > 0.0:
+            raise ModelError(self.owner.fault("has both stiffness and modulus", "expected one of them, or none"))
+        if self.friction is not None:
+            as_bounded(own("friction"), self.friction)
+        if self.static is not None and (
+            self.friction is None or as_bounded(own("static"), self.static) < self.friction
+        ):
+            expected = "expected friction too, and at least as much"
+            raise ModelError(own("static").fault(self.static, expected))
 
     @property
     def owner(self) -> Owner:
@@ -67,6 +88,7 @@ class SphereSurface(ContactSurface):
     code: ClassVar[int] = contact.BALL
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         as_bounded(self.owner.field("radius"), self.radius)
 
     def sizes(self) -> list[float]:
@@ -85,6 +107,7 @@ class CapsuleSurface(ContactSurface):
     code: ClassVar[int] = contact.CAPSULE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._check("radius", "length")
 
     def sizes(self) -> list[float]:
@@ -102,6 +125,7 @@ class BoxSurface(ContactSurface):
     code: ClassVar[int] = contact.BOX
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         size = as_array(self.owner.field("size"), self.size, (3,))
         for k, length in enumerate(size):
             as_bounded(self.owner.field("size", k), length, strictly=True)
@@ -120,6 +144,7 @@ class CylinderSurface(ContactSurface):
     code: ClassVar[int] = contact.CYLINDER
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._check("radius", "length")
         least = 2.0 * contact.BULGE * self.radius
         if self.length < least:
@@ -139,6 +164,7 @@ class ProfileSurface(ContactSurface):
     code: ClassVar[int] = contact.PROFILE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         own = self.owner.field("points")
         points = as_array(own, self.points, (len(np.atleast_1d(self.points)), 2))
         if len(points) < 2:
@@ -162,6 +188,7 @@ class BoreSurface(ContactSurface):
     code: ClassVar[int] = contact.BORE
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._check("radius")
 
     def sizes(self) -> list[float]:
@@ -176,6 +203,7 @@ class SocketSurface(ContactSurface):
     code: ClassVar[int] = contact.SOCKET
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._check("radius")
 
     def sizes(self) -> list[float]:
@@ -297,18 +325,14 @@ class ContactMaterial(Force):
         for name in ("depth", "stribeck", "slip_speed", "turning_speed", "bristle_time"):
             as_bounded(own(name), getattr(self, name), strictly=True)
         as_bounded(own("exponent"), self.exponent, 1.0)
-        if (self.stiffness > 0.0) == (self.modulus > 0.0):
-            found = "has neither stiffness nor modulus" if self.stiffness <= 0.0 else "has both stiffness and modulus"
-            raise ModelError(self.owner.fault(found, "expected one of them", "Without it surfaces pass through."))
+        if self.stiffness > 0.0 and self.modulus > 0.0:
+            raise ModelError(self.owner.fault("has both stiffness and modulus", "expected one of them"))
         if self.modulus > 0.0 and self.exponent != 1.5:
             raise ModelError(own("exponent").fault(self.exponent, "expected 1.5, that of Hertz, if modulus is given"))
         self._check_restitution()
         if self.static is not None and as_bounded(own("static"), self.static) < self.friction:
             expected = f"must be at least friction, which is {self.friction:g}"
             raise ModelError(own("static").fault(self.static, expected))
-        if self.breakaway > 0.0 and self.friction <= 0.0:
-            expected = "expected a coefficient > 0, because breakaway is given"
-            raise ModelError(own("friction").fault(self.friction, expected, "Give friction, or leave breakaway out."))
 
     def _check_restitution(self) -> None:
         own = self.owner.field
@@ -324,29 +348,44 @@ class ContactMaterial(Force):
             raise ModelError(own("restitution").fault(self.restitution, "must be > 0 and at most 1"))
         as_bounded(own("impact_speed"), self.impact_speed, strictly=True)
 
-    def material(self, curvature: float | None) -> list[float]:
-        """Return the numbers of the material for surfaces of this mean curvature, as the kernels read them."""
-        k = self.stiffness
-        if self.modulus > 0.0:
+    @property
+    def yields(self) -> bool:
+        """Whether it says itself how stiff it is, instead of its surfaces."""
+        return self.stiffness > 0.0 or self.modulus > 0.0
+
+    @property
+    def loses(self) -> bool:
+        """Whether it says itself what impacts lose."""
+        return self.dissipation > 0.0 or self.restitution is not None
+
+    @property
+    def rubs(self) -> bool:
+        """Whether it says itself how it rubs."""
+        return self.friction > 0.0 or self.static is not None
+
+    def material(self, a: ContactSurface, b: ContactSurface) -> list[float]:
+        """Return the numbers of the material between two surfaces, as the kernels read them."""
+        k, modulus, lost, friction, static = together(self, a, b)
+        if modulus > 0.0:
+            curvatures = a.curvature(), b.curvature()
+            curvature = None if None in curvatures else sum(c for c in curvatures if c is not None)
             if curvature is None or curvature <= 0.0:
                 advice = "Give stiffness: Hertz's law needs the radius of a ball or of a capsule."
                 raise ModelError(
-                    self.owner.field("modulus").fault(self.modulus, advice=advice, finding="has no radius to act on")
+                    self.owner.field("modulus").fault(modulus, advice=advice, finding="has no radius to act on")
                 )
-            k = 4.0 / 3.0 * self.modulus * root(1.0 / curvature)
+            k = 4.0 / 3.0 * modulus * root(1.0 / curvature)
         elif self.exponent != 1.0 and self.depth != 1.0:
             k = k * self.depth ** (1.0 - self.exponent)
-        lost = self.dissipation
         if self.restitution is not None and self.impact_speed is not None:
             lost = dissipation_for(float(self.restitution), float(self.impact_speed))
-        static = self.friction if self.static is None else self.static
         rest = [self.stribeck, self.slip_speed, self.rolling, self.spinning, self.turning_speed]
-        return [k, self.exponent, lost, static, self.friction, *rest, self.breakaway, self.bristle_time]
+        return [k, self.exponent, lost, static, friction, *rest, self.breakaway, self.bristle_time]
 
     @property
     def state_size(self) -> float:
         # the root of the energy of bristles at break-away under a newton
-        static = self.friction if self.static is None else self.static
+        static = (self.friction if self.static is None else self.static) or 1.0
         return root(static * self.breakaway) if self.breakaway > 0.0 else 1.0
 
 
@@ -384,6 +423,12 @@ class Contact(ContactMaterial):
                     "Cover one of them with balls or capsules.",
                 )
             )
+        # what both are made of has to fit
+        friction = together(self, self.a, self.b).friction
+        if self.breakaway > 0.0 and friction <= 0.0:
+            expected = "expected a coefficient > 0, because breakaway is given"
+            advice = "Give friction, here or to both surfaces, or leave breakaway out."
+            raise ModelError(self.owner.field("friction").fault(friction, expected, advice))
         parts: tuple[Part, ...] = ()
         if self.breakaway > 0.0:
             names = tuple(f"{'' if self.points == 1 else f'[{k}]'}{x}" for k in range(self.points) for x in XYZ)
@@ -420,9 +465,7 @@ class Contact(ContactMaterial):
 
     def data(self) -> list[float]:
         first, second = self.ordered()
-        curvatures = first.curvature(), second.curvature()
-        both = None if None in curvatures else sum(c for c in curvatures if c is not None)
-        numbers = [*self.material(both), float(self.points), -1.0 if self._turned else 1.0]
+        numbers = [*self.material(first, second), float(self.points), -1.0 if self._turned else 1.0]
         for surface in (first, second):
             numbers += [float(surface.code), *surface.sizes()]
         return [*numbers, *(np.asarray(first.points).ravel() if isinstance(first, ProfileSurface) else ())]
@@ -465,10 +508,6 @@ class Contacts(ContactMaterial):
         first: dict[type[ContactSurface], ContactSurface] = {}
         several: dict[type[ContactSurface], ContactSurface] = {}
         for surface in self.among:
-            if isinstance(surface, ProfileSurface):
-                advice = "Use Contact for its pairs."
-                fault = self.owner.field("among").fault(surface.name, "", advice, finding="has a profile")
-                raise ModelError(fault)
             cls = type(surface)
             known = first.setdefault(cls, surface)
             if known is not surface and _body_of(known) != _body_of(surface):
@@ -495,18 +534,44 @@ class Contacts(ContactMaterial):
         return layout.CROWD
 
     def data(self) -> list[float]:
-        curvature = [c for c in (surface.curvature() for surface in self.among) if c]
-        if self.modulus > 0.0 and len({float(c) for c in curvature}) > 1:
-            advice = "Give stiffness, or one radius to all."
-            finding = "cannot be the same force law for balls of different radii"
-            raise ModelError(self.owner.field("modulus").fault(self.modulus, "", advice, finding=finding))
-        # two equal balls
-        numbers = self.material(2.0 * curvature[0] if curvature else None)
+        kinds = self._kinds()
+        places = {id(surface): k for k, alike in enumerate(kinds) for surface in alike}
         balls = [_reach(surface) for surface in self.among]
-        numbers.append(2.0 * max([float(x) for x in balls if x >= 0.0], default=1.0))
+        numbers = [2.0 * max([float(x) for x in balls if x >= 0.0], default=1.0), float(len(kinds))]
+        end = len(numbers) + layout.CROWD_SURFACE * len(self.among) + layout.MATERIAL * len(kinds) ** 2
+        profiles: list[float] = []
         for surface, ball in zip(self.among, balls, strict=True):
-            numbers += [float(surface.code), *surface.sizes(), ball]
-        return numbers
+            sizes = surface.sizes()
+            if isinstance(surface, ProfileSurface):
+                line = np.asarray(surface.points).ravel()
+                sizes = [float(end + len(profiles)), float(len(line) // 2), 0.0]
+                profiles += [*line]
+            numbers += [float(surface.code), *sizes, ball, float(places[id(surface)])]
+        for first, second in itertools.product(kinds, repeat=2):
+            # of kinds that never touch nobody asks
+            pair = next((pair for pair in itertools.product(first, second) if may_touch(*pair)), None)
+            numbers += [0.0] * layout.MATERIAL if pair is None else self.material(*pair)
+        return numbers + profiles
+
+    def table_sizes(self) -> dict[str, int]:
+        """Return what the length of its data depends on, besides the number of surfaces."""
+        lines = [np.asarray(surface.points) for surface in self.among if isinstance(surface, ProfileSurface)]
+        return {"materials": len(self._kinds()), "line": sum(len(line) for line in lines)}
+
+    def _kinds(self) -> list[list[ContactSurface]]:
+        """Return surfaces by what decides on their material: what they are made of and, for Hertz, their radius."""
+        kinds: dict[tuple[Any, ...], list[ContactSurface]] = {}
+        hertz = self.modulus > 0.0 or (not self.yields and any(surface.modulus > 0.0 for surface in self.among))
+        for surface in self.among:
+            own = surface.stiffness, surface.modulus, surface.dissipation, surface.friction, surface.static
+            kinds.setdefault((*own, surface.curvature() if hertz else None), []).append(surface)
+        return list(kinds.values())
+
+
+def may_touch(a: ContactSurface, b: ContactSurface) -> bool:
+    """Return whether two surfaces are of different bodies, and of kinds that can touch."""
+    pairs = (type(a), type(b)) in PAIRS or (type(b), type(a)) in PAIRS
+    return pairs and _body_of(a) != _body_of(b)
 
 
 def _body_of(surface: ContactSurface) -> str:

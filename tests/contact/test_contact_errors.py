@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,11 @@ BALL, OTHER = (lm.SphereSurface(name=name, at=body, radius=0.5) for name, body i
 PLANE, BOX = lm.PlaneSurface(name="floor", at="world"), lm.BoxSurface(name="crate", at="b", size=(1, 1, 1))
 CHEST = lm.BoxSurface(name="chest", at="a", size=(1, 1, 1))
 HILL = lm.ProfileSurface(name="hill", at="world", points=[(0, 0), (1, 1)])
+
+
+def of(surface, **material):
+    """Return the same surface of some material."""
+    return dataclasses.replace(surface, **material)
 
 
 def contact(a=BALL, b=PLANE, **material):
@@ -64,12 +70,39 @@ REFUSED = {
     "a crowd of one": (lambda: crowd(BALL), "expected at least two surfaces"),
     "a crowd of names": (lambda: crowd(BALL, "other"), "expected surfaces, as SphereSurface"),
     "one twice": (lambda: crowd(BALL, PLANE, BALL), "has a surface twice"),
-    "a profile in a crowd": (lambda: crowd(BALL, HILL), "has a profile"),
-    "boxes in a crowd": (lambda: crowd(CHEST, BOX), "has a box ('chest') and a box ('crate'), which cannot touch"),
-    "Hertz for balls of two sizes": (
-        lambda: crowd(BALL, lm.SphereSurface(name="small", at="b", radius=0.1), stiffness=0.0, modulus=1e9).data(),
-        "cannot be the same force law for balls of different radii",
+    "a profile and a cylinder in a crowd": (
+        lambda: crowd(lm.CylinderSurface(name="can", at="a", radius=0.1, length=0.2), HILL),
+        "has a cylinder ('can') and a profile ('hill'), which cannot touch",
     ),
+    "a surface with both": (
+        lambda: lm.SphereSurface(name="s", at="a", radius=1.0, stiffness=1.0, modulus=1.0),
+        "surface 's': has both stiffness and modulus, expected one of them, or none",
+    ),
+    "a surface with static friction alone": (
+        lambda: lm.SphereSurface(name="s", at="a", radius=1.0, static=0.5),
+        "static is 0.5, expected friction too, and at least as much",
+    ),
+    "surfaces that yield in two ways": (
+        lambda: contact(of(BALL, stiffness=1e5), of(PLANE, modulus=1e9), stiffness=0.0),
+        "touches surface 'ball' and surface 'floor', of which one has a stiffness, the other a modulus",
+    ),
+    "rigid surfaces": (
+        lambda: contact(stiffness=0.0),
+        "has neither stiffness nor modulus, nor has surface 'ball' or surface 'floor'",
+    ),
+    "rigid surfaces in a crowd": (
+        lambda: crowd(of(BALL, stiffness=1e5), OTHER, PLANE, stiffness=0.0).data(),
+        "nor has surface 'other' or surface 'floor'",
+    ),
+    "an exponent beside moduli of surfaces": (
+        lambda: contact(of(BALL, modulus=1e9), stiffness=0.0, exponent=1.0),
+        "exponent is 1, expected 1.5, that of Hertz, because the surfaces have moduli",
+    ),
+    "bristles on a slippery surface": (
+        lambda: contact(of(BALL, friction=0.0), of(PLANE, friction=0.5), breakaway=1e-5),
+        "friction is 0, expected a coefficient > 0, because breakaway is given",
+    ),
+    "boxes in a crowd": (lambda: crowd(CHEST, BOX), "has a box ('chest') and a box ('crate'), which cannot touch"),
 }
 
 
@@ -81,7 +114,10 @@ def test_refused_with_a_message(make, words):
 
 
 def test_every_raise_has_a_line():
-    wanted = unreached([Path(liegeo.__file__).parent / "model/contacts.py"], [make for make, _ in REFUSED.values()])
+    wanted = unreached(
+        [Path(liegeo.__file__).parent / f"model/{x}.py" for x in ("contacts", "combining")],
+        [make for make, _ in REFUSED.values()],
+    )
     assert not wanted
 
 

@@ -85,7 +85,11 @@ def test_mistakes_are_reported_where_they_stand(tmp_path):
         ("[floor, skin]", "[floor, sink]", "forces.pile.among has 'sink', which is none of the surfaces"),
         ("a: ground, b: skin", "a: ground, b: floor", "has a profile and a plane, which cannot touch"),
         ("impact_speed: 1 m/s", "friction: 0.1", "hill': impact_speed is missing, expected both restitution"),
-        (", modulus: 1 GPa", "", "has neither stiffness nor modulus, expected one of them"),
+        (
+            ", modulus: 1 GPa",
+            "",
+            "has neither stiffness nor modulus, nor has surface 'ground' or surface 'skin', expected one of them",
+        ),
     ):
         file = tmp_path / "wrong.yaml"
         assert old in FILE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -68,6 +69,62 @@ def test_a_crowd_is_all_of_its_pairs(n):
         assert np.abs(shown[2:] - force).max() < 1e-8 * (1.0 + np.abs(force).max())
 
 
+GROUNDS = {
+    "hills": lm.ProfileSurface(name="ground", at="world", points=[(-1, 0.1), (0, 0), (0.3, 0.05), (0.6, -0.1), (1, 0)]),
+    "tube": lm.BoreSurface(name="ground", at="world", radius=0.35),
+    "bowl": lm.SocketSurface(name="ground", at="world", radius=0.35),
+}
+
+
+@pytest.mark.parametrize("n", [5, 20], ids=["few", "cubes"])
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_a_crowd_of_different_materials_is_all_of_its_pairs(ground, n):
+    """Balls and capsules on hills, in a tube and in a bowl; each is made of one of three materials."""
+    bodies, joints = bodies_of(n)
+    made = [
+        {"stiffness": 2e5, "dissipation": 0.5, "friction": 0.2},
+        {"stiffness": 1e5, "friction": 0.9, "static": 1.0},
+        {},
+    ]
+    surfaces = [
+        dataclasses.replace(each, **made[k % 3])
+        for k, each in enumerate([dataclasses.replace(GROUNDS[ground], **made[0]), *surfaces_of(n)[1:]])
+    ]
+    # what is rigid is so beside what is not
+    surfaces = [each if each.stiffness else dataclasses.replace(each, stiffness=5e5) for each in surfaces]
+    common = {"rolling": 1e-3, "exponent": 1.2}
+    pairs = [
+        lm.Contact(name=f"c{k}", a=a, b=b, **common) for k, (a, b) in enumerate(itertools.combinations(surfaces, 2))
+    ]
+    one = lg.Tree(bodies, joints, forces=[lm.Contacts(name="all", among=surfaces, **common)]).compile()
+    other = lg.Tree(bodies, joints, forces=pairs).compile()
+    assert len({tuple(pair.data()[:5]) for pair in pairs}) > 3
+    rng = np.random.default_rng(4)
+    for _ in range(3):
+        q = np.array(one.group.random(rng=rng)).reshape(n, 7)
+        q[:, 4:] = rng.uniform(-0.25, 0.3, (n, 3))
+        v = rng.normal(size=6 * n)
+        states = [model.state(q=q.ravel(), v=v) for model in (one, other)]
+        a, b = (lg.forward_dynamics(model, state) for model, state in zip((one, other), states, strict=True))
+        assert np.abs(b + 9.81).max() > 1e2
+        assert np.abs(a - b).max() < 1e-9 * np.abs(b).max()
+        first, second = (dynamics.balance(m, s).elastic for m, s in zip((one, other), states, strict=True))
+        assert abs(first - second) < 1e-9 * second
+
+
+def test_hertz_in_a_crowd_knows_the_radius_of_each_ball():
+    bodies, joints = bodies_of(3)
+    balls = [lm.SphereSurface(name=f"s{k}", at=f"b{k}", radius=r, modulus=1e7) for k, r in enumerate((0.1, 0.2, 0.3))]
+    floor = lm.PlaneSurface(name="floor", at="world", modulus=3e7)
+    model = lg.Tree(bodies, joints, forces=[lm.Contacts(name="all", among=[floor, *balls])]).compile()
+    depth, q = 1e-3, np.zeros((3, 7))
+    q[:, 0], q[:, 4], q[:, 6] = 1.0, (0.0, 1.0, 2.0), np.array([0.1, 0.2, 0.3]) - depth
+    seen = model.calculator().outputs([f"all.s{k}.force" for k in range(3)])(q.ravel(), np.zeros(18))
+    # E* of 1e7 and 3e7 is 7.5e6
+    expected = 4.0 / 3.0 * 7.5e6 * np.sqrt([0.1, 0.2, 0.3]) * depth**1.5
+    assert np.abs(seen[2::3] - expected).max() < 1e-9 * expected.max()
+
+
 def test_neighbours_and_surfaces_of_one_body_do_not_touch():
     bodies = [lg.Body(name, mass=1.0, inertia=(0.1, 0.1, 0.1)) for name in ("upper", "lower", "free")]
     joints = [
@@ -87,12 +144,10 @@ def test_neighbours_and_surfaces_of_one_body_do_not_touch():
 def test_what_a_crowd_cannot_have_is_refused():
     _, surfaces = None, surfaces_of(2)
     box = [lm.BoxSurface(name=f"box {body}", at=body, size=(1, 1, 1)) for body in ("b0", "b1")]
-    profile = lm.ProfileSurface(name="hill", at="world", points=[(0, 0), (1, 1)])
     for among, more, words in (
         (surfaces[:1], {}, "expected at least two surfaces"),
         ([*surfaces, surfaces[1]], {}, "has a surface twice"),
         (box, {}, r"has a box \('box b0'\) and a box \('box b1'\), which cannot touch, expected a box with plane"),
-        ([*surfaces, profile], {}, "has a profile.*Use Contact for its pairs"),
         (surfaces, {"breakaway": 1e-4, "friction": 0.3}, "expected 0 where many surfaces touch"),
         ([*surfaces, 5], {}, "expected surfaces"),
     ):
