@@ -12,16 +12,19 @@ SOURCES = sorted(path for package in ("liegeo", "fmu_export") for path in (ROOT 
 # Names of modules that occur more than once, and why a reader does not take one for the other.
 SHARED_MODULES = {
     "assembly": "liegeo/assembly.py checks arguments and words errors for kernels/assembly.py",
+    "ball_stops": "kernels/ computes what model/ declares",
     "checks": "each checks the arguments of its own package, and is imported by nobody else",
     "constraints": "kernels/ computes what model/ declares",
     "events": "kernels/ says when what model/ declares happens, machine/ ends steps there",
     "inertia": "kernels/ computes with what flex/ prepares",
     "joints": "kernels/ computes what model/ declares",
+    "laws_of_joints": "kernels/ computes what model/ declares",
     "modes": "flex/ reduces a body to modes, analysis/ finds those of a mechanism",
     "motion": "liegeo/motion.py hands a model to the integrators by way of kernels/motion.py",
     "plots": "each draws what its own package has computed",
     "programs": "kernels/ runs what model/ makes",
     "problems": "of files in io/, initial value problems in integrate/, examples of these in analysis/",
+    "ropes": "kernels/ computes what model/ declares",
 }
 
 

@@ -38,6 +38,7 @@ from liegeo.io.foreign import (
     warn_once,
     with_stops,
 )
+from liegeo.io.mjcf_sensors import SensorReader, places_of
 from liegeo.lie import SO3, SO3Q
 from liegeo.model.checks import LARGEST
 from liegeo.model.contacts import ContactSurface
@@ -62,8 +63,10 @@ def read_mjcf(
     With `contact`, the material of contacts (docs/contact.md), geoms that may touch by contype, conaffinity, pairs and
     exclusions do; friction is that of the geoms, unless it is given.  Without it contacts are left out.
 
-    Tendons and other actuators are left out, in one warning that names them; what would leave a different mechanism
-    behind is refused.
+    Sensors are read as far as ours measure the same (mjcf_sensors.py).
+
+    Other sensors, tendons and other actuators are left out, in one warning that names them; what would leave a
+    different mechanism behind is refused.
     """
     file = Path(path)
     read_bytes(file, "an MJCF")
@@ -139,6 +142,8 @@ class _Reader:
         self.names, self.surface_names, self.material = UniqueNames(), UniqueNames(), material
         self.notes: list[str] = []
         self.problems: list[str] = []
+        # By body the joint into it.
+        self.into: dict[str, str] = {}
         # Shapes and actuators that are left out, ranges that are not kept.
         self.unseen: list[str] = []
         self.strange: list[str] = []
@@ -165,8 +170,14 @@ class _Reader:
             for body, joint in self._body(i):
                 bodies.append(body)
                 joints.append(joint)
+                self.into[body.name] = joint.name
         loops = [loop for i in range(m.neq) for loop in self._equality(i)]
         forces: list[lm.Force] = [*motors, *self._contacts()]
+        into = {i: self.into[self.body_names[i]] for i in range(1, m.nbody)}
+        places = places_of(m, self.body_names, _pose)
+        reader = SensorReader(self.mj, m, self.names, self.joint_names, into, places)
+        sensors = reader.sensors()
+        self.notes += reader.notes
         self._left_out()
         if self.problems:
             raise ModelError("\n".join(f"{self.file.name}: {problem}" for problem in self.problems))
@@ -174,7 +185,7 @@ class _Reader:
             raise ModelError(f"{self.file.name}: has no bodies beside the world, expected at least one.")
         weightless = m.opt.disableflags & bits.mjDSBL_GRAVITY
         gravity = np.zeros(3) if weightless else m.opt.gravity
-        return lm.Tree(bodies, joints, gravity=gravity, name=name, forces=forces, loops=loops)
+        return lm.Tree(bodies, joints, gravity=gravity, name=name, forces=forces, loops=loops, sensors=sensors)
 
     # ---- bodies and joints
 

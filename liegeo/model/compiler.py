@@ -355,7 +355,7 @@ class Compiler:
                 places = self._attempt([0], self._frames_of, force) or [0]
                 more = scratch = 0
                 if isinstance(force, ByFormulas):
-                    more = nv + n_inputs + force.n_inputs if timed else -1
+                    more, scratch = nv + n_inputs + force.n_inputs if timed else -1, force.n_pieces
                 if isinstance(force, Contacts):
                     more, n = self._put_ints(*places), len(places)
                     self.frame_columns += range(more, more + n)
@@ -365,7 +365,7 @@ class Compiler:
                     more, n = self._put_ints(*places, *drum), len(places)
                     self.frame_columns += range(more, more + n)
                     scratch = self._reserve(at.ROPE_SCRATCH.size(points=n))
-                last = places[1] if isinstance(force, Rope) else places[-1]
+                last = places[1 if isinstance(force, Rope) and len(places) > 1 else -1]
                 elements += [kind, places[0], last, start, nv + n_inputs, 0, _n_points(force), more, scratch]
             n_inputs += force.n_inputs + timed
         for controller in self.tree.controllers:

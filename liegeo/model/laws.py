@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Law:
+class MotionLaw:
     """The law of a Motion: a constant, a spline or a function, of the inputs at `place`, and of n speeds."""
 
     name: str
@@ -49,12 +49,12 @@ class Law:
         return np.concatenate([np.ravel(part) for part in (spline(min(max(t, first), last)), *rates)])
 
 
-def laws_of(model: Model) -> tuple[Law, ...]:
+def laws_of(model: Model) -> tuple[MotionLaw, ...]:
     """Return the laws of all prescribed motions of a model, as its tree has them."""
     return tuple(read_law(model, loop, loop.law) for loop in model.tree.loops if isinstance(loop, Motion))
 
 
-def read_law(model: Model, loop: Motion, given: Any) -> Law:
+def read_law(model: Model, loop: Motion, given: Any) -> MotionLaw:
     """Return what `given` means as the law of a Motion; InputError if it means nothing."""
     place = model.inputs[loop.name]
     who, total = f"inputs['{loop.name}']", place.stop - place.start
@@ -77,15 +77,15 @@ def read_law(model: Model, loop: Motion, given: Any) -> Law:
         columns = int(np.prod(spline.c.shape[2:]))
         if columns != n:
             raise InputError(f"{who} is a spline with {columns} components, expected {n}.")
-        return Law(loop.name, place, n, spline)
+        return MotionLaw(loop.name, place, n, spline)
     if callable(given):
         function = given
-        return Law(loop.name, place, n, lambda t: _three(who, function(t), total, n))
+        return MotionLaw(loop.name, place, n, lambda t: _three(who, function(t), total, n))
     content = room(total)
     value = slice(0, total - 2 * n)
     content[value] = numbers_of("inputs", loop.name, given, value)
     content.setflags(write=False)
-    return Law(loop.name, place, n, content)
+    return MotionLaw(loop.name, place, n, content)
 
 
 def as_spline(given: Any) -> PPoly | None:

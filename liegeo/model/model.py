@@ -19,7 +19,7 @@ from liegeo.model import notebook
 from liegeo.model.body import Body, FlexibleBody, Node
 from liegeo.model.checks import LARGEST, array_of, as_numbers, as_whole, check_size, numbers_of, split_name, suggest
 from liegeo.model.grammar import TIME
-from liegeo.model.laws import Law, laws_of
+from liegeo.model.laws import MotionLaw, laws_of
 from liegeo.model.names import Names
 from liegeo.model.state import Index as Index
 from liegeo.model.state import State as State
@@ -400,7 +400,7 @@ class Model:
         return self._vector("x", given, self.nx)
 
     @functools.cached_property
-    def laws(self) -> tuple[Law, ...]:
+    def laws(self) -> tuple[MotionLaw, ...]:
         """The laws of prescribed motions, which hold where no inputs are named."""
         return laws_of(self)
 

@@ -46,6 +46,8 @@ class Rope(Force):
         radius, expected = as_number(own("radius"), self.radius), "expected a number that is not zero"
         if not finite(radius) or is_zero(own("radius"), radius, expected):
             raise ModelError(own("radius").fault(self.radius, expected))
+        if self.drum is not None and not isinstance(self.drum, str):
+            raise ModelError(own("drum").fault(self.drum, "expected the name of a joint"))
         if isinstance(self.via, str) or not isinstance(self.via, Sequence):
             raise ModelError(own("via").fault(self.via, "expected a list of places"))
         object.__setattr__(self, "via", tuple(self.via))

@@ -28,7 +28,10 @@ def _forces(rng, bodies, one, other):
     places = [("b0", (0.1, 0.2, 0.3)), ("world", (1.0, 2.0, 3.0))]
     listed = (lm.PointForce, lm.SpringDamper, lm.Bushing, lm.Actuator, lm.BristleFriction)
     others = [cls for cls in lm.ALL_FORCES if cls not in listed]
+    drums = [f"j{i}" for i, body in enumerate(bodies) if len(body["joint"].get("screws", ())) == 1][:1]
+    ropes = {"a": places[0], "b": places[1], "stiffness": 10.0, "length": 0.5}
     return [
+        *(lm.Rope(name="winch", drum=drum, radius=0.1, **ropes) for drum in drums),
         *forces,
         *(cls(name=cls.__name__, **force_fields(cls, *places, joint=one, other=other)) for cls in others),
         lm.Actuator(name="motor", joint=one, gear=2.0, limit=3.0, inertia=0.1),

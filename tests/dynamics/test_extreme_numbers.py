@@ -171,6 +171,8 @@ EXAMPLES |= {
 INFINITE = {
     (lm.Actuator, "limit[0]=inf"),
     (lm.Motor, "limit[0]=inf"),
+    (lm.BallStop, "lower[0]=-inf"),
+    (lm.BallStop, "upper[0]=inf"),
     (lm.Stop, "lower[0]=-inf"),
     (lm.Stop, "upper[0]=inf"),
 }

@@ -965,6 +965,56 @@ REFUSED |= {
 }
 
 
+def law(**fields):
+    return lm.Law(name="law", joint="j", **{"force": "s", **fields})
+
+
+def rope(**fields):
+    return lm.Rope(name="rope", **{"a": "world", "b": "a", "stiffness": 1.0, "length": 1.0, **fields})
+
+
+REFUSED |= {
+    "characters of a formula": (lambda: law(force="s # 2"), "has '#' where a number, a name or an operator"),
+    "a formula without an end": (lambda: law(force="s 2"), "has '2' where an operator was expected"),
+    "a formula with half an operation": (lambda: law(force="s +"), "has an end where a number or a name was expected"),
+    "a formula with half a bracket": (lambda: law(force="(s"), "has a '(' without its ')'"),
+    "a function of nobody's": (lambda: law(force="sine(s)"), "calls 'sine', which is no function here", "'sin'"),
+    "a deep formula": (lambda: law(force="(" * 31 + "s" + ")" * 31), "is nested more than 30 deep"),
+    "a deep power": (lambda: law(force="s^" * 31 + "2"), "is nested more than 30 deep"),
+    "a long formula": (lambda: law(force="s" + "+1" * 300), "has 601 characters, expected at most 400"),
+    "a unit with a strange power": (lambda: law(force="2 mm^x*s"), "has a unit with the power 'x', expected a digit"),
+    "a unit in a formula": (lambda: law(force="2 mm*s"), "has the number '2 mm', expected numbers in SI"),
+    "no formula": (lambda: law(force=None), "force is None, expected a formula such as '-20*s - 0.5*ds'"),
+    "a variable of nobody's": (lambda: law(force="2*w"), "uses 'w', which is none of its variables s, ds, t"),
+    "arguments of a function": (lambda: law(force="if(s, 1)"), "gives if 2 numbers, expected 3"),
+    "a broken power": (lambda: law(force="s^0.5"), "has a power that is no whole number from -12 to 12"),
+    "a part without a value": (lambda: law(force="s + 1/0"), "has the part '1.0 / 0.0', which has no finite value"),
+    "rates of a law": (lambda: law(rates=["z"]), "rates is ['z'], expected a mapping of states to formulas"),
+    "states of a law": (lambda: law(rates=dict.fromkeys("abc", 1.0)), "rates is ['a', 'b', 'c'], expected at most 2"),
+    "names of a law": (lambda: law(rates={"s": 1.0}), "rates names 's', expected a name of letters, digits and _"),
+    "signals of a law": (lambda: law(signals="u"), "signals is 'u', expected a list of names"),
+    "radius of a rope": (lambda: rope(radius=0.0), "radius is 0, expected a number that is not zero"),
+    "points of a rope": (lambda: rope(via="a"), "via is 'a', expected a list of places"),
+    "drum of a rope": (lambda: rope(drum=3), "drum is 3, expected the name of a joint"),
+    "drum that turns about two axes": (
+        lambda: tree(body(), lm.Universal(name="j", parent="world", child="a"), forces=[rope(drum="j")]).compile(),
+        "is joint 'j', a Universal, which has 2 speeds, expected one that turns about, or slides along, one axis",
+    ),
+    "drum of nobody's": (
+        lambda: tree(body(), hinge("j"), forces=[rope(drum="k")]).compile(),
+        "'k' is not a joint of the tree",
+    ),
+    "order of the limits of a ball": (
+        lambda: lm.BallStop(name="stop", joint="j", lower=1.0, upper=0.5, stiffness=1.0),
+        "upper is 0.5, must be above lower, which is 1.0",
+    ),
+    "no limits of a ball": (
+        lambda: lm.BallStop(name="stop", joint="j", stiffness=1.0),
+        "has no limit, expected turn, swing, or lower and upper",
+    ),
+}
+
+
 @pytest.mark.parametrize(
     ("call", "parts"), [pytest.param(call, parts, id=name) for name, (call, *parts) in REFUSED.items()]
 )

@@ -406,7 +406,6 @@ def test_what_is_left_out_is_told_in_one_warning(tmp_path):
     (message,) = [str(w.message) for w in caught]
     for part in (
         "contacts: 3 geoms pass through each other",
-        "limits of joint a.",
         "tendon rope.",
         "gravity compensation of body a.",
         "the fluid of density 1.2",
@@ -417,7 +416,7 @@ def test_what_is_left_out_is_told_in_one_warning(tmp_path):
         "joint 'a' is 'a_joint'",
     ):
         assert part in message
-    assert [force.name for force in tree.forces] == ["one_way", "soft"]
+    assert [force.name for force in tree.forces] == ["one_way", "soft", "a_joint_stops"]
 
 
 def in_body(*inside, outside=""):
