@@ -8,11 +8,11 @@ trunk     a chain of links with a four-bar on every second one
 truss     a cantilever of flexible beams: a bay has a chord below, a post and a chord above, and closes by a weld
 chain     a hanging chain with a ball at every fourth link that holds it to the ground: loops with long ways in common
 
-Microseconds of the processor per step of 1 ms, ours by RKMK4 with projection and by generalised-α of stabilised index 2.
-Exudyn does the windows with its sparse solver, index 2 or generalised-α, whichever is quicker, in the plane (bodies with
-three coordinates) and in space.  All must agree about where the last post is.  "together": ours with all rows in one
-dense matrix, up to as many loops as that is bearable for.  Exponents are fitted from 20 loops on; the goal is 1.15 where
-loops are local.
+Microseconds of the processor per step of 1 ms, ours by RKMK4 with projection and by generalised-α of stabilised index
+2.  Exudyn does the windows with its sparse solver, index 2 or generalised-α, whichever is quicker, in the plane (bodies
+with three coordinates) and in space.  All must agree about where the last post is.  "together": ours with all rows in
+one dense matrix, up to as many loops as that is bearable for.  Exponents are fitted from 20 loops on; the goal is 1.15
+where loops are local.
 
 What is missing is said and left out.
 """
