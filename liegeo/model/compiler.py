@@ -567,7 +567,8 @@ class Compiler:
 
     def _held(self, place: int, row: list[int], rows: list[list[int]]) -> Held:
         """Return which bodies a constraint holds; its frames stand in `row` as their numbers."""
-        kind, bodies, grounded = row[at.C_KIND], defaultdict(int), False
+        kind, grounded = row[at.C_KIND], False
+        bodies: dict[int, int] = {}
         if kind == at.USER:
             bodies, grounded = dict.fromkeys(range(len(rows)), elimination_table.BY_SPEEDS), True
         elif kind in (at.MOTION, at.HOLD):
@@ -583,8 +584,8 @@ class Compiler:
                 body = self.frames[row[side] * at.FRAME_SIZE + at.FRAME_BODY]
                 grounded |= body < 0
                 if body >= 0:
-                    bodies[body] |= flag
-        return Held(place, row[at.C_ROW], row[at.C_N], dict(bodies), grounded)
+                    bodies[body] = bodies.get(body, 0) | flag
+        return Held(place, row[at.C_ROW], row[at.C_N], bodies, grounded)
 
     def _cut(self, joint: Joint, row: list[int]) -> tuple[str, ...]:
         """A joint that closes a loop: its screws, and what is perpendicular to them unless they turn."""

@@ -119,8 +119,8 @@ class _Plan:
                 for d in others:
                     if d in waiting:
                         queue[self._weight(coupled[d])].add(d)
-        for c, others in self.after.items():
-            self.after[c] = self._ordered(others)
+        for c, later in self.after.items():
+            self.after[c] = self._ordered(later)
 
     def _weight(self, others: Iterable[int]) -> int:
         return sum(self.held[d].n for d in others)
