@@ -20,8 +20,9 @@ of rows of all constraints, `rows` that of one, `terms` the number of terms of a
 functions of a user's own write, `dense` is 1 where they are solved all together and 0 where elimination.py does it,
 `plan` and `sparse` are what that needs, `points` the number of points of a profile or of surfaces of a crowd, `lists`
 that of the lists of its cubes, `materials` that of its materials, `line` that of the points of its profiles, h the
-number of elements with the exact law of dry friction; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is that
-of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a program.
+number of elements with the exact law of dry friction; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is
+that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a
+program.
 """
 
 from __future__ import annotations
