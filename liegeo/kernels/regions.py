@@ -43,9 +43,12 @@ def regions(I: Any) -> list[Region]:
     for i in range(I[at.N_ELEMENTS]):
         r, owner = I[at.ELEMENTS] + i * at.ELEMENT_SIZE, f"element {i}"
         data = at.ELEMENT_KINDS.table(int(I[r + at.ELEMENT_KIND]))
-        out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F], points=I[r + at.ELEMENT_N])]
+        n, more = int(I[r + at.ELEMENT_N]), {}
         if I[r + at.ELEMENT_KIND] == at.CROWD:
-            n = int(I[r + at.ELEMENT_N])
+            counts = I[r + at.ELEMENT_MORE] + n
+            more = {"materials": I[counts], "line": I[counts + 1]}
+        out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F], points=n, **more)]
+        if I[r + at.ELEMENT_KIND] == at.CROWD:
             out += _row(at.CROWD_ROW, owner, I[r + at.ELEMENT_MORE], points=n)
             out += _row(at.CROWD_SCRATCH, owner, I[r + at.ELEMENT_W], points=n, lists=lists_of(n))
     for i in range(I[at.N_ACTUATORS]):

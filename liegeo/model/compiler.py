@@ -345,7 +345,7 @@ class Compiler:
                 places = self._attempt([0], self._frames_of, force) or [0]
                 more = scratch = 0
                 if isinstance(force, Contacts):
-                    more, n = self._put_ints(*places), len(places)
+                    more, n = self._put_ints(*places, *force.table_sizes().values()), len(places)
                     self.frame_columns += range(more, more + n)
                     scratch = self._reserve(at.CROWD_SCRATCH.size(points=n, lists=lists_of(n)))
                 elements += [kind, places[0], places[-1], start, nv + n_inputs, 0, _n_points(force), more, scratch]
