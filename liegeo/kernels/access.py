@@ -116,6 +116,7 @@ ELEMENT_W: compiler._forces -> crowd elements observe
 
 [CROWD_ROW]
 CROWD_FRAMES: compiler._put_frames -> crowd elements observe
+CROWD_COUNTS: compiler._put_frames -> crowd
 
 [ROPE_ROW]
 ROPE_FRAMES: compiler._put_frames -> elements ropes
@@ -502,7 +503,6 @@ for _kinds, _access in (
 # Contacts have kernels of their own behind their laws.
 ACCESS["CONTACT_DATA"] = {field.name: Access(("compiler._forces",), ("contact",)) for field in at.CONTACT_DATA.fields}
 ACCESS["CROWD_DATA"] = {
-    "CROWD_KINDS": Access(("compiler._forces",), ("crowd",)),
     "CROWD_CUBE": Access(("compiler._forces",), ("crowd",)),
     "CROWD_SURFACES": Access(("compiler._forces",), ("contact", "crowd")),
     "CROWD_MATERIALS": Access(("compiler._forces",), ("contact",)),

@@ -86,9 +86,9 @@ def _pair(I, F, e, i, j, W, sums):
     touching, stored, dissipated, pressed, deepest = sums
     zero, before = 0.0 * W[x], touching
     # what both are made of, and the points of a profile
-    kinds = int(F[f + at.CROWD_KINDS])
-    made = surfaces + at.CROWD_SURFACE * index(I[e + at.ELEMENT_N])
-    made += at.MATERIAL * (int(F[s + 5]) * kinds + int(F[t + 5]))
+    last = index(I[e + at.ELEMENT_N])
+    row = int(F[s + 5]) * index(I[rows + last]) + int(F[t + 5])
+    made = surfaces + at.CROWD_SURFACE * last + at.MATERIAL * row
     profile, n_profile = f, 0
     if int(F[s]) == PROFILE:
         profile, n_profile = f + int(F[s + 1]), int(F[s + 2])

@@ -143,6 +143,7 @@ ELEMENT_SIZE = ELEMENT_ROW.end
 
 CROWD_ROW = Table("Surfaces of a crowd", "I", "I[e + ELEMENT_MORE]")
 CROWD_ROW.add("CROWD_FRAMES", "points", "for each surface where the row of its frame begins in I")
+CROWD_ROW.add_behind("CROWD_COUNTS", 2, "number of materials, and of points of all profiles")
 
 ROPE_ROW = Table("Points of a rope", "I", "I[e + ELEMENT_MORE]")
 ROPE_ROW.add(
@@ -352,7 +353,6 @@ CONTACT = ELEMENT_KINDS.add("CONTACT", "two surfaces that touch", CONTACT_DATA)
 
 CROWD_DATA = Table("Crowd", "F", "I[e + ELEMENT_F]")
 CROWD_CUBE = CROWD_DATA.add("CROWD_CUBE", 1, "length of the sides of cubes")
-CROWD_KINDS = CROWD_DATA.add("CROWD_KINDS", 1, "number of kinds of surfaces, by what they are made of")
 CROWD_SURFACES = CROWD_DATA.add(
     "CROWD_SURFACES",
     "6*points",

@@ -44,16 +44,18 @@ def regions(I: Any) -> list[Region]:
     for i in range(I[at.N_ELEMENTS]):
         r, owner = I[at.ELEMENTS] + i * at.ELEMENT_SIZE, f"element {i}"
         data = at.ELEMENT_KINDS.table(int(I[r + at.ELEMENT_KIND]))
-        sizes = {"points": I[r + at.ELEMENT_N], "n": I[r + at.ELEMENT_W]}
-        out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F], **sizes)]
+        n, sizes = int(I[r + at.ELEMENT_N]), {"n": I[r + at.ELEMENT_W]}
+        if I[r + at.ELEMENT_KIND] == at.CROWD:
+            counts = I[r + at.ELEMENT_MORE] + n
+            sizes |= {"materials": I[counts], "line": I[counts + 1]}
+        out += [*_row(at.ELEMENT_ROW, owner, r), *_row(data, owner, I[r + at.ELEMENT_F], points=n, **sizes)]
         if I[r + at.ELEMENT_KIND] == at.ROPE:
-            n, row = int(I[r + at.ELEMENT_N]), int(I[r + at.ELEMENT_MORE])
+            row = int(I[r + at.ELEMENT_MORE])
             out += _row(at.ROPE_ROW, owner, row, points=n)
             out += _row(at.ROPE_SCRATCH, owner, I[r + at.ELEMENT_W], points=n)
             if I[row + n] >= 0:
                 out += _row(at.DRUM_DATA, owner, I[row + n + 2])
         if I[r + at.ELEMENT_KIND] == at.CROWD:
-            n = int(I[r + at.ELEMENT_N])
             out += _row(at.CROWD_ROW, owner, I[r + at.ELEMENT_MORE], points=n)
             out += _row(at.CROWD_SCRATCH, owner, I[r + at.ELEMENT_W], points=n, lists=lists_of(n))
     for i in range(I[at.N_ACTUATORS]):

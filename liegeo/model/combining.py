@@ -54,12 +54,17 @@ def together(contact: ContactMaterial, a: ContactSurface, b: ContactSurface) -> 
     dissipation = contact.dissipation
     if not contact.loses:
         dissipation = shares[0] * a.dissipation + shares[1] * b.dissipation
-    friction, static = contact.friction, contact.static
+    friction: Any = contact.friction
+    static: Any = contact.static
     if not contact.rubs and a.friction is not None and b.friction is not None:
         friction = root(a.friction * b.friction)
-        first, second = (s.friction if s.static is None else s.static for s in (a, b))
-        static = root(first * second)
+        static = root(_static(a) * _static(b))
     return Together(stiffness, modulus, dissipation, friction, friction if static is None else static)
+
+
+def _static(surface: ContactSurface) -> Any:
+    """Return the static coefficient of a surface that has friction."""
+    return surface.friction if surface.static is None else surface.static
 
 
 def _in_series(values: list[Any], n: Any) -> tuple[Any, tuple[Any, Any]]:

@@ -357,7 +357,7 @@ class Compiler:
                 if isinstance(force, ByFormulas):
                     more, scratch = nv + n_inputs + force.n_inputs if timed else -1, force.n_pieces
                 if isinstance(force, Contacts):
-                    more, n = self._put_ints(*places), len(places)
+                    more, n = self._put_ints(*places, *force.table_sizes().values()), len(places)
                     self.frame_columns += range(more, more + n)
                     scratch = self._reserve(at.CROWD_SCRATCH.size(points=n, lists=lists_of(n)))
                 if isinstance(force, Rope):

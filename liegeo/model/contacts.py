@@ -537,7 +537,7 @@ class Contacts(ContactMaterial):
         kinds = self._kinds()
         places = {id(surface): k for k, alike in enumerate(kinds) for surface in alike}
         balls = [_reach(surface) for surface in self.among]
-        numbers = [2.0 * max([float(x) for x in balls if x >= 0.0], default=1.0), float(len(kinds))]
+        numbers = [2.0 * max([float(x) for x in balls if x >= 0.0], default=1.0)]
         end = len(numbers) + layout.CROWD_SURFACE * len(self.among) + layout.MATERIAL * len(kinds) ** 2
         profiles: list[float] = []
         for surface, ball in zip(self.among, balls, strict=True):

@@ -478,7 +478,7 @@ def test_the_header_says_to_c_what_python_knows(tmp_path):
     """A program prints every offset and size, for some values of the symbols."""
     values = {"n": 5, "m": 7, "s": 3, "k": 12, "full": 1, "nq": 31, "nv": 29, "nu": 41, "nx": 4, "work": 1001}
     values |= {"bodies": 6, "rows": 2, "terms": 3, "user": 62, "pieces": 9, "order": 4, "constants": 8}
-    values |= {"points": 5, "lists": 16, "h": 3, "dense": 1, "plan": 13, "sparse": 17}
+    values |= {"points": 5, "lists": 16, "h": 3, "dense": 1, "plan": 13, "sparse": 17, "materials": 3, "line": 11}
     expected = {}
     for name, table in at.TABLES.items():
         places = table.places(0, **values)
