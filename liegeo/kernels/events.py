@@ -76,6 +76,8 @@ SET, CAPTURE = 0, 1
 FREE, AT_UPPER, AT_LOWER, LEAVING = 0.0, 1.0, -1.0, 2.0
 # A gap that is none, as a share of the limit, or of 1; and a pull that is round-off, as a share of the largest impulse.
 _NO_GAP, _NO_PULL = 1e-11, 1e-10
+# The margin of event indicators, as a share of the limit, or of 1.
+_MARGIN = 1e-9
 
 # All of them, by name.
 TABLES = {name: value for name, value in list(globals().items()) if isinstance(value, Table)}
@@ -119,6 +121,21 @@ def value(B, P, C, e):
     if C[x] == AT_UPPER or C[x] == AT_LOWER:
         return -side * C[index(B[e + E_FORCE])]
     return side * (limit - s)
+
+
+@kernel
+def indicator(B, P, C, e):
+    """Return f of (4) as an event indicator of FMI, which is positive up to the event; 1 where none is to come.
+
+    A stop that is left begins at a margin above zero, so that meeting it again is a change, however soon.
+    """
+    f, x = value(B, P, C, e), index(B[e + E_STATE])
+    if B[e + E_KIND] == STOP:
+        limit, _ = limit_of(B, P, C, e)
+        return f + _MARGIN * (1.0 + abs(limit)) if C[x] == FREE or C[x] == LEAVING else f
+    if B[e + E_KIND] == AT_TIME or (B[e + E_ONCE] != 0 and C[x + COUNT] > 0.0):
+        return 1.0
+    return f
 
 
 @kernel
@@ -233,6 +250,8 @@ def find_impacts(B, P, C, y):
         elif c > 0.0 or (c == 0.0 and C[x] == FREE):
             C[switch] = 1.0 + P[p + 2] if c > P[p + 3] else 1.0
             C[x + START] = side
+            # whoever looks for events coarsely comes from beyond, where nothing may be
+            y[index(B[e + E_Q])] = limit
             meeting += 1
     return released, meeting
 
@@ -287,9 +306,6 @@ def _settle(B, P, e, side, y):
 
     Otherwise the sign of round-off would decide whether a stop is met again.
     """
-    p, q = index(B[e + E_P]), index(B[e + E_Q])
-    limit = P[p + 1] if side > 0.0 else P[p]
+    p = index(B[e + E_P])
     y[index(B[e + E_V])] = 0.0
-    # unless something else has put it beyond
-    if abs(y[q] - limit) <= 1e-9 * (1.0 + abs(limit)):
-        y[q] = limit
+    y[index(B[e + E_Q])] = P[p + 1] if side > 0.0 else P[p]
