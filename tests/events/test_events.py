@@ -372,34 +372,6 @@ def test_events_without_end_are_an_error():
 
 
 @pytest.mark.parametrize(
-    ("part", "text"),
-    [
-        (lambda: lg.RigidStop(name="s", joint="z"), "RigidStop 's': has no limit, expected lower, upper, or both"),
-        (lambda: lg.RigidStop(name="s", joint="z", lower=1.0, upper=0.0), "must be above lower, which is 1.0"),
-        (lambda: lg.RigidStop(name="s", joint="z", lower=0.0, restitution=1.5), "expected a number from 0 to 1"),
-        (lambda: lg.RigidStop(name="s", joint="z", lower=0.0, speed=True), "expected a whole number, 0 for the first"),
-        (lambda: lg.RigidStop(name="s", joint="z", lower=0.0, rest_speed=0.0), "must be > 0"),
-        (lambda: lg.Lock(name="s", joint="z", speed=0.5), "expected a whole number, 0 for the first, or None"),
-        (lambda: lg.Lock(name="s", joint="z", engaged=1), "expected True or False"),
-        (lambda: lg.Trigger(name="t", signal="z.speed"), "does nothing, expected set, engage, or release"),
-        (lambda: lg.Trigger(name="t", signal=3, set={"z": 1.0}), "expected the name of a column"),
-        (lambda: lg.Trigger(name="t", signal="time", value=np.nan, set={"z": 1.0}), "expected a finite number"),
-        (
-            lambda: lg.Trigger(name="t", signal="time", direction="up", set={"z": 1.0}),
-            "expected one of rising, falling",
-        ),
-        (lambda: lg.Trigger(name="t", signal="time", set=3), "expected a mapping of inputs to numbers"),
-        (lambda: lg.Trigger(name="t", signal="time", set={"z": np.inf}), "expected a finite number"),
-        (lambda: lg.Trigger(name="t", signal="time", engage=3), "expected names, such as"),
-        (lambda: lg.Trigger(name="t", signal="time", engage=["b"], once=1), "expected True or False"),
-    ],
-)
-def test_what_is_wrong_with_a_part(part, text):
-    with pytest.raises(ModelError, match=text):
-        part()
-
-
-@pytest.mark.parametrize(
     ("trigger", "text"),
     [
         ({"signal": "z.sped", "set": {"z": 1.0}}, "'z.sped' is neither a column nor can it be computed"),

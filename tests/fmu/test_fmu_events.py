@@ -165,7 +165,7 @@ loops:
   floor: {kind: rigid_stop, joint: z, lower: 0 m, restitution: $(e), rest_speed: 1 mm/s}
 events:
   lift: {signal: time, value: 2.5, set: {motor: 30}}
-  drop: {signal: z.position, value: 0.2, direction: rising, set: {motor: 0}, once: true}
+  drop: {signal: z.position, value: 0.2, direction: rising, set: {motor: 0}}
 initial: {q: {z: 1 m}}
 experiment: {end: 4 s, method: rkmk-4, step: 1 ms}
 """
@@ -192,7 +192,10 @@ def test_event_indicators_in_model_exchange(folder, version):
             str(native), stop_time=4.0, output_interval=0.01, fmi_type="ModelExchange", solver=solver, step_size=1e-3,
             relative_tolerance=1e-8,
         )  # fmt: skip
-        expected = np.interp(found["time"], run.t, run["z.position"])
-        assert np.abs(found["z.position"] - expected).max() < bound
+        # at the times of samples: at events there are more
+        k = np.minimum(np.round(found["time"] * 100).astype(int), len(run) - 1)
+        there = np.abs(found["time"] - run.t[k]) < 1e-9
+        assert there.sum() > 350
+        assert np.abs(found["z.position"] - run["z.position"][k])[there].max() < bound
         # it rests on the floor, and is not below
         assert found["z.position"].min() > (-1e-6 if solver == "CVode" else -1e-2)
