@@ -189,7 +189,7 @@ def test_event_indicators_in_model_exchange(folder, version):
     assert np.abs(table["z.position"] - run["z.position"]).max() < 1e-6
     for solver, bound in (("CVode", 1e-4), ("Euler", 0.15)):
         found = fmpy.simulate_fmu(
-            str(native), stop_time=4.0, output_interval=0.01, fmi_type="ModelExchange", solver=solver, step_size=1e-3,
+            str(native), stop_time=4.0, output_interval=0.01, fmi_type="ModelExchange", solver=solver,
             relative_tolerance=1e-8,
         )  # fmt: skip
         # at the times of samples: at events there are more
@@ -197,5 +197,5 @@ def test_event_indicators_in_model_exchange(folder, version):
         there = np.abs(found["time"] - run.t[k]) < 1e-9
         assert there.sum() > 350
         assert np.abs(found["z.position"] - run["z.position"][k])[there].max() < bound
-        # it rests on the floor, and is not below
-        assert found["z.position"].min() > (-1e-6 if solver == "CVode" else -1e-2)
+        # it rests on the floor; Euler's steps of 10 ms look for events at their ends only, at 4.43 m/s
+        assert found["z.position"].min() > (-1e-6 if solver == "CVode" else -0.0443)
