@@ -45,6 +45,7 @@ class VariableKind(IntFlag):
     #: of native FMUs, for model exchange: continuous states and their derivatives
     STATE = 1024
     RATE = 2048
+    INDICATOR = 4096
 
 
 class Ask(IntEnum):

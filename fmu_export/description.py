@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from fmu_export.quantity_types import DISPLAY, base_unit, unit_name
-from fmu_export.variables import INTEGRATOR, OUTPUT, PARAMETER, RATE, REAL, STATE, ExportedVariable, units_of
+from fmu_export.variables import INDICATOR, INTEGRATOR, OUTPUT, PARAMETER, RATE, REAL, STATE, ExportedVariable, units_of
 from liegeo._version import __version__
 
 LOG_CATEGORIES = {
@@ -53,7 +53,7 @@ def description(
             "generationTool": f"liegeo {__version__}",
             # structured names are of ASCII
             "variableNamingConvention": "structured" if all(v.name.isascii() for v in variables) else "flat",
-            "numberOfEventIndicators": "0",
+            "numberOfEventIndicators": str(sum(variable.role == INDICATOR for variable in variables)),
         },
     )
     # with states the FMU is for model exchange too

@@ -20,7 +20,7 @@ from fmu_export.description import (
     type_name,
 )
 from fmu_export.quantity_types import base_unit, unit_name
-from fmu_export.variables import INPUT, INTEGRATOR, OUTPUT, PARAMETER, RATE, REAL, STATE, ExportedVariable
+from fmu_export.variables import INDICATOR, INPUT, INTEGRATOR, OUTPUT, PARAMETER, RATE, REAL, STATE, ExportedVariable
 from fmu_export.vectors import ELEMENTS, ScalarRun, variables3
 from liegeo._version import __version__
 
@@ -163,6 +163,9 @@ def _structure(
         _unknown(structure, "InitialUnknown", run.first, inputs[run.first] | at_start)
     for place in sorted({*states, *rates}):
         _unknown(structure, "InitialUnknown", place)
+    for run, variable in first:
+        if variable.role == INDICATOR:
+            _unknown(structure, "EventIndicator", run.first)
 
 
 def _unknown(structure: Element, tag: str, reference: int, dependencies: Collection[int] | None = None) -> None:

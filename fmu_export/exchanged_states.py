@@ -1,4 +1,5 @@
-"""The variables of a native FMU that belong to model exchange: its continuous states, and their derivatives.
+"""The variables of a native FMU that belong to model exchange: its continuous states, their derivatives, and event
+indicators.
 
 They stand behind all others, so that the variables of the FMU with Python inside have the same references, and are not
 in saved states, where the machine's own numbers hold them.
@@ -10,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fmu_export.machine import Machine
-from fmu_export.variables import LOCAL, RATE, STATE, ExportedVariable, structured
+from fmu_export.variables import INDICATOR, LOCAL, RATE, STATE, ExportedVariable, structured
 from liegeo.kernels import layout as at
 from liegeo.model.model import Model
 
 
 def exchanged(machine: Machine) -> list[ExportedVariable]:
-    """Return the states q, v and x (liegeo/machine/exchange.py), then their derivatives in the same order.
+    """Return the states q, v and x (liegeo/machine/exchange.py), their derivatives in this order, and indicators.
 
     An FMU with the exact law of dry friction has none: it is for co-simulation alone.
     """
@@ -53,7 +54,18 @@ def exchanged(machine: Machine) -> list[ExportedVariable]:
                 f"der({full})", RATE, (k,), LOCAL, "continuous", unit=unit, description=f"derivative of {full}"
             )
         )
-    return [*states, *rates]
+    indicators = [
+        ExportedVariable(
+            f"event[{k}].{structured(name)}",
+            INDICATOR,
+            (k,),
+            LOCAL,
+            "continuous",
+            description=f"indicator of event {name}",
+        )
+        for k, name in enumerate(machine._controllers.events.names)
+    ]
+    return [*states, *rates, *indicators]
 
 
 def per_second(unit: str) -> str:

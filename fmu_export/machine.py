@@ -288,11 +288,6 @@ class Machine:
         return {name: address(*each)[0] for name, each in wanted.items()}
 
     @property
-    def has_events(self) -> bool:
-        """Whether events change its motion (docs/events.md)."""
-        return bool(self._controllers.events.names)
-
-    @property
     def steps(self) -> int:
         """How many internal steps were made."""
         return self.stepper.steps

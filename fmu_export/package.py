@@ -419,9 +419,7 @@ def _native_content(
     ]
     identity = identity_of(found.machine, listed)
     # behind those that both kinds of FMUs have, whose saved states then fit each other
-    # an importer that integrates would have to find events by indicators, which there are none of
-    states = [] if found.machine.has_events else exchanged(found.machine)
-    found = found._replace(variables=[*listed, *states])
+    found = found._replace(variables=[*listed, *exchanged(found.machine)])
     data = data_file(
         parameters.machine,
         found.variables,

@@ -40,6 +40,7 @@ from fmu_export.variables import (
     DESCRIPTION,
     FILE,
     GRAVITY,
+    INDICATOR,
     INITIAL,
     INPUT,
     INTEGRATOR,
@@ -165,6 +166,8 @@ def variable_kind(variable: ExportedVariable, motions: Collection[str]) -> Varia
         kind |= VariableKind.STATE
     if variable.role == RATE:
         kind |= VariableKind.RATE
+    if variable.role == INDICATOR:
+        kind |= VariableKind.INDICATOR
     if variable.name in motions:
         kind |= VariableKind.MOTION
     return kind

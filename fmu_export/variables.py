@@ -38,7 +38,9 @@ HOLD, LINEAR = "hold", "linear"
 FILE, INITIAL, GRAVITY, INTEGRATOR = "file", "initial", "gravity", "integrator"
 MESSAGE = "message"
 # Roles of variables that only native FMUs have, for model exchange: continuous states and their derivatives.
-STATE, RATE = "state", "rate"
+STATE, RATE, INDICATOR = "state", "rate", "indicator"
+# those of model exchange alone
+EXCHANGED = (STATE, RATE, INDICATOR)
 #: The file in the resources of an FMU that describes its variables.
 DESCRIPTION = "variables.json"
 
@@ -54,6 +56,7 @@ _KINDS = {
     MESSAGE: "the last message, which every FMU has",
     STATE: "a continuous state",
     RATE: "the derivative of a continuous state",
+    INDICATOR: "an event indicator",
 }
 # The inputs of a prescribed motion.
 _OF_MOTION = ("value", "rate", "acceleration")

@@ -1,8 +1,8 @@
 /* Model exchange: what both versions of FMI share, and the functions of FMI 2.0 that only hosts with an integrator call.
  *
  * Modes are those of FMI 2.0.4, 3.2.3, and FMI 3.0.2, 3.2: initialisation ends in EVENT mode, and EnterContinuousTimeMode
- * and EnterEventMode lead to and fro.  There are no event indicators: forces of all elements are continuous functions of
- * the states (limits of motors and friction have kinks, and no jumps), so that nothing switches by state.
+ * and EnterEventMode lead to and fro.  Event indicators are those of triggers and rigid stops (liegeo/kernels/events.py).
+ * Forces of all elements are continuous functions of the states (limits of motors and friction have kinks, and no jumps).
  */
 #include "faces.h"
 
@@ -110,8 +110,8 @@ EXPORT Status fmi2GetDerivatives(Component c, Real derivatives[], size_t nx)
 EXPORT Status fmi2GetEventIndicators(Component c, Real eventIndicators[], size_t ni)
 {
     EXCHANGES("fmi2GetEventIndicators", WATCHING);
-    STATES(eventIndicators, ni, (size_t)0);
-    return OK;
+    STATES(eventIndicators, ni, instance->n_indicators);
+    return answered(instance, name, inside.get_indicators(instance, eventIndicators));
 }
 
 EXPORT Status fmi2GetContinuousStates(Component c, Real x[], size_t nx)

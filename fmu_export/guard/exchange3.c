@@ -70,8 +70,8 @@ EXPORT Status fmi3GetContinuousStateDerivatives(Component c, Real derivatives[],
 EXPORT Status fmi3GetEventIndicators(Component c, Real eventIndicators[], size_t nEventIndicators)
 {
     EXCHANGES("fmi3GetEventIndicators", WATCHING);
-    STATES(eventIndicators, nEventIndicators, (size_t)0);
-    return OK;
+    STATES(eventIndicators, nEventIndicators, instance->n_indicators);
+    return answered(instance, name, inside.get_indicators(instance, eventIndicators));
 }
 
 EXPORT Status fmi3GetContinuousStates(Component c, Real continuousStates[], size_t nContinuousStates)
@@ -92,7 +92,7 @@ EXPORT Status fmi3GetNumberOfEventIndicators(Component c, size_t *nEventIndicato
 {
     EXCHANGES("fmi3GetNumberOfEventIndicators", NEW | WATCHING);
     NOT_NULL(nEventIndicators);
-    *nEventIndicators = 0;
+    *nEventIndicators = instance->n_indicators;
     return OK;
 }
 

@@ -46,7 +46,8 @@ enum { NEW = 1, INITIALISING = 2, STEPPING = 4, FAILED = 8, TERMINATED = 16, BRO
 /* Of variables.  What is DIRECT or COMPUTED is up to date only as far as `fresh` says; an input that is a MOTION has its
  * rate and acceleration as inputs of their own. */
 enum { IS_REAL = 1, IS_STRING = 2, IS_INPUT = 4, IS_PARAMETER = 8, IS_TUNABLE = 16, IS_DIRECT = 32, IS_COMPUTED = 64,
-       IS_OUTPUT = 128, IS_MESSAGE = 256, IS_MOTION = 512, IS_STATE = 1024, IS_RATE = 2048 };
+       IS_OUTPUT = 128, IS_MESSAGE = 256, IS_MOTION = 512, IS_STATE = 1024, IS_RATE = 2048,
+       IS_INDICATOR = 4096 };
 enum { REFRESH = 1, COMPLETE = 2, DIRECTIONAL = 3, OUTPUT_RATES = 4, INPUT_RATES = 5, STATES = 6 };
 
 #define MAGIC 0x6c69656765690002u
@@ -93,7 +94,7 @@ typedef struct {
     Block block;
     void *machine; /* what `inside` made, for itself */
     Type type;
-    size_t n_states; /* continuous states; `inside.open` writes it */
+    size_t n_states, n_indicators; /* continuous states, event indicators; `inside.open` writes them */
     /* by variable, from what is inside: how many of the scalars from here on are one variable of FMI 3.0; 0 for those
      * within such a run; NULL: there is no FMI 3.0 */
     const uint16_t *runs;
@@ -166,6 +167,7 @@ typedef struct {
     Status (*set_time)(Instance *, Real t);
     Status (*set_states)(Instance *, const Real *);
     Status (*get_states)(Instance *, Real *), (*get_rates)(Instance *, Real *), (*get_nominals)(Instance *, Real *);
+    Status (*get_indicators)(Instance *, Real *);
     Status (*completed_step)(Instance *, Boolean *event);
     Status (*new_discrete_states)(Instance *, Boolean *changed, Real *next);
     /* When the first event is behind t, infinity if there is none; NULL: there are no events in co-simulation. */

@@ -187,7 +187,8 @@ static String open_machine(Instance *instance, String folder)
     machine->texts = grab(((size_t)NUMBER(data, N_STRINGS) + 1) * sizeof *machine->texts);
     machine->slopes = grab((3 * inputs + 1) * sizeof *machine->slopes);
     instance->n_states = (size_t)NUMBER(data, N_STATES);
-    machine->exchanged = grab((2 * instance->n_states + inputs + 1) * sizeof *machine->exchanged);
+    instance->n_indicators = (size_t)NUMBER(data, N_INDICATORS);
+    machine->exchanged = grab((2 * instance->n_states + inputs + instance->n_indicators + 1) * sizeof *machine->exchanged);
     if (!machine->values || !machine->is_set || !machine->texts || !machine->slopes || !machine->exchanged)
         return "there is no memory.";
     as_built(machine);
@@ -411,6 +412,7 @@ const Inside inside = {
     .set_states = set_states,
     .get_states = get_states,
     .get_rates = get_rates,
+    .get_indicators = get_indicators,
     .get_nominals = get_nominals,
     .completed_step = completed_step,
     .new_discrete_states = new_discrete_states,

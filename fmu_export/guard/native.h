@@ -145,6 +145,7 @@ Status set_time(Instance *instance, Real t);
 Status set_states(Instance *instance, const Real *x);
 Status get_states(Instance *instance, Real *x);
 Status get_rates(Instance *instance, Real *rates);
+Status get_indicators(Instance *instance, Real *indicators);
 Status get_nominals(Instance *instance, Real *x);
 Status completed_step(Instance *instance, Boolean *event);
 Status new_discrete_states(Instance *instance, Boolean *changed, Real *next);

@@ -38,6 +38,13 @@ Status get_rates(Instance *instance, Real *rates)
     return entered(instance, ENTRY_RATES, rates, instance->n_states, DISCARD);
 }
 
+Status get_indicators(Instance *instance, Real *indicators)
+{
+    return instance->n_indicators
+               ? entered(instance, ENTRY_INDICATORS, indicators, instance->n_indicators, DISCARD)
+               : OK;
+}
+
 Status get_nominals(Instance *instance, Real *x)
 {
     const Real *nominals = REALS(((Machine *)instance->machine)->data, NOMINALS);
@@ -77,8 +84,8 @@ void take_states(Instance *instance)
 {
     Machine *machine = instance->machine;
     const int64_t *roles = INTS(machine->data, ROLES), *keys = INTS(machine->data, KEYS);
-    size_t n = instance->n_states;
-    Real *states = machine->exchanged, *rates = states + n;
+    size_t n = instance->n_states, m = instance->n_indicators;
+    Real *states = machine->exchanged, *rates = states + n, *indicators = rates + n;
     /* an FMU without variables for them, as in FMI 3.0, has no room for them either */
     if (!n)
         return;
@@ -86,8 +93,13 @@ void take_states(Instance *instance)
     if (with_array(machine, ENTRY_RATES, rates, n))
         for (size_t k = 0; k < n; k++)
             rates[k] = 0.0 / 0.0;
+    if (m && with_array(machine, ENTRY_INDICATORS, indicators, m))
+        for (size_t k = 0; k < m; k++)
+            indicators[k] = 0.0 / 0.0;
     for (size_t k = saved_variables(machine->data); k < variables_of(machine->data); k++)
-        machine->values[k] = roles[k] == ROLE_A_STATE ? states[keys[k]] : rates[keys[k]];
+        machine->values[k] = roles[k] == ROLE_A_STATE   ? states[keys[k]]
+                             : roles[k] == ROLE_A_RATE ? rates[keys[k]]
+                                                       : indicators[keys[k]];
 }
 
 Status along_states(Instance *instance)

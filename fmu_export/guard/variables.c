@@ -21,7 +21,7 @@ Status make_fresh(Instance *instance, String name, unsigned kinds)
 {
     Block *block = &instance->block;
     static const int asks[] = {0, REFRESH, COMPLETE, STATES};
-    int needed = kinds & (IS_STATE | IS_RATE) ? 3 : kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
+    int needed = kinds & (IS_STATE | IS_RATE | IS_INDICATOR) ? 3 : kinds & IS_COMPUTED ? 2 : kinds & IS_DIRECT ? 1 : 0;
     if (needed > block->asked)
         block->asked = needed;
     return needed > block->fresh ? ask(instance, name, asks[needed]) : OK;

@@ -24,8 +24,10 @@ from fmu_export.native import kernels
 from fmu_export.native.tracing import program_numbers, sized_numbers, written
 from fmu_export.slave import variable_kind
 from fmu_export.variables import (
+    EXCHANGED,
     FILE,
     GRAVITY,
+    INDICATOR,
     INITIAL,
     INPUT,
     INTEGRATOR,
@@ -70,6 +72,7 @@ ROLES = (
     "EXTRAPOLATION",
     "A_STATE",
     "A_RATE",
+    "AN_INDICATOR",
     "OF_FILE",
 )
 NUMBERS = (
@@ -84,6 +87,7 @@ NUMBERS = (
     "N_METHODS",
     "N_STATES",
     "N_SAVED",
+    "N_INDICATORS",
 )
 # Numbers of the record that belong to a model.
 _COUNTS = ("N_INPUTS", "N_MOTIONS", "N_OUTPUTS", "DIM", "N_SAMPLED", "N_SAMPLES")
@@ -185,7 +189,8 @@ def data_file(
         "N_ELEMENT": len(machine.stepper.y),
         "N_METHODS": len(METHODS),
         "N_STATES": sum(variable.role == STATE for variable in variables),
-        "N_SAVED": sum(variable.role not in (STATE, RATE) for variable in variables),
+        "N_SAVED": sum(variable.role not in EXCHANGED for variable in variables),
+        "N_INDICATORS": sum(variable.role == INDICATOR for variable in variables),
     }
     sections = {
         "IDENTITY": identity.encode(),
@@ -345,6 +350,7 @@ def _role(variable: ExportedVariable) -> str:
         OUTPUT: "AN_OUTPUT",
         STATE: "A_STATE",
         RATE: "A_RATE",
+        INDICATOR: "AN_INDICATOR",
         GRAVITY: "WEIGHT",
         INITIAL: "WISH",
         FILE: "OF_FILE",
@@ -363,7 +369,7 @@ def _key(variable: ExportedVariable, machine: Machine, program: Straight) -> int
         model, (letter, place) = machine.model, variable.key
         first = {"q": 0, "v": model.nq + model.nx, "x": model.nq + model.nx + model.nv}
         return first[letter] + int(place)
-    return int(variable.key[0]) if variable.role in (GRAVITY, STATE, RATE) else 0
+    return int(variable.key[0]) if variable.role in (GRAVITY, *EXCHANGED) else 0
 
 
 def header() -> str:

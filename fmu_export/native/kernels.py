@@ -45,6 +45,7 @@ ENTRIES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "read_states": (exchange.read_states, (_NUMBERS,)),
     "write_states": (exchange.write_states, (_NUMBERS,)),
     "rates": (exchange.rates, (_NUMBERS,)),
+    "indicators": (exchange.indicators, (_NUMBERS,)),
     "show_exchanged": (exchange.show_exchanged, (_NUMBER,)),
     "completed": (exchange.completed, (_NUMBERS,)),
     "event": (exchange.event, (_NUMBERS,)),

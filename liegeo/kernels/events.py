@@ -25,10 +25,13 @@ by (2) at the latest after ln(c/rest_speed)/ln(1/e) impacts, and what is left of
 of the end of that step has changed sign between two θ that differ by no more than round-off of the time, by false
 position with Illinois' halving, and the step ends at the later one: the state there is one that the method itself made.
 Just behind an impact g(0) = 0 is no event: then g/θ takes the place of g, which is −c h at θ = 0, and of a ballistic
-flight is linear in θ.  What passes a value and comes back within one step is not seen.
+flight is linear in θ.  A gap that closes and opens within one step is looked for where Hermite's cubic through its ends
+says that it does.  Another number that passes a value and comes back within one step is not seen.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.kernels import blocks
@@ -63,6 +66,7 @@ START = EVENT_STATE.add("START", 1, "f of (4) where a step begins; of an impact,
 LOW = EVENT_STATE.add("LOW", 1, "f at the earlier θ")
 HIGH = EVENT_STATE.add("HIGH", 1, "f at the later θ")
 SLOPE = EVENT_STATE.add("SLOPE", 1, "of a stop that has just been left: how fast its gap grows; else 0")
+RATE = EVENT_STATE.add("RATE", 1, "of a stop: how fast its gap grows where a step begins")
 STATE_SIZE = EVENT_STATE.end
 
 ACTION_ROW = Table("Action", "B", "B[e + E_ACTIONS] + i * ACTION_SIZE")
@@ -76,6 +80,8 @@ SET, CAPTURE = 0, 1
 FREE, AT_UPPER, AT_LOWER, LEAVING = 0.0, 1.0, -1.0, 2.0
 # A gap that is none, as a share of the limit, or of 1; and a pull that is round-off, as a share of the largest impulse.
 _NO_GAP, _NO_PULL = 1e-11, 1e-10
+# The margin of event indicators, as a share of the limit, or of 1.
+_MARGIN = 1e-9
 
 # All of them, by name.
 TABLES = {name: value for name, value in list(globals().items()) if isinstance(value, Table)}
@@ -122,6 +128,21 @@ def value(B, P, C, e):
 
 
 @kernel
+def indicator(B, P, C, e):
+    """Return f of (4) as an event indicator of FMI, which is positive up to the event; 1 where none is to come.
+
+    A stop that is left begins at a margin above zero, so that meeting it again is a change, however soon.
+    """
+    f, x = value(B, P, C, e), index(B[e + E_STATE])
+    if B[e + E_KIND] == STOP:
+        limit, _ = limit_of(B, P, C, e)
+        return f + _MARGIN * (1.0 + abs(limit)) if C[x] == FREE or C[x] == LEAVING else f
+    if B[e + E_KIND] == AT_TIME or (B[e + E_ONCE] != 0 and C[x + COUNT] > 0.0):
+        return 1.0
+    return f
+
+
+@kernel
 def has_happened(B, C, e, f):
     """Whether f of (4) says so."""
     if B[e + E_KIND] == STOP:
@@ -148,8 +169,33 @@ def begin_step(B, P, C):
             continue
         f = C[x + START] = value(B, P, C, e)
         limit, side = limit_of(B, P, C, e)
+        C[x + RATE] = -side * C[index(B[e + E_SPEED])]
         if (C[x] == FREE or C[x] == LEAVING) and f <= _NO_GAP * (1.0 + abs(limit)):
-            C[x + SLOPE] = max(0.0, -side * C[index(B[e + E_SPEED])])
+            C[x + SLOPE] = max(0.0, C[x + RATE])
+
+
+@kernel
+def dip(B, P, C, h):
+    """Return where in a step h a stop may be met although its gap is positive at both ends; 0 if none is.
+
+    It is where Hermite's cubic through gaps and their rates has its minimum, if that is negative.
+    """
+    for i in range(B[blocks.N_EVENTS]):
+        e = row_of(B, i)
+        x = index(B[e + E_STATE])
+        if B[e + E_KIND] != STOP or not (C[x] == FREE or C[x] == LEAVING) or not C[x + RATE] < 0.0:
+            continue
+        _, side = limit_of(B, P, C, e)
+        f, r, g, s = C[x + START], h * C[x + RATE], value(B, P, C, e), -h * side * C[index(B[e + E_SPEED])]
+        if not s > 0.0:
+            continue
+        # of the slope r + b θ + a θ², negative at 0 and positive at 1
+        c2, c3 = 3.0 * (g - f) - 2.0 * r - s, 2.0 * (f - g) + r + s
+        a, b = 3.0 * c3, 2.0 * c2
+        share = -2.0 * r / (b + np.sqrt(max(0.0, b * b - 4.0 * a * r)))
+        if 0.0 < share < 1.0 and f + share * (r + share * (c2 + share * c3)) < 0.0:
+            return share
+    return 0.0
 
 
 @kernel
@@ -233,6 +279,8 @@ def find_impacts(B, P, C, y):
         elif c > 0.0 or (c == 0.0 and C[x] == FREE):
             C[switch] = 1.0 + P[p + 2] if c > P[p + 3] else 1.0
             C[x + START] = side
+            # whoever looks for events coarsely comes from beyond, where nothing may be
+            y[index(B[e + E_Q])] = limit
             meeting += 1
     return released, meeting
 
@@ -287,9 +335,6 @@ def _settle(B, P, e, side, y):
 
     Otherwise the sign of round-off would decide whether a stop is met again.
     """
-    p, q = index(B[e + E_P]), index(B[e + E_Q])
-    limit = P[p + 1] if side > 0.0 else P[p]
+    p = index(B[e + E_P])
     y[index(B[e + E_V])] = 0.0
-    # unless something else has put it beyond
-    if abs(y[q] - limit) <= 1e-9 * (1.0 + abs(limit)):
-        y[q] = limit
+    y[index(B[e + E_Q])] = P[p + 1] if side > 0.0 else P[p]

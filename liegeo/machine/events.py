@@ -95,11 +95,28 @@ def watched(
         if how == FAILED:
             break
         status = measure(addresses[1], B, C, S, D, plan, data, control[stepping.TIME], y, W_shown, z)
-        if status == 0 and events.happens(B, P, C):
-            h, low, high = control[stepping.TIME] - t, 0.0, 1.0
+        h, low = control[stepping.TIME] - t, 0.0
+        high = 0.0 if status != 0 else 1.0 if events.happens(B, P, C) else events.dip(B, P, C, h)
+        if 0.0 < high < 1.0:
+            how = _repeat(
+                t + high * h, addresses, layout, S, D, coefficients, power, kept, control, y, W, K, rows, element,
+                end, scale, _MOST, T[last_t:], E[last_t:], G[last_g:], Q[last_q:], saved,
+            )  # fmt: skip
+            if how != FAILED:
+                status = measure(addresses[1], B, C, S, D, plan, data, control[stepping.TIME], y, W_shown, z)
+                if status == 0 and not events.happens(B, P, C):
+                    # it only came near
+                    high = 0.0
+                    how = _repeat(
+                        t + h, addresses, layout, S, D, coefficients, power, kept, control, y, W, K, rows, element,
+                        end, scale, 1, T[min(made, last_t) :], E[min(made, last_t) :], G[min(made, last_g) :],
+                        Q[min(made, last_q) :], saved,
+                    )  # fmt: skip
+                    status = measure(addresses[1], B, C, S, D, plan, data, control[stepping.TIME], y, W_shown, z)
+        if status == 0 and how != FAILED and high > 0.0:
             weight_low = weight_high = 1.0
             events.keep_bracket(B, P, C, 0.0, h, True, False)
-            events.keep_bracket(B, P, C, 1.0, h, False, True)
+            events.keep_bracket(B, P, C, high, h, False, True)
             slack = max(_ROUND_OFF * (abs(t) + abs(h)) / h, _OF_STEP)
             for trial in range(_TRIALS):
                 if high - low <= slack:

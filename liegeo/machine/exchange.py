@@ -13,10 +13,11 @@ After an integrator's step `completed` says whether drift,
 
     | |q| − 1 | > DRIFT,   or a projection (kernels/projection.py) would change y by more than DRIFT max(1, |y|),   (2)
 
-asks for an event, and `event` then makes quaternions rotations and projects.  **Time events** are the breaks of the
-drive, the samples of controllers, which `event` takes, and the instants at which sensors sample, or at which a sample
-is seen (kernels/sensing.py): up to an event kernels answer for the piece of time before it, after `event` for the one
-that begins there (integrate/breaks.py).
+asks for an event, and `event` then makes quaternions rotations and projects.  **State events** are those of
+kernels/events.py: `indicators` says where they are, and `event` lets them act.  **Time events** are the breaks of the
+drive, the samples of controllers, which `event` takes, triggers of the time, and the instants at which sensors sample,
+or at which a sample is seen (kernels/sensing.py): up to an event kernels answer for the piece of time before it, after
+`event` for the one that begins there (integrate/breaks.py).
 
 **Derivatives** of ż and of outputs along (δz, δu) are exact to round-off, by slopes.py (1), |q| and q̂ included.
 """
@@ -27,14 +28,20 @@ import numpy as np
 
 from liegeo._jit import index, kernel
 from liegeo.integrate import breaks, stepping
+from liegeo.kernels import events as at_events
 from liegeo.kernels import sensing
 from liegeo.kernels.motion import configuration_rate
-from liegeo.machine import showing, slopes
-from liegeo.machine.controls import next_sample, sample
+from liegeo.machine import events, showing, slopes
+from liegeo.machine.controls import next_sample, sample, state_of_controllers
 from liegeo.machine.record import (
+    BLOCKS,
+    DATA_MEASURED,
+    GAINS,
+    MEASURE,
     N_INPUTS,
     N_SAMPLED,
     PLACES,
+    PLAN_MEASURED,
     PROJECT,
     QUATERNIONS,
     SAVED,
@@ -42,7 +49,10 @@ from liegeo.machine.record import (
     SENSORS,
     SHOWN,
     TIME,
+    W_SHOWN,
+    Z_MEASURED,
     D,
+    S,
     X,
     breaks_of,
     constants,
@@ -146,6 +156,21 @@ def _rates(R, out):
 def rates(R, out):
     """Write ż at the present time, states and inputs; return 0 or NOT_SHOWN."""
     return showing.failed_to_show(R, _rates(R, out))
+
+
+@kernel(nogil=True, forceinline=False)
+def indicators(R, out):
+    """Write the event indicators (kernels/events.py) at the present time, states and inputs; return as `rates`."""
+    B, P, C, t = whole(R, BLOCKS), constants(R, GAINS), state_of_controllers(R), vector(R, X)[TIME]
+    set_coefficients(R, t, False)
+    _straighten(R)
+    plan = whole(R, PLAN_MEASURED), constants(R, DATA_MEASURED)
+    work, z = vector(R, W_SHOWN), vector(R, Z_MEASURED)
+    status = events.measure(R[MEASURE], B, C, whole(R, S), vector(R, D), *plan, t, y_of(R), work, z)
+    _put_back(R)
+    for i in range(out.shape[0]):
+        out[i] = at_events.indicator(B, P, C, at_events.row_of(B, i))
+    return showing.failed_to_show(R, status)
 
 
 @kernel(nogil=True, forceinline=False)

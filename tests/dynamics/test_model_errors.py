@@ -1015,6 +1015,42 @@ REFUSED |= {
 }
 
 
+def stop(**given):
+    return lm.RigidStop(name="s", joint="j", **given)
+
+
+def trigger(**given):
+    return lm.Trigger(name="t", **{"signal": "time", "set": {"j": 1.0}, **given})
+
+
+REFUSED |= {
+    "a stop without limits": (stop, "RigidStop 's': has no limit, expected lower, upper, or both"),
+    "limits of a stop": (lambda: stop(lower=1.0, upper=0.0), "upper is 0", "must be above lower, which is 1.0"),
+    "restitution of a stop": (lambda: stop(lower=0.0, restitution=1.5), "restitution is 1.5", "a number from 0 to 1"),
+    "speed of a stop": (
+        lambda: stop(lower=0.0, speed=True),
+        "speed is True",
+        "expected a whole number, 0 for the first",
+    ),
+    "rest speed of a stop": (lambda: stop(lower=0.0, rest_speed=0.0), "rest_speed is 0", "must be > 0"),
+    "a stop of a ball joint": (
+        lambda: looped(lm.RigidStop(name="s", joint="ball", lower=0.0), ball=True),
+        "a speed of joint 'ball' is one of a group",
+        "Limit joints that turn about one axis",
+    ),
+    "speed of a lock": (lambda: lm.Lock(name="s", joint="j", speed=0.5), "speed is 0.5", "0 for the first, or None"),
+    "switch of a lock": (lambda: lm.Lock(name="s", joint="j", engaged=1), "engaged is 1", "expected True or False"),
+    "signal of an event": (lambda: trigger(signal=3), "event 't': signal is 3", "expected the name of a column"),
+    "value of an event": (lambda: trigger(value=np.nan), "value is nan", "expected a finite number"),
+    "direction of an event": (lambda: trigger(direction="up"), "direction is 'up'", "one of rising, falling, both"),
+    "what an event sets": (lambda: trigger(set=3), "set is 3", "expected a mapping of inputs to numbers"),
+    "what an event sets it to": (lambda: trigger(set={"j": np.inf}), "inf", "expected a finite number"),
+    "what an event engages": (lambda: trigger(engage=3), "engage is 3", "expected names, such as ['brake']"),
+    "whether an event is once": (lambda: trigger(once=1), "once is 1", "expected True or False"),
+    "an event that does nothing": (lambda: trigger(set={}), "does nothing", "expected set, engage, or release"),
+}
+
+
 @pytest.mark.parametrize(
     ("call", "parts"), [pytest.param(call, parts, id=name) for name, (call, *parts) in REFUSED.items()]
 )
