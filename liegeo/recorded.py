@@ -284,6 +284,11 @@ class Recorded:
     def tan(self) -> Recorded:
         return self.recorder.apply(TAN, self)
 
+    def tanh(self) -> Recorded:
+        """By exponentials: where that is off by a bit, what uses it becomes a constant."""
+        e = (2.0 * self).exp()
+        return (e - 1.0) / (e + 1.0)
+
     def exp(self) -> Recorded:
         return self.recorder.apply(EXP, self)
 

@@ -21,8 +21,10 @@ from liegeo.io.units import NONE, Dimension, Quantity
 from liegeo.kernels import layout as at
 from liegeo.model import programs
 from liegeo.model.formulas import Formula
-from liegeo.model.grammar import HIGHEST, TIME, Expression
+from liegeo.model.grammar import HIGHEST
 from liegeo.model.grammar import NAME as NAME
+from liegeo.model.grammar import TIME as TIME
+from liegeo.model.grammar import Expression as Expression
 from liegeo.model.grammar import is_expression as is_expression
 from liegeo.model.grammar import parse as parse
 from liegeo.model.programs import Program
@@ -161,11 +163,11 @@ def _choose(name: str, function: Callable[..., Any]) -> Callable[[list[Quantity]
 
 
 def _if(arguments: list[Quantity]) -> Quantity:
-    condition, *others = arguments
-    same = _same(*others, "chooses between")
+    condition, positive, other = arguments
+    same = _same(positive, other, "chooses between")
     # an unknown condition, as of the time, leaves open which one it is
-    value = math.nan if condition.value != condition.value else others[0 if condition.value > 0.0 else 1].value
-    return replace(same, value=value, kind=others[0].kind)
+    chosen = positive.value if condition.value > 0.0 else other.value
+    return replace(same, value=math.nan if condition.value != condition.value else chosen, kind=positive.kind)
 
 
 FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {

@@ -22,8 +22,8 @@ from liegeo import model as lm
 from liegeo.io.foreign import UniqueNames, shorten
 from liegeo.model.forces import Place
 
-_AT_SITE = {"ACCELEROMETER": lm.Accelerometer, "GYRO": lm.Gyro}
-_OF_JOINT = {"JOINTPOS": lm.Encoder, "JOINTVEL": lm.Tachometer}
+_AT_SITE: dict[str, type[lm.Sensor]] = {"ACCELEROMETER": lm.Accelerometer, "GYRO": lm.Gyro}
+_OF_JOINT: dict[str, type[lm.Sensor]] = {"JOINTPOS": lm.Encoder, "JOINTVEL": lm.Tachometer}
 _OF_FRAMES = ("FRAMEPOS", "FRAMEQUAT", "FRAMELINVEL", "FRAMEANGVEL")
 _ACROSS = ("FORCE", "TORQUE")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +20,7 @@ from liegeo.model import programs
 from liegeo.model.checks import suggest
 from liegeo.model.grammar import HIGHEST, parse
 from liegeo.model.programs import Program, Step
-from liegeo.recorded import Recorded, finite, is_recorded_number
+from liegeo.recorded import Recorded, finite, function, is_recorded_number, largest, smallest
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
@@ -38,7 +38,7 @@ class Formula:
     names: frozenset[str]
 
     @classmethod
-    def read(cls, given: Any, known: Collection[str]) -> Formula:
+    def read(cls, given: Any, known: Sequence[str]) -> Formula:
         """Return the formula of a text, a number or a formula; InputError if it has other names than those known."""
         if isinstance(given, Formula):
             found = given
@@ -99,8 +99,8 @@ def _folded(tree: Any, leaf: Callable[[Any], Any], names: set[str]) -> Any:
     else:
         operands = tuple(_folded(each, leaf, names) for each in tree[1:])
         found = (head, *operands)
-    # numbers that are recorded stay steps of a program, so that native FMUs compute them
-    if all(each[0] == "value" and not is_recorded_number(each[1]) for each in operands):
+    # recorded numbers are folded too: a program then has the same steps and constants whoever reads the file
+    if all(each[0] == "value" for each in operands):
         return "value", _value(found)
     return found
 
@@ -119,29 +119,30 @@ def _value(tree: Any) -> float:
         if head == "negative":
             value = -tree[1][1]
         elif head == "^":
-            value = float(tree[1][1]) ** tree[2]
+            value = _number(tree[1]) ** tree[2]
         elif head == "call":
-            value = _CALLS[tree[1]](*(float(each[1]) for each in tree[2]))
+            value = _called(tree[1], [_number(each) for each in tree[2]])
         else:
-            value = _OPERATORS[head](tree[1][1], tree[2][1])
+            value = _OPERATORS[head](_number(tree[1]), _number(tree[2]))
+        known = finite(value)
     except (ArithmeticError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
+        known = False
+    if not known:
         raise InputError(f"has the part '{_text(tree)}', which has no finite value")
-    return float(value)
+    return value
 
 
-def _if(x: float, a: float, b: float) -> float:
-    return a if x > 0.0 else b
+def _number(tree: Any) -> Any:
+    """Return the number of a leaf, recorded or not."""
+    return tree[1] if is_recorded_number(tree[1]) else float(tree[1])
 
 
-_CALLS: Mapping[str, Callable[..., float]] = {
-    **{name: getattr(math, name) for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "tanh")},
-    "abs": abs,
-    "min": min,
-    "max": max,
-    "if": _if,
-}
+def _called(name: str, numbers: list[Any]) -> Any:
+    if name == "if":
+        return numbers[1] if numbers[0] > 0.0 else numbers[2]
+    if name in ("min", "max"):
+        return {"min": smallest, "max": largest}[name](numbers)
+    return abs(numbers[0]) if name == "abs" else function(name, getattr(math, name), numbers[0])
 
 
 def _program(tree: Any, variables: Mapping[str, int]) -> Program:
@@ -160,7 +161,8 @@ def _program(tree: Any, variables: Mapping[str, int]) -> Program:
             return programs.chosen(*operands)
         if kind in (at.OP_MIN, at.OP_MAX):
             return functools.reduce(functools.partial(programs.combined, kind), operands)
-        return programs.changed(kind, *operands)
+        (operand,) = operands
+        return programs.changed(kind, operand)
     return programs.combined(programs.OPERATORS[head], *(_program(each, variables) for each in tree[1:]))
 
 
