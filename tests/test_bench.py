@@ -258,3 +258,19 @@ def test_machines(tmp_path):
         assert row["feet"] >= 3
     assert [row["freedoms"] for row in numbers["arm"]] == [19, 22, 22, 22, 22, 22]
     assert all(0.0 < row["seconds"] < math.inf for row in numbers["arm"])
+
+
+@pytest.mark.slow
+def test_many_loops(tmp_path):
+    """Every case at small sizes, also without Exudyn, whose columns are then left out."""
+    file = tmp_path / "many_loops.json"
+    done = bench("many_loops", "--quick", "--json", file)
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(file.read_text(encoding="utf-8"))
+    cases = ("windows", "mast", "trunk", "truss", "chain")
+    assert [(row["case"], row["n"]) for row in numbers["rows"]] == [(case, n) for case in cases for n in (1, 3)]
+    for row in numbers["rows"]:
+        assert min(row["seconds"].values()) > 0.0
+        peers = {label for label in row["seconds"] if label.startswith("Exudyn")}
+        there = row["case"] == "windows" and importlib.util.find_spec("exudyn") is not None
+        assert peers == ({"Exudyn, plane", "Exudyn, space"} if there else set())
