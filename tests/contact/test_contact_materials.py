@@ -90,3 +90,75 @@ def test_files_have_materials_of_surfaces_and_their_parameters(tmp_path):
     assert abs(slope + 9.81 * np.sqrt(0.36)) < 0.05
     lg.save(mechanism, tmp_path / "again.yaml")
     assert np.array_equal(lg.load(tmp_path / "again.yaml").compile().floats, mechanism.compile().floats)
+
+
+MORE = """
+liegeo: 1
+parameters: {grip: 0.4, k: 200 kN/m}
+bodies:
+  ring: {kind: rigid, mass: 1 kg, inertia: [0.01, 0.01, 0.01]}
+  pin: {kind: rigid, mass: 0.2 kg, inertia: [1.e-3, 1.e-3, 1.e-3]}
+  ball: {kind: rigid, mass: 0.3 kg, inertia: [3.e-4, 3.e-4, 3.e-4]}
+joints:
+  turn: {kind: revolute, parent: world, child: ring, axis: [0, 1, 0]}
+  pin_free: {kind: free, parent: world, child: pin}
+  ball_free: {kind: free, parent: world, child: ball}
+surfaces:
+  hole:
+    kind: bore
+    at: {body: ring, at: {rotation: {rpy: [90 deg, 0, 0]}}}
+    radius: 30 mm
+    stiffness: $(k)
+    friction: $(grip)
+  shaft:
+    kind: capsule
+    at: {body: pin, at: {rotation: {rpy: [90 deg, 0, 0]}}}
+    radius: 29 mm
+    length: 40 mm
+    stiffness: $(2 * k)
+    friction: 0.3
+  cup: {kind: socket, at: {body: world, at: [0.5, 0, 0]}, radius: 0.1, stiffness: $(k)}
+  hills: {kind: profile, at: world, points: [[0, -0.05], [0.5, -0.09], [1, -0.05]], stiffness: $(k), friction: 0.5}
+  skin: {kind: sphere, at: ball, radius: 50 mm, dissipation: 0.5 s/m, friction: $(grip)}
+forces:
+  bearing: {kind: contact, a: hole, b: shaft, dissipation: 1 s/m}
+  heap: {kind: contacts, among: [hills, cup, skin]}
+initial:
+  q: {ball_free: [1, 0, 0, 0, 0.52, 0.01, 0.0]}
+  v: {turn: 20, pin_free: [0, 0.5, 0, 0, 0, 0]}
+experiment: {end: 0.1 s, method: rkmk-4, step: 0.1 ms, output: 1 ms}
+fmu:
+  outputs: {bearing.normal: , bearing.friction: , heap.touching: , heap.skin.force.*: , ball.position.*: }
+  parameters: {grip: {variability: tunable}, k: }
+"""
+
+
+def test_files_have_what_is_hollow(tmp_path):
+    (tmp_path / "hollow.yaml").write_text(MORE, encoding="utf-8")
+    mechanism = lg.load(tmp_path / "hollow.yaml")
+    bearing, heap = mechanism.tree.forces
+    assert isinstance(bearing.a, lm.BoreSurface)
+    assert isinstance(heap.among[1], lm.SocketSurface)
+    run = mechanism.simulate(progress=False)
+    assert run["heap.touching"].max() >= 1.0
+    assert run["bearing.normal"].max() > 0.2 * 9.81
+    lg.save(mechanism, tmp_path / "again.yaml")
+    assert np.array_equal(lg.load(tmp_path / "again.yaml").compile().floats, mechanism.compile().floats)
+
+
+@pytest.mark.foreign
+def test_both_kinds_of_fmu_combine_materials_alike(tmp_path):
+    fmpy = pytest.importorskip("fmpy")
+    import fmu_export
+
+    (tmp_path / "hollow.yaml").write_text(MORE, encoding="utf-8")
+    files = [
+        fmu_export.build(tmp_path / "hollow.yaml", tmp_path / "python.fmu"),
+        fmu_export.build(tmp_path / "hollow.yaml", tmp_path / "native.fmu", native=True, platforms=["linux64"]),
+    ]
+    seen = []
+    for values in ({}, {"grip": 0.9, "k": 1e5}):
+        both = [fmpy.simulate_fmu(str(f), start_values=values, output_interval=1e-3, stop_time=0.1) for f in files]
+        assert both[0].tobytes() == both[1].tobytes()
+        seen.append(both[0])
+    assert seen[0].tobytes() != seen[1].tobytes()
