@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import closed
+import layout_models
 import mechanisms
 import numpy as np
 import pytest
@@ -147,6 +148,26 @@ def test_everything_else_agrees_with_the_solution_all_together(monkeypatch, flex
     # where positions are off by 1e-6 redundant rows say another thing, by a share of that, than those that are kept
     for ours, theirs, bound in zip(*found, (1e-5, 1e-5, 1e-9, 1e-9, 1e-9), strict=True):
         assert relative(ours, theirs) < bound
+
+
+def test_constraints_of_every_kind_agree_with_the_solution_all_together(monkeypatch):
+    """Cuts, rods, points, rolling, a coupling, a prescribed motion and a user's own, on rigid and flexible bodies."""
+    found = []
+    for (model,) in both(monkeypatch, lambda: (layout_models.looped(),)):
+        I, F, B, W = model.ints, model.floats, model.workspace(), model.workspace()
+        rng, out = np.random.default_rng(0), np.zeros(model.nv)
+        state = model.state(model.group.exp(0.4 * rng.normal(size=model.nv)))
+        J, r = dynamics.constraint_jacobian(model, state), rng.normal(size=model.nv)
+        b = J @ rng.normal(size=model.nv)
+        W[model.row_slice(at.PHI)] = W[model.row_slice(at.RATE)] = b
+        W[model.row_slice(at.LAMBDA)] = 0.0
+        assert kernels.factorise(I, F, state.q, 0.2, 0.1, B) == 0
+        assert kernels.correct(I, F, r, 1.0, 0.0, 1.0, 1.0, W, B, out) == 0
+        # nine of its rows are redundant
+        assert np.abs(J @ out - b).max() < 1e-12 * np.abs(b).max() * len(b)
+        found.append((out, J.T @ W[model.row_slice(at.LAMBDA)]))
+    for ours, theirs in zip(*found, strict=True):
+        assert relative(ours, theirs) < 1e-11
 
 
 @pytest.mark.parametrize("method", [integrate.RKMK4, integrate.generalised_alpha(), integrate.index_3_alpha()])

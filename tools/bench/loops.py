@@ -21,7 +21,8 @@ ball, by a hinge, or welded; and by two balls, the other one in the middle.
 (e) Four-bars side by side, of which three of five rows each are redundant: the number of rows grows with N.
 (f) Where the time of a call goes, for a chain with one ball.
 
-What is missing is said and left out.  Settings have the names of Exudyn 1.13.
+What is missing is said and left out.  Settings have the names of Exudyn 1.13.  Mechanisms with up to 640 loops are in
+many_loops.py.
 """
 
 from __future__ import annotations
