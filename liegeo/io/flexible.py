@@ -542,18 +542,17 @@ def _reduced(name: str, given: Form, shelf: Shelf) -> flex.Reduction:
     if given.kind not in _WITHOUT_FILES:
         return _reduce(name, given, shelf)
     # not even the finite elements are made again, which the store would have to be asked with
-    return STORE.remembered(_made_from(name, given, shelf, _NOT_OF_MODES), lambda: _reduce(name, given, shelf))
+    return STORE.remembered(_made_from(name, given, shelf), lambda: _reduce(name, given, shelf))
 
 
-def _made_from(name: str, given: Form, shelf: Shelf, without: Sequence[str] = ()) -> bytes:
-    """Return a digest of all that a body without files is made from, but for some of its keys."""
+def _made_from(name: str, given: Form, shelf: Shelf) -> bytes:
+    """Return a digest of all that the modes of a body without files are made from."""
     parts = [given, *getattr(given, "beams", {}).values()]
     named = [
         {name: things.get(name) for part in parts for name in np.atleast_1d(getattr(part, key, None) or [])}
         for key, things in (("material", shelf.materials), ("section", shelf.sections))
     ]
-    shapes = [] if "shapes" in without else [shape.model_dump() for shape in given.shapes]
-    return hashlib.sha256(pickle.dumps((name, given.model_dump(exclude={*without, "shapes"}), shapes, named))).digest()
+    return hashlib.sha256(pickle.dumps((name, given.model_dump(exclude=set(_NOT_OF_MODES)), named))).digest()
 
 
 # Bodies of this process, which are never changed, by what they are made from.  A payload that changes leaves the links.
@@ -619,7 +618,8 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
 
     # a file may change, loads depend on other bodies, and recorded numbers belong to one reading
     alone = given.kind in _WITHOUT_FILES and not isinstance(given.modes.loads, str) and not is_recording()
-    bodies = _known_bodies(_made_from(name, given, shelf) if alone else None, make)
+    key = _made_from(name, given, shelf) + pickle.dumps([getattr(given, key) for key in _NOT_OF_MODES]) if alone else None
+    bodies = _known_bodies(key, make)
     joints: list[Joint] = [Fixed(name=f"{a}-{b}", parent=a, child=b, at=end, child_at="0") for a, b in pairwise(names)]
     return bodies, joints
 
