@@ -30,7 +30,7 @@ N_BODIES: compiler.model -> articulated composite constraints elements inertia i
     motion observe dry_friction
 N_Q: compiler.model -> motion observe
 N_V: compiler.model -> articulated constraints dry_friction elements joint_elements loops motion observe
-N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe
+N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe dry_friction
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
 N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe
@@ -54,11 +54,11 @@ HELD_W: compiler._on_joints -> dry_friction
 
 [BODY_ROW]
 PARENT: compiler._body_ints -> articulated composite crowd inverse kinematics loops observe
-KIND: compiler._body_ints -> constraints crowd elements kinematics motion
+KIND: compiler._body_ints -> constraints crowd elements kinematics motion joint_elements
 JQ: compiler._body_ints -> constraints elements kinematics motion observe
 JV: compiler._body_ints -> articulated composite constraints dry_friction elements inverse kinematics loops motion
     observe
-NV: compiler._body_ints -> articulated composite dry_friction elements inverse kinematics loops motion observe
+NV: compiler._body_ints -> articulated composite elements inverse kinematics loops motion observe
 SCREWS: compiler._body_ints -> kinematics
 NM: compiler._body_ints -> articulated composite constraints elements inertia inverse kinematics loops motion
     observe reduced
@@ -71,7 +71,7 @@ OWN_NODE: compiler._body_ints -> kinematics
 MODAL: compiler._body_ints -> articulated elements inertia motion observe
 FLEX: compiler._body_ints -> articulated composite elements inertia inverse kinematics loops observe reduced
 CARRIER: compiler._body_ints -> articulated composite kinematics loops observe
-OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops observe reduced
+OFFSET: compiler._body_ints -> articulated composite inverse kinematics loops observe reduced joint_elements
 LOCKED: model.Model.lock -> articulated dry_friction elements motion
 AXIS: compiler._body_ints -> articulated kinematics
 PASSIVE: compiler._body_ints -> elements inverse observe
@@ -139,6 +139,7 @@ JE_X: compiler._on_joints -> joint_elements
 JE_N_X: compiler._on_joints -> joint_elements
 JE_INPUT: compiler._on_joints -> joint_elements
 JE_F: compiler._on_joints -> joint_elements
+JE_BODY: compiler._on_joints -> joint_elements
 JE_N: compiler._on_joints ->
 
 [TERM_ROW]
@@ -251,17 +252,18 @@ P_NB: kinematics.body_pose -> articulated.articulate,gather,give_inertia,scatter
 VEL: kinematics.body_velocity -> elements.place_frames inertia.body_bias kinematics.body_velocity
     observe.energies,show
 BIAS: articulated.clear kinematics.body_velocity -> articulated.gather,scatter inverse.body_acceleration
-SUB: kinematics.body_pose -> articulated.articulate,gather,scatter composite.mass_matrix
-    inverse.body_acceleration,forces,inverse_dynamics,momentum kinematics.body_velocity loops.operational_inertia
-    observe.jacobian
+SUB: kinematics.body_pose -> articulated.articulate articulated.gather articulated.scatter
+    composite.mass_matrix inverse.body_acceleration inverse.forces inverse.inverse_dynamics inverse.momentum
+    kinematics.body_velocity loops.operational_inertia observe.jacobian joint_elements.load_of
 INE: articulated.articulate,give_inertia composite.mass_matrix inertia.body_inertia reduced.reduce ->
     articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix inertia.body_bias
     inverse.displacement,forces,inverse_dynamics,momentum observe.energies reduced.receive_inertia,reduce
 ACC: articulated.scatter inverse.body_acceleration -> constraints.frame_rate
     inverse.body_acceleration,displacement,forces,inverse_dynamics,momentum observe.show
-FOR: articulated.clear,gather,give_force elements.push inertia.body_bias,body_inertia
-    inverse.forces,inverse_dynamics,momentum loops.operational_inertia -> articulated.gather,give_force
-    elements.push inverse.forces,inverse_dynamics,momentum observe.solved
+FOR: articulated.clear articulated.gather articulated.give_force elements.push inertia.body_bias
+    inertia.body_inertia inverse.forces inverse.inverse_dynamics inverse.momentum loops.operational_inertia ->
+    articulated.gather articulated.give_force elements.push inverse.forces inverse.inverse_dynamics
+    inverse.momentum observe.solved joint_elements.load_of
 PSU: articulated.articulate,give_inertia kinematics.body_pose,body_velocity -> articulated.gather,scatter
     loops.operational_inertia
 FAC: articulated.articulate -> articulated.gather,scatter loops.correct,operational_inertia
@@ -321,16 +323,20 @@ CROWD_AFTER: crowd.crowd ->
 CROWD_LISTS: crowd.crowd ->
 
 [HELD_SCRATCH]
-HELD_SPEED: dry_friction.hold ->
-HELD_SLOT: dry_friction.hold ->
-HELD_LIMIT: dry_friction.hold ->
-HELD_FREE: dry_friction.hold ->
-HELD_FORCE: dry_friction.hold ->
-HELD_SIDE: dry_friction.hold ->
-HELD_G: dry_friction.hold ->
-HELD_PART: dry_friction.hold ->
-HELD_A: articulated.scatter elements.add_resistance,load joint_elements.add_joint_element_forces ->
-    articulated.gather dry_friction.hold elements.add_resistance joint_elements.add_joint_element_forces
+HELD_SPEED: dry_friction.stick ->
+HELD_SLOT: dry_friction.stick ->
+HELD_LIMIT: dry_friction.stick ->
+HELD_FREE: dry_friction.stick ->
+HELD_FORCE: dry_friction.stick ->
+HELD_SIDE: dry_friction.stick ->
+HELD_G: dry_friction.stick ->
+HELD_PART: dry_friction.stick ->
+HELD_LOADS: dry_friction.hold -> dry_friction.stick
+HELD_U: dry_friction.hold -> inverse.body_acceleration inverse.inverse_dynamics
+    joint_elements.joint_element_law
+HELD_A: articulated.scatter elements.add_resistance elements.load joint_elements.add_joint_element_forces
+    inverse.inverse_dynamics -> articulated.gather dry_friction.hold elements.add_resistance
+    joint_elements.add_joint_element_forces dry_friction.stick
 
 [WORLD_SCRATCH]
 X_WB: kinematics.world_poses -> elements.place_frames
@@ -367,7 +373,8 @@ CUT_WORK: ->
 USER_WORK: constraints.evaluate -> constraints.accelerated,add_rows loops.operational_inertia
 
 [MOTION_SCRATCH]
-U: motion.drive,energy,powers,residual -> motion.acceleration,along,closing,powers,residual
+U: motion.drive motion.energy motion.powers motion.residual motion.acceleration -> motion.acceleration
+    motion.along motion.closing motion.powers motion.residual
 A: motion.powers,residual ->
 B: motion.powers,slope -> motion.residual
 WORLD_POSES: motion.energy ->
