@@ -139,8 +139,8 @@ class JointFriction(JointForce):
     def __post_init__(self) -> None:
         super().__post_init__()
         own = self.owner.field
-        for name in ("stribeck", "length"):
-            _positive(own(name), getattr(self, name))
+        as_bounded(own("stribeck"), self.stribeck, strictly=True)
+        _positive(own("length"), self.length)
         for name in ("coefficient", "viscous", "smoothing"):
             as_bounded(own(name), getattr(self, name))
         is_zero(own("smoothing"), self.smoothing, "must stay above 0, because the exact law is another one")

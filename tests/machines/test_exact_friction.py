@@ -348,3 +348,13 @@ def test_what_friction_by_load_needs_is_said():
     ):
         with pytest.raises(ModelError, match=words):
             lm.JointFriction(name="f", joint="hinge", coefficient=0.2, **more)
+
+
+def test_a_linear_model_asks_what_becomes_of_exact_friction_at_rest():
+    model = block(0.3, viscous=0.5)
+    with pytest.raises(InputError, match=r"joint 'slide' stands still, where Coulomb friction holds"):
+        lg.linearise(model, model.state(), [], [])
+    with pytest.raises(InputError, match=r"the law of friction is exact: no tangent at rest"):
+        lg.linearise(model, model.state(), [], [], friction="tangent")
+    free = lg.linearise(model, model.state(), [], [], friction="leave out")
+    assert np.allclose(np.sort(np.linalg.eigvals(free.A).real), [-0.5, 0.0])
