@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from fmu_export.machine import Machine
 from fmu_export.variables import INDICATOR, LOCAL, RATE, STATE, ExportedVariable, structured
-from liegeo.kernels import layout as at
 from liegeo.model.model import Model
 
 
@@ -22,7 +21,7 @@ def exchanged(machine: Machine) -> list[ExportedVariable]:
     An FMU with the exact law of dry friction has none: it is for co-simulation alone.
     """
     model = machine.model
-    if model.ints[at.N_HELD]:
+    if machine.drive.system.sticking:
         # integrators of others pass the speed zero, at which friction with the exact law sticks
         return []
     first = {"q": 0, "v": model.nq, "x": model.nq + model.nv}

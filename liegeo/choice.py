@@ -153,7 +153,7 @@ def choose(model: Model, problem: Problem, drive: Drive, method: Any, step: floa
         return GeneralisedAlpha if elastic else RKMK4
     if not elastic or problem.t_end == problem.t_start:
         return DormandPrince54
-    if model.ints[at.N_HELD]:
+    if problem.system is not None and problem.system.sticking:
         # the exact law of dry friction: no explicit method solves it
         return AdaptiveAlpha
     implicit = AdaptiveAlpha if model.rows else AdaptiveMidpoint

@@ -155,7 +155,7 @@ class Drive:
             dynamics = dynamics._replace(local_tangents=None)
         if not _has_switches(model):
             dynamics = dynamics._replace(switches=None)
-        if not model.ints[at.N_HELD]:
+        if not any(_holds(force) for force in model.tree.forces):
             dynamics = dynamics._replace(grips=None)
         if model.custom:
             # functions of a user's own take no complex numbers: the geometry of their forces stays out

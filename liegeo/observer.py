@@ -337,7 +337,7 @@ class Observer:
         alike = [other for other in self.model.tree.forces if _has_row(other, first)]
         row = int(self.model.ints[first]) + length * alike.index(force)
         # what exact friction holds is known when accelerations are
-        self._solve |= isinstance(force, forces.JointForce) and force.holds
+        self._solve |= isinstance(force, forces.JointForce) and force.has_multiplier
         if kind in (observe.ELEMENT, observe.CONTACT, observe.CROWD):
             self._passes |= observe.POSES | observe.TWISTS | observe.ELEMENTS
         return self._within(self._task(source[:2], kind, row, size).start, parts[wanted])

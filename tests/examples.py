@@ -81,6 +81,17 @@ FORCES = {
         "viscous": 0.4,
     },
     lm.DryFriction: {"speed": 0, "coulomb": 1.0, "static": 1.4, "stribeck": 0.05, "viscous": 0.2, "smoothing": 1e-3},
+    lm.JointFriction: {
+        "speed": 0,
+        "coefficient": 0.2,
+        "static": 0.3,
+        "stribeck": 0.05,
+        "viscous": 0.1,
+        "radius": 0.04,
+        "axial_radius": 0.03,
+        "length": 0.2,
+        "smoothing": 1e-2,
+    },
     lm.Stop: {
         "speed": 0,
         "lower": 0.05,

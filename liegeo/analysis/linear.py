@@ -48,8 +48,8 @@ from liegeo.kernels import layout
 from liegeo.model import notebook
 from liegeo.model.checks import suggest
 from liegeo.model.constraints import Motion
-from liegeo.model.drives import DryFriction, GearTrain
-from liegeo.model.forces import Force
+from liegeo.model.drives import DryFriction, GearTrain, JointFriction
+from liegeo.model.forces import Force, JointForce
 from liegeo.model.model import Model
 from liegeo.model.names import Column, matches
 from liegeo.model.standin import HasModel, as_model, as_state
@@ -526,6 +526,16 @@ def with_friction(who: str, model: Model, state: State, friction: str | None) ->
         return model.lock(*resting, speeds=_without(model.locks, resting)), [
             f"joints that friction holds are locked: {names}"
         ]
+    exact = [
+        force.name
+        for force in model.tree.forces
+        if isinstance(force, JointForce) and force.holds and force.joint in resting
+    ]
+    if friction == TANGENT and exact:
+        raise InputError(
+            f"linearise: friction is {TANGENT!r}, but the law of {', '.join(exact)} is exact: no tangent at rest.\n"
+            f"  Take {LOCK!r} or {LEAVE_OUT!r}, or give it a smoothing."
+        )
     if friction == TANGENT:
         return model, [f"friction at rest is a damper, by the smoothed law: {names}"]
     tree = model.tree
@@ -538,13 +548,16 @@ def with_friction(who: str, model: Model, state: State, friction: str | None) ->
 def _joint_of(force: Force) -> str:
     """Return the joint that a force would hold at rest by friction, "" if it has none."""
     dry = isinstance(force, DryFriction) and force.coulomb > 0.0
+    dry = dry or (isinstance(force, JointFriction) and force.coefficient > 0.0)
     lossy = isinstance(force, GearTrain) and force.efficiency < 1.0
-    return force.joint if isinstance(force, DryFriction | GearTrain) and (dry or lossy) else ""
+    return force.joint if isinstance(force, JointForce) and (dry or lossy) else ""
 
 
 def _without_friction(force: Force) -> Force:
     if isinstance(force, DryFriction):
         return dataclasses.replace(force, coulomb=0.0, static=0.0)
+    if isinstance(force, JointFriction):
+        return dataclasses.replace(force, coefficient=0.0, static=0.0)
     return dataclasses.replace(force, efficiency=1.0) if isinstance(force, GearTrain) else force
 
 
@@ -566,11 +579,11 @@ def resting_friction(model: Model, state: State) -> list[str]:
         if bool(np.any((strength > 0.0) & rests & ~locked[place])):
             found.append(joint.name)
     for force in model.tree.forces:
-        if not _joint_of(force) or not isinstance(force, DryFriction | GearTrain):
+        if not _joint_of(force) or not isinstance(force, DryFriction | JointFriction | GearTrain):
             continue
         k = model.group.v[force.joint].start + force.speed
-        small = force.smoothing if isinstance(force, DryFriction) else force.slow
-        if abs(state.v[k]) < _AT_REST * small and not locked[k] and force.joint not in found:
+        small = force.slow if isinstance(force, GearTrain) else force.smoothing
+        if abs(state.v[k]) <= _AT_REST * small and not locked[k] and force.joint not in found:
             found.append(force.joint)
     return found
 

@@ -46,7 +46,7 @@ ARGUMENTS = {
     "local_tangents": (_I, _F, _V, _V, _T, _T, _T, _V),
     "displacement": (_I, _F, _V, _V, _V, _V),
     "switches": (_I, _F, _V, _V, _V),
-    "grips": (_I, _F, _V),
+    "grips": (_I, _F, _V, _T, _V),
 }
 SIZE = len(ARGUMENTS)
 # What is compiled when a step asks for it.
@@ -136,8 +136,8 @@ def _switches(I, F, q, v, W):
 
 
 @kernel
-def _grips(I, F, out):
-    return invoke(I[I.shape[0] - SIZE + 16], (I, F, out))
+def _grips(I, F, W, behind, out):
+    return invoke(I[I.shape[0] - SIZE + 16], (I, F, W, behind, out))
 
 
 STUBS = Dynamics(

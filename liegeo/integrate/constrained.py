@@ -193,7 +193,7 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
         A, B = W[:half], W[half:]
         least = absolute + 10.0 * EPSILON * magnitude(layout, y, inverse)
         release(I, A)
-        n = grips(I, F, K[s + GRIP, nv:])
+        n = grips(I, F, A, 0.0, K[s + GRIP, nv:])
         K[s + RECORD + HELD, 1] = n
         sticking.begin(n, y[nq:], h, inverse, True, K[s + GRIP], K[s + SEEN], K[s + SLACK])
         ready, before, since, exact, fresh = False, 0.0, 0, False, False

@@ -322,7 +322,7 @@ class Newton:
         def solve(layout, I, F, t, h, cv, cq, two_step, tolerance, absolute, inverse, y, W, K, u, out):
             nq, nv = split(K, y)
             s = scratch(nv)
-            n = grips(I, F, K[s + GRIP, nv:])
+            n = grips(I, F, W[: W.shape[0] // 2], 0.0, K[s + GRIP, nv:])
             K[s + RECORD + HELD, 1] = n
             # a matrix that was dense before will be so again, mostly
             attempt = _STAYING
@@ -566,7 +566,7 @@ def _iterate(
 
 def make_review(place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
     """Return what changes the set of speeds that stick where the iteration has converged: a status, whether it did."""
-    residual = dynamics.residual
+    residual, grips = dynamics.residual, dynamics.grips
 
     def review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out):
         nq, nv = split(K, y)
@@ -578,6 +578,7 @@ def make_review(place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
             if status != 0:
                 return status, False
             sticking.strike_out(grip, r, seen)
+            grips(I, F, A, 1.0, grip[nv:])
             changed = sticking.released(grip, seen)
         return NO_CONVERGENCE if changed and sticking.restless(seen) else 0, changed
 

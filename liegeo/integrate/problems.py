@@ -70,7 +70,8 @@ class Dynamics(NamedTuple):
     displacement: Kernel | None = None  # (I, F, q, e, W, out): metres and radians that a small change e moves it by
     # (I, F, q, v, W): a whole number, another one where a contact is made or lost, a gap crossed, a strand slack
     switches: Kernel | None = None
-    # (I, F, out): the largest force with which set-valued friction holds each speed, −1 where there is none; how many
+    # (I, F, W, behind, out): the largest force with which set-valued friction holds each speed, −1 where there is none;
+    # it returns how many there are.  `behind` is 1 if W has what `residual` left, else 0: limits may be infinite then
     grips: Kernel | None = None
 
 
@@ -100,7 +101,7 @@ def _no_switches(I, F, q, v, W):  # type: ignore[no-untyped-def]
 no_switches = kernel(_no_switches, name="integrate.no_switches", forceinline=False)
 
 
-def _no_grips(I, F, out):  # type: ignore[no-untyped-def]
+def _no_grips(I, F, W, behind, out):  # type: ignore[no-untyped-def]
     """Return 0: no speed has set-valued friction."""
     return 0
 

@@ -618,8 +618,8 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
 
     # a file may change, loads depend on other bodies, and recorded numbers belong to one reading
     alone = given.kind in _WITHOUT_FILES and not isinstance(given.modes.loads, str) and not is_recording()
-    key = _made_from(name, given, shelf) + pickle.dumps([getattr(given, key) for key in _NOT_OF_MODES]) if alone else None
-    bodies = _known_bodies(key, make)
+    rest = pickle.dumps([getattr(given, key) for key in _NOT_OF_MODES])
+    bodies = _known_bodies(_made_from(name, given, shelf) + rest if alone else None, make)
     joints: list[Joint] = [Fixed(name=f"{a}-{b}", parent=a, child=b, at=end, child_at="0") for a, b in pairwise(names)]
     return bodies, joints
 

@@ -31,7 +31,8 @@ N_BODIES: compiler.model -> articulated composite constraints dry_friction eleme
 N_Q: compiler.model -> motion observe
 N_V: compiler.model -> articulated constraints dry_friction elements elimination joint_elements loops motion observe
     sparse_loops
-N_U: compiler._on_joints -> articulated contact inverse joint_elements loops motion observe sparse_loops
+N_U: compiler._on_joints -> articulated contact dry_friction inverse joint_elements loops motion observe
+    sparse_loops
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
 N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe sparse_loops
@@ -59,12 +60,12 @@ PLAN: compiler._plan_elimination -> elimination sparse_loops
 
 [BODY_ROW]
 PARENT: compiler._body_ints -> articulated composite crowd elimination inverse kinematics loops observe
-KIND: compiler._body_ints -> constraints crowd elements kinematics motion
+KIND: compiler._body_ints -> constraints crowd elements joint_elements kinematics motion
 JQ: compiler._body_ints -> constraints elements kinematics motion observe
 JV: compiler._body_ints -> articulated composite constraints dry_friction elements elimination inverse kinematics
     loops motion observe
-NV: compiler._body_ints -> articulated composite dry_friction elements elimination inverse kinematics loops motion
-    observe sparse_loops
+NV: compiler._body_ints -> articulated composite elements elimination inverse kinematics loops motion observe
+    sparse_loops
 SCREWS: compiler._body_ints -> kinematics
 NM: compiler._body_ints -> articulated composite constraints elements elimination inertia inverse kinematics loops
     motion observe reduced sparse_loops
@@ -77,7 +78,8 @@ MODAL: compiler._body_ints -> articulated elements inertia motion observe
 FLEX: compiler._body_ints -> articulated composite elements elimination inertia inverse kinematics loops observe
     reduced sparse_loops
 CARRIER: compiler._body_ints -> articulated composite elimination kinematics loops observe
-OFFSET: compiler._body_ints -> articulated composite elimination inverse kinematics loops observe reduced
+OFFSET: compiler._body_ints -> articulated composite elimination inverse joint_elements kinematics loops observe
+    reduced
 LOCKED: model.Model.lock -> articulated dry_friction elements motion
 AXIS: compiler._body_ints -> articulated kinematics
 PASSIVE: compiler._body_ints -> elements inverse observe
@@ -152,6 +154,7 @@ JE_X: compiler._on_joints -> joint_elements
 JE_N_X: compiler._on_joints -> joint_elements
 JE_INPUT: compiler._on_joints -> joint_elements
 JE_F: compiler._on_joints -> joint_elements
+JE_BODY: compiler._on_joints -> joint_elements
 JE_N: compiler._on_joints ->
 JE_TIME: compiler._on_joints -> joint_elements
 
@@ -270,7 +273,7 @@ VEL: kinematics.body_velocity -> elements.place_frames inertia.body_bias kinemat
 BIAS: articulated.clear kinematics.body_velocity -> articulated.gather,scatter inverse.body_acceleration
 SUB: kinematics.body_pose -> articulated.articulate,gather,scatter composite.mass_matrix
     elimination.eliminate,inward,outward inverse.body_acceleration,forces,inverse_dynamics,momentum
-    kinematics.body_velocity loops.operational_inertia observe.jacobian
+    joint_elements.load_of kinematics.body_velocity loops.operational_inertia observe.jacobian
 INE: articulated.articulate,give_inertia composite.mass_matrix elimination.eliminate inertia.body_inertia
     reduced.reduce -> articulated.articulate,gather,give_inertia,modal_block composite.mass_matrix
     elimination.eliminate inertia.body_bias inverse.displacement,forces,inverse_dynamics,momentum observe.energies
@@ -281,7 +284,7 @@ ACC: articulated.scatter elimination.outward inverse.body_acceleration -> constr
 FOR: articulated.clear,gather,give_force elements.push elimination.inward inertia.body_bias,body_inertia
     inverse.forces,inverse_dynamics,momentum loops.operational_inertia sparse_loops.forward_dynamics ->
     articulated.gather,give_force elements.push elimination.inward inverse.forces,inverse_dynamics,momentum
-    observe.solved sparse_loops.forward_dynamics
+    joint_elements.load_of observe.solved sparse_loops.forward_dynamics
 PSU: articulated.articulate,give_inertia elimination.eliminate kinematics.body_pose,body_velocity ->
     articulated.gather,scatter elimination.inward,outward loops.operational_inertia
 FAC: articulated.articulate elimination.eliminate -> articulated.gather,scatter elimination.inward,outward
@@ -353,16 +356,19 @@ ROPE_WOUND: ropes.wind_ropes -> ropes.rope
 ROPE_WRENCHES: ropes.rope -> elements.apply_elements
 
 [HELD_SCRATCH]
-HELD_SPEED: dry_friction.hold ->
-HELD_SLOT: dry_friction.hold ->
-HELD_LIMIT: dry_friction.hold ->
-HELD_FREE: dry_friction.hold ->
-HELD_FORCE: dry_friction.hold ->
-HELD_SIDE: dry_friction.hold ->
-HELD_G: dry_friction.hold ->
-HELD_PART: dry_friction.hold ->
-HELD_A: articulated.scatter elements.add_resistance,load joint_elements.add_joint_element_forces ->
-    articulated.gather dry_friction.hold elements.add_resistance joint_elements.add_joint_element_forces
+HELD_SPEED: dry_friction.stick ->
+HELD_SLOT: dry_friction.stick ->
+HELD_LIMIT: dry_friction.stick ->
+HELD_FREE: dry_friction.stick ->
+HELD_FORCE: dry_friction.stick ->
+HELD_SIDE: dry_friction.stick ->
+HELD_G: dry_friction.stick ->
+HELD_PART: dry_friction.stick ->
+HELD_LOADS: dry_friction.hold -> dry_friction.stick
+HELD_U: dry_friction.hold -> inverse.body_acceleration,inverse_dynamics joint_elements.joint_element_law
+HELD_A: articulated.scatter elements.add_resistance,load inverse.inverse_dynamics
+    joint_elements.add_joint_element_forces -> articulated.gather dry_friction.hold,stick elements.add_resistance
+    joint_elements.add_joint_element_forces
 
 [WORLD_SCRATCH]
 X_WB: kinematics.world_poses -> elements.place_frames
@@ -406,7 +412,7 @@ USER_WORK: constraints.evaluate -> constraints.accelerated,add_rows elimination.
 SPARSE: elimination.eliminate,outward sparse_loops.smallest_multipliers -> elimination.inward,outward
 
 [MOTION_SCRATCH]
-U: motion.drive,energy,powers,residual -> motion.acceleration,along,closing,powers,residual
+U: motion.acceleration,drive,energy,powers,residual -> motion.acceleration,along,closing,powers,residual
 A: motion.powers,residual ->
 B: motion.powers,slope -> motion.residual
 WORLD_POSES: motion.energy ->

@@ -87,7 +87,11 @@ def _row(observed, name):
 @kernel
 def _inverse_dynamics(I, F, q, v, a, W, out):
     """Do inverse dynamics, which cannot fail."""
+    if I[at.N_HELD] > 0:
+        dry_friction.let_go(I, F, a)
     inverse.inverse_dynamics(I, F, q, v, a, W, out)
+    if I[at.N_HELD] > 0:
+        dry_friction.add_loaded(I, F, v, W, out)
     return 0
 
 

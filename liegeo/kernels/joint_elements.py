@@ -36,6 +36,16 @@ sliding f = g(v) sign v + σ₂ v.  The bristles store ½σ₀z²; by (2) they d
 smooth over the speed v_0: what it holds creeps with a share of v_0.  With v_0 = 0 the law is exact, g(v) sign v where
 the speed is not zero; where it is, the friction is the multiplier c, which kernels/dry_friction.py finds.
 
+**Friction by load** of a revolute or prismatic joint, f = c + σ v, is (14) with g(v) = μ(v) R in the place of g(v), the
+same curve of Stribeck's from μ_S to μ_C, and the load R of the joint by the wrench that it carries.  With the force F
+and the moment M at the joint's frame in the body that it carries, along the joint's axis and across it,
+
+    R = √((a F_⊥)² + (b M_⊥)² + (d M_∥)²) + e |F_∥|.                                                               (15)
+
+A hinge in two bearings of the radius r at the distance L has a = r, b = 2r/L, d = 0 and e the radius of its thrust
+bearing; a slide with a guide of the length L has a = 1, b = d = 2/L and e = 0.  R depends on accelerations, so c is
+found with them (kernels/dry_friction.py).
+
 **Stops** at s = l and s = u: a contact that is δ deep, δ = s − u or l − s, with the force of Hunt and Crossley [HC75],
 
     F = k δⁿ max(0, 1 + χ δ̇),      n = 1 or 3/2,                                                                  (7)
@@ -155,6 +165,15 @@ def _dry_friction(F, f, m, x, c):
         force = level * smooth_sign(v / F[f + at.FRICTION_V_0])
     force += F[f + at.FRICTION_SIGMA] * v
     return force, zero, (zero, zero), zero, force * v, zero, (force, zero, zero, zero)
+
+
+@LAWS.of(at.LOADED_FRICTION, shows=1)
+@kernel
+def _loaded_friction(F, f, m, x, c):
+    """(15): c, which is found elsewhere, and the viscous part."""
+    zero = _nothing(m, x, c)
+    force = c + F[f + at.LOADED_SIGMA] * m[1] + zero
+    return force, zero, (zero, zero), zero, force * m[1], zero, (force, zero, zero, zero)
 
 
 @LAWS.of(at.STOP, shows=2)
@@ -394,15 +413,70 @@ def joint_element(I, i):
 
 @kernel
 def is_exact(I, F, r):
-    """Return whether the element with row r is dry friction with the exact law."""
-    return I[r + at.JE_KIND] == at.DRY_FRICTION and F[index(I[r + at.JE_F]) + at.FRICTION_V_0] == 0.0
+    """Return whether the element with row r is friction with the exact law."""
+    kind, f = I[r + at.JE_KIND], index(I[r + at.JE_F])
+    if kind == at.LOADED_FRICTION:
+        return F[f + at.LOADED_V_0] == 0.0
+    return kind == at.DRY_FRICTION and F[f + at.FRICTION_V_0] == 0.0
 
 
 @kernel
-def held_by(I, F, r):
-    """Return the speed that the exact friction with row r holds, where its multiplier stands in u, and its limit."""
-    speed = index(I[index(I[r + at.JE_TERMS]) + at.TERM_SPEED])
-    return speed, index(I[r + at.JE_INPUT]), F[index(I[r + at.JE_F]) + at.FRICTION_F_S]
+def is_loaded(I, r):
+    """Return whether the element with row r is friction by load."""
+    return I[r + at.JE_KIND] == at.LOADED_FRICTION
+
+
+@kernel
+def held_by(I, r):
+    """Return the speed that the friction with row r holds, and where its multiplier stands in u."""
+    return index(I[index(I[r + at.JE_TERMS]) + at.TERM_SPEED]), index(I[r + at.JE_INPUT])
+
+
+@kernel
+def limit_at_rest(I, F, r, load):
+    """Return the largest force with which the exact friction with row r holds its speed."""
+    f = index(I[r + at.JE_F])
+    return F[f + at.LOADED_MU_S] * load if is_loaded(I, r) else F[f + at.FRICTION_F_S] + 0.0 * load
+
+
+@kernel
+def loaded_level(I, F, r, v, load):
+    """Return (15) at the speed v, without its viscous part; at rest it is 0."""
+    f = index(I[r + at.JE_F])
+    ratio, coefficient = v / F[f + at.LOADED_V_S], F[f + at.LOADED_MU_C]
+    level = load * (coefficient + (F[f + at.LOADED_MU_S] - coefficient) * np.exp(-ratio * ratio))
+    if F[f + at.LOADED_V_0] != 0.0:
+        return level * smooth_sign(v / F[f + at.LOADED_V_0])
+    return level if v.real > 0.0 else -level if v.real < 0.0 else 0.0 * level
+
+
+@kernel(forceinline=False)
+def load_of(I, F, r, W):
+    """Return R of (15), behind inverse dynamics."""
+    i = I[r + at.JE_BODY]
+    b, data, w = at.rows(i)
+    f, turns = index(I[r + at.JE_F]), I[b + at.KIND] == at.REVOLUTE
+    n0, n1, n2 = W[w + at.FOR], W[w + at.FOR + 1], W[w + at.FOR + 2]
+    f0, f1, f2 = W[w + at.FOR + 3], W[w + at.FOR + 4], W[w + at.FOR + 5]
+    if I[b + at.OFFSET] == at.CONSTANT:
+        # the joint's frame D stands at −Rᵀp in B
+        R, p = data + at.X_DB_R, data + at.X_DB_P
+        p0, p1, p2 = F[p], F[p + 1], F[p + 2]
+        x0 = -F[R] * p0 - F[R + 3] * p1 - F[R + 6] * p2
+        x1 = -F[R + 1] * p0 - F[R + 4] * p1 - F[R + 7] * p2
+        x2 = -F[R + 2] * p0 - F[R + 5] * p1 - F[R + 8] * p2
+        n0, n1, n2 = n0 - x1 * f2 + x2 * f1, n1 - x2 * f0 + x0 * f2, n2 - x0 * f1 + x1 * f0
+    s = w + at.SUB + (0 if turns else 3)
+    a0, a1, a2 = W[s], W[s + 1], W[s + 2]
+    along, twist = a0 * f0 + a1 * f1 + a2 * f2, a0 * n0 + a1 * n1 + a2 * n2
+    f0, f1, f2 = f0 - a0 * along, f1 - a1 * along, f2 - a2 * along
+    n0, n1, n2 = n0 - a0 * twist, n1 - a1 * twist, n2 - a2 * twist
+    across, tilt = F[f + at.LOADED_ACROSS], F[f + at.LOADED_TILT]
+    twist = F[f + at.LOADED_TWIST] * twist
+    square = across * across * (f0 * f0 + f1 * f1 + f2 * f2) + tilt * tilt * (n0 * n0 + n1 * n1 + n2 * n2)
+    square += twist * twist
+    load = np.sqrt(square) if square.real > 0.0 else 0.0 * square
+    return load + F[f + at.LOADED_ALONG] * (along if along.real >= 0.0 else -along)
 
 
 @kernel(forceinline=False)

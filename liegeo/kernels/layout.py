@@ -20,8 +20,8 @@ of rows of all constraints, `rows` that of one, `terms` the number of terms of a
 functions of a user's own write, `dense` is 1 where they are solved all together and 0 where elimination.py does it,
 `plan` and `sparse` are what that needs, `points` the number of points of a profile or of surfaces of a crowd, `lists`
 that of the lists of its cubes, `materials` that of its materials, `line` that of the points of its profiles, h the
-number of elements with the exact law of dry friction; nq, nv, nu and nx are the lengths of q, v, u and x, `work` is
-that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a
+number of elements with exact friction or friction by load; nq, nv, nu and nx are the lengths of q, v, u and x, `work`
+is that of W, `bodies` the number of bodies; `pieces` and `order` belong to the table of an input, `constants` to a
 program.
 """
 
@@ -58,7 +58,7 @@ N_JOINT_ELEMENTS = HEADER_ROW.add("N_JOINT_ELEMENTS", 1, "number of elements tha
 JOINT_ELEMENTS = HEADER_ROW.add("JOINT_ELEMENTS", 1, "where their rows begin in I")
 N_STICKING = HEADER_ROW.add("N_STICKING", 1, "number of contacts with first-order states")
 N_HELD = HEADER_ROW.add(
-    "N_HELD", 1, "number of elements with the exact law of dry friction, each with a multiplier in u"
+    "N_HELD", 1, "number of elements with exact friction or friction by load, each with a multiplier in u"
 )
 HELD_W = HEADER_ROW.add("HELD_W", 1, "where their scratch begins in W")
 ELIMINATION = HEADER_ROW.add(
@@ -193,6 +193,7 @@ JE_X = JOINT_ELEMENT_ROW.add("JE_X", 1, "where its first-order states begin in u
 JE_N_X = JOINT_ELEMENT_ROW.add("JE_N_X", 1, "how many it has: 0, 1 or 2")
 JE_INPUT = JOINT_ELEMENT_ROW.add("JE_INPUT", 1, "where its input stands in u, -1 if it has none")
 JE_F = JOINT_ELEMENT_ROW.add("JE_F", 1, "where its data begin in F")
+JE_BODY = JOINT_ELEMENT_ROW.add("JE_BODY", 1, "the body that its joint carries")
 JE_N = JOINT_ELEMENT_ROW.add("JE_N", 1, "how many pieces its table has, or numbers its programs have, else 0")
 JE_TIME = JOINT_ELEMENT_ROW.add("JE_TIME", 1, "where the time stands in u, -1 if it takes none")
 JE_SIZE = JOINT_ELEMENT_ROW.end
@@ -426,6 +427,18 @@ FRICTION_SIGMA = FRICTION_DATA.add("FRICTION_SIGMA", 1, "viscous friction")
 FRICTION_V_0 = FRICTION_DATA.add("FRICTION_V_0", 1, "speed over which it changes sign; 0: the law is exact")
 DRY_FRICTION = JOINT_ELEMENT_KINDS.add("DRY_FRICTION", "Coulomb, Stribeck and viscous friction", FRICTION_DATA)
 
+LOADED_DATA = Table("Friction by load", "F", "I[e + JE_F]")
+LOADED_MU_C = LOADED_DATA.add("LOADED_MU_C", 1, "coefficient when it slides")
+LOADED_MU_S = LOADED_DATA.add("LOADED_MU_S", 1, "coefficient at which it breaks away")
+LOADED_V_S = LOADED_DATA.add("LOADED_V_S", 1, "Stribeck speed")
+LOADED_SIGMA = LOADED_DATA.add("LOADED_SIGMA", 1, "viscous friction")
+LOADED_V_0 = LOADED_DATA.add("LOADED_V_0", 1, "speed over which it changes sign; 0: the law is exact")
+LOADED_ACROSS = LOADED_DATA.add("LOADED_ACROSS", 1, "what the force across the axis counts")
+LOADED_ALONG = LOADED_DATA.add("LOADED_ALONG", 1, "what the force along the axis counts")
+LOADED_TILT = LOADED_DATA.add("LOADED_TILT", 1, "what the moment across the axis counts")
+LOADED_TWIST = LOADED_DATA.add("LOADED_TWIST", 1, "what the moment about the axis counts")
+LOADED_FRICTION = JOINT_ELEMENT_KINDS.add("LOADED_FRICTION", "friction by the load of the joint", LOADED_DATA)
+
 STOP_DATA = Table("Stops", "F", "I[e + JE_F]")
 STOP_LOWER = STOP_DATA.add("STOP_LOWER", 1, "where the lower one is, -inf if there is none")
 STOP_UPPER = STOP_DATA.add("STOP_UPPER", 1, "where the upper one is, inf if there is none")
@@ -605,7 +618,9 @@ HELD_FORCE = HELD_SCRATCH.add("HELD_FORCE", 1, "the force as a share of its limi
 HELD_SIDE = HELD_SCRATCH.add("HELD_SIDE", 1, "0 if it sticks, else the direction in which it breaks away")
 HELD_G = HELD_SCRATCH.add("HELD_G", "h*h", "what the acceleration of each loses by the limit of each")
 HELD_SCRATCH.add_behind("HELD_PART", "h*(h + 1)", "equations of those that stick, and their right-hand side")
-HELD_SCRATCH.add_behind("HELD_A", "nv", "accelerations")
+HELD_SCRATCH.add_behind("HELD_LOADS", "h", "for each element the load of its joint")
+HELD_SCRATCH.add_behind("HELD_A", "nv", "accelerations, and forces by them")
+HELD_SCRATCH.add_behind("HELD_U", "nu", "u with accelerations in the place of forces")
 
 CONSTRAINT_SCRATCH = Table("Constraints", "W", "I[ROWS_W]", unit="m")
 ON_B = CONSTRAINT_SCRATCH.add("ON_B", 6, "wrench of each row on B, in B; of a hold, 1 where it is on")

@@ -192,6 +192,8 @@ def _residual(inverse_dynamics, name):
             forces[k] = u[k]
             u[k] = a[k]
         inverse_dynamics(I, F, q, w, W[o:], W, out)
+        if I[at.N_HELD] > 0:
+            dry_friction.add_loaded(I, F, w, W, out)
         for k in range(nv):
             out[k] -= forces[k]
             u[k] = forces[k]
@@ -257,6 +259,8 @@ def _along(inverse_dynamics, closed, name):
             for n in range(m):
                 Z[o + at.LAMBDA * m + n] = W[o + at.LAMBDA * m + n]
         inverse_dynamics(I, F, place, speeds, u, Z, rate)
+        if I[at.N_HELD] > 0:
+            dry_friction.add_loaded(I, F, speeds, Z, rate)
         for n in range(nv):
             out[n] = rate[n].imag / _STEP
         clear_locked(I, out)
@@ -349,10 +353,10 @@ def switches(S, D, q, w, W):
 
 
 @kernel(forceinline=False)
-def grips(S, D, out):
+def grips(S, D, W, behind, out):
     """dry_friction.grips; states have none."""
     I, F = model_of(S)
-    return dry_friction.grips(I, F, out)
+    return dry_friction.grips(I, F, W, behind != 0.0, out)
 
 
 @kernel(forceinline=False)
@@ -521,7 +525,7 @@ def energy(S, D, t, q, w, W):
     return W[numbers] + W[numbers + 1] + W[numbers + 2]
 
 
-def _powers(forward_dynamics, name):
+def _powers(forward_dynamics, hold, name):
     """(S, D, T, Y, held, W, out): power of what drives the tree and dissipated power, at times T and states Y.
 
     `held`: there are prescribed motions or locked speeds, so that (2) is needed.  Returns as `acceleration`.
@@ -540,6 +544,10 @@ def _powers(forward_dynamics, name):
                 return status
             out[k, 0], out[k, 1] = joint_powers(I, F, w, W[o:])
             gained = lost = 0.0
+            if I[at.N_HELD] > 0:
+                status = hold(I, F, q, w, W[o:], W)
+                if status != 0:
+                    return status
             if I[at.N_JOINT_ELEMENTS] > 0:
                 gained, lost = joint_element_powers(I, F, q, w, W[o:])
             if held:
@@ -569,5 +577,5 @@ def _powers(forward_dynamics, name):
     return powers
 
 
-powers = _powers(articulated.forward_dynamics, "motion.powers")
-constrained_powers = _powers(loops.forward_dynamics, "motion.constrained_powers")
+powers = _powers(articulated.forward_dynamics, dry_friction.hold, "motion.powers")
+constrained_powers = _powers(loops.forward_dynamics, dry_friction.hold_loops, "motion.constrained_powers")

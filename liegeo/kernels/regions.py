@@ -69,7 +69,7 @@ def regions(I: Any) -> list[Region]:
         for k in range(terms):
             out += _row(at.TERM_ROW, owner, I[r + at.JE_TERMS] + k * at.TERM_SIZE)
     if I[at.N_HELD] > 0:
-        out += _row(at.HELD_SCRATCH, "model", I[at.HELD_W], h=I[at.N_HELD], nv=I[at.N_V])
+        out += _row(at.HELD_SCRATCH, "model", I[at.HELD_W], h=I[at.N_HELD], nv=I[at.N_V], nu=I[at.N_U])
     out += _constraints(I)
     if I[at.N_FRAMES] > 0:
         out += _row(at.WORLD_SCRATCH, "model", I[at.WORLD], bodies=I[at.N_BODIES])

@@ -58,6 +58,7 @@ from liegeo.model.drives import DryFriction as DryFriction
 from liegeo.model.drives import ForceCurve as ForceCurve
 from liegeo.model.drives import GearTrain as GearTrain
 from liegeo.model.drives import HydraulicCylinder as HydraulicCylinder
+from liegeo.model.drives import JointFriction as JointFriction
 from liegeo.model.drives import Motor as Motor
 from liegeo.model.drives import Stop as Stop
 from liegeo.model.events import Trigger as Trigger

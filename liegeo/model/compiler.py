@@ -24,10 +24,11 @@ from liegeo.model.checks import as_bounded, as_numbers, check_size, first_index,
 from liegeo.model.constraints import MODE, Coupling, FrameConstraint, Lock, Motion, RigidStop, Weld
 from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
+from liegeo.model.drives import JointFriction
 from liegeo.model.elimination import Carrier, Held, plan_of
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
 from liegeo.model.grammar import TIME
-from liegeo.model.joints import Joint
+from liegeo.model.joints import Joint, Prismatic, Revolute
 from liegeo.model.laws_of_joints import ByFormulas
 from liegeo.model.model import Model, Row, group_of
 from liegeo.model.ropes import Rope
@@ -392,7 +393,8 @@ class Compiler:
         table: list[int] = []
 
         actuators = [force for force in self.tree.forces if isinstance(force, Actuator)]
-        # multipliers of exact dry friction are inputs without a name, behind all others
+        numbers = {joint.name: i for i, joint in enumerate(self.joints)}
+        # multipliers of friction are inputs without a name, behind all others
         held = first
         header[at.N_HELD] = self._count_held()
         first += header[at.N_HELD]
@@ -403,33 +405,48 @@ class Compiler:
             if force.n_states:
                 states[force.name] = slice(n, n + force.n_states)
             source = nv + inputs[force.name].start if force.n_inputs else -1
-            if force.holds:
+            if force.has_multiplier:
                 source, held = held, held + 1
             if isinstance(force, Actuator):
                 # the actuator takes its state in the place of its input
                 start = at.HEADER + len(self.bodies) * at.BODY_I_SIZE
                 row = header[at.ACTUATORS] - start + actuators.index(force) * at.ACTUATOR_SIZE
                 self.more_ints[row + at.ACTUATOR_U] = first + n
+            if isinstance(force, JointFriction):
+                self._attempt(None, self._check_load, force, numbers[force.joint], rows)
             terms, factors = self._terms(force, rows)
             kind, start = self._attempt((0, 0), self._kind_and_data, force, joint_kernels.LAWS)
             places = terms, len(force.terms()), factors
             clock = nv + inputs[f"{force.name}.{TIME}"].start if getattr(force, "takes_time", False) else -1
-            table += [kind, *places, first + n, force.n_states, source, start, force.n_pieces, clock]
+            carried = numbers[force.joint]
+            table += [kind, *places, first + n, force.n_states, source, start, carried, force.n_pieces, clock]
             n += force.n_states
         header[at.N_JOINT_ELEMENTS], header[at.JOINT_ELEMENTS] = len(table) // at.JE_SIZE, self._put_ints(*table)
         header[at.N_X], header[at.N_U] = n, first + n + 3
         if header[at.N_HELD]:
-            header[at.HELD_W] = self._reserve(at.HELD_SCRATCH.size(h=header[at.N_HELD], nv=nv))
+            header[at.HELD_W] = self._reserve(at.HELD_SCRATCH.size(h=header[at.N_HELD], nv=nv, nu=header[at.N_U]))
         return states
 
+    def _check_load(self, force: JointFriction, i: int, rows: list[list[int]]) -> None:
+        """Raise a ModelError if friction by load does not know what its joint carries."""
+        joint, own = self.joints[i], force.owner.field
+        wanted = Revolute if force.turns else Prismatic
+        if not isinstance(joint, wanted):
+            found = f"joint '{joint.name}' is a {type(joint).__name__}"
+            expected = "expected a Revolute joint, and then a radius, or a Prismatic one without"
+            raise ModelError(own("radius").fault(force.radius, f"{expected}: {found}"))
+        if rows[i][at.OFFSET] == at.DEFORMING:
+            found = f"the body '{joint.child}' deforms at joint '{joint.name}'"
+            raise ModelError(force.owner.fault(found, "expected a body that is rigid at the joint that carries it"))
+
     def _count_held(self) -> int:
-        """Return how many elements have the exact law of dry friction, of which a speed takes one."""
+        """Return how many elements have a multiplier, of which a speed takes one."""
         held: dict[tuple[str, int], str] = {}
         for force in self.tree.forces:
-            if isinstance(force, JointForce) and force.holds:
+            if isinstance(force, JointForce) and force.has_multiplier:
                 other = held.setdefault((force.joint, force.speed), force.name)
                 if other != force.name:
-                    found = f"has the exact law of dry friction, as '{other}' has on the same speed of the joint"
+                    found = f"is exact friction or friction by load, as '{other}' is on the same speed of the joint"
                     expected = "expected one such element: what each of two holds is not determined"
                     self.errors.append(ModelError(force.owner.fault(found, expected, "add their forces up in one.")))
         return len(held)

@@ -43,6 +43,14 @@ def _share(own: Field, value: Any) -> float:
     return number
 
 
+def _positive(own: Field, value: Any) -> None:
+    """Raise a ModelError if a number is not above 0; it may be inf."""
+    number, expected = as_number(own, value), "must be > 0"
+    noted(own, number, expected)
+    if not number > 0.0:
+        raise ModelError(own.fault(value, expected))
+
+
 def _flag(own: Field, value: Any) -> None:
     """Raise a ModelError if a value is neither true nor false."""
     if not isinstance(value, bool | np.bool_):
@@ -98,6 +106,87 @@ class DryFriction(JointForce):
     def data(self) -> list[float]:
         static = self.coulomb if self.static is None else self.static
         return [self.coulomb, static, self.stribeck, self.viscous, self.smoothing]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class JointFriction(JointForce):
+    """Friction of a revolute or prismatic joint by the load that it carries: kernels/joint_elements.py (15).
+
+    A hinge has a `radius`, that of its bearings; their distance is `length`, and `axial_radius` that of its thrust
+    bearing.  A slide has none; `length` is that of its guide.  Without a length moments do not count.  The law is exact
+    (DryFriction) unless a `smoothing` is given.
+    """
+
+    coefficient: float = field(metadata=about("number", "of friction, when it slides"))
+    static: float | None = field(
+        default=None, metadata=about("number", "the coefficient at which it breaks away; coefficient if not given")
+    )
+    stribeck: float = field(
+        default=0.01, metadata=about("angular_speed or speed", "the speed over which static falls to coefficient")
+    )
+    viscous: float = field(
+        default=0.0, metadata=about("turning_damping or damping", "the friction per speed, added to the rest")
+    )
+    radius: float | None = field(default=None, metadata=about("length", "of the bearings of a hinge; a slide has none"))
+    axial_radius: float | None = field(
+        default=None, metadata=about("length", "of the thrust bearing of a hinge; radius if not given")
+    )
+    length: float = field(
+        default=np.inf, metadata=about("length", "between two bearings, or of a guide; inf: moments do not count")
+    )
+    smoothing: float = field(
+        default=0.0, metadata=about("angular_speed or speed", "the speed over which its sign changes; 0: the exact law")
+    )
+    exerts: ClassVar[tuple[Part, ...]] = (Part("friction", OF_JOINT),)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        own = self.owner.field
+        as_bounded(own("stribeck"), self.stribeck, strictly=True)
+        _positive(own("length"), self.length)
+        for name in ("coefficient", "viscous", "smoothing"):
+            as_bounded(own(name), getattr(self, name))
+        is_zero(own("smoothing"), self.smoothing, "must stay above 0, because the exact law is another one")
+        for name in ("radius", "axial_radius"):
+            if getattr(self, name) is not None:
+                as_bounded(own(name), getattr(self, name), strictly=name == "radius")
+        if self.axial_radius is not None and self.radius is None:
+            raise ModelError(own("axial_radius").fault(self.axial_radius, "expected a radius beside it"))
+        expected = f"must be at least coefficient, which is {self.coefficient:g}"
+        below = self.static is not None and as_bounded(own("static"), self.static) < self.coefficient
+        noted(own("static"), self.static, expected)
+        if below:
+            raise ModelError(own("static").fault(self.static, expected))
+
+    @property
+    def holds(self) -> bool:
+        return not self.smoothing > 0.0
+
+    @property
+    def has_multiplier(self) -> bool:
+        return True
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is meant for a hinge."""
+        return self.radius is not None
+
+    def kind(self) -> int:
+        return layout.LOADED_FRICTION
+
+    def data(self) -> list[float]:
+        static = self.coefficient if self.static is None else self.static
+        law = [self.coefficient, static, self.stribeck, self.viscous, self.smoothing]
+        arm = 2.0 / self.length if finite(self.length) else 0.0
+        if self.radius is None:
+            return [*law, 1.0, 0.0, arm, arm]
+        return [
+            *law,
+            self.radius,
+            self.radius if self.axial_radius is None else self.axial_radius,
+            self.radius * arm,
+            0.0,
+        ]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

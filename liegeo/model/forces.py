@@ -203,8 +203,13 @@ class JointForce(Force):
 
     @property
     def holds(self) -> bool:
-        """Whether it is dry friction with the exact law, which needs a multiplier where its speed is zero."""
+        """Whether it is dry friction with the exact law: what its joint holds at rest is a multiplier."""
         return False
+
+    @property
+    def has_multiplier(self) -> bool:
+        """Whether its force is found with the accelerations (kernels/dry_friction.py)."""
+        return self.holds
 
     @property
     def armature(self) -> float:

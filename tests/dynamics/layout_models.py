@@ -26,7 +26,8 @@ def _forces(rng, bodies, one, other):
     """Every force element, and two elements with states on the joint `one`."""
     _, forces = trees.add_forces(rng, bodies)
     places = [("b0", (0.1, 0.2, 0.3)), ("world", (1.0, 2.0, 3.0))]
-    listed = (lm.PointForce, lm.SpringDamper, lm.Bushing, lm.Actuator, lm.BristleFriction)
+    # friction by load wants a joint of its own (aligned)
+    listed = (lm.PointForce, lm.SpringDamper, lm.Bushing, lm.Actuator, lm.BristleFriction, lm.JointFriction)
     others = [cls for cls in lm.ALL_FORCES if cls not in listed]
     drums = [f"j{i}" for i, body in enumerate(bodies) if len(body["joint"].get("screws", ())) == 1][:1]
     ropes = {"a": places[0], "b": places[1], "stiffness": 10.0, "length": 0.5}
@@ -96,7 +97,10 @@ def aligned():
         lm.Revolute(name="hinge", parent="world", child="link", axis=(0, 0, 1), friction=0.3),
         lm.Prismatic(name="slide", parent="link", child="block", axis=(1, 0, 0), friction=0.1),
     ]
-    forces = [lm.DryFriction(name=f"on {j.name}", joint=j.name, coulomb=0.2, smoothing=0.0) for j in joints]
+    forces = [
+        lm.DryFriction(name="on hinge", joint="hinge", coulomb=0.2, smoothing=0.0),
+        lm.JointFriction(name="on slide", joint="slide", coefficient=0.2, length=0.3),
+    ]
     return lm.Tree(bodies, joints, forces=forces).compile()
 
 

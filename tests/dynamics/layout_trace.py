@@ -255,7 +255,7 @@ def _run(model, I, F, S, D, W, q, v, u):
     if model.nx == 0:
         motion.slope(S, D, 0.1, q, w, W, wide.copy())
     if model.ints[at.N_HELD]:
-        dry_friction.grips(I, F, out)
+        dry_friction.grips(I, F, W, True, out)
         dry_friction.hold(I, F, q, 0.0 * v, np.array(u), W)
         motion.switches(S, D, q, w, W)
     motion.energy(S, D, 0.1, q, w, W)

@@ -229,9 +229,11 @@ def test_what_round_off_moves_with_a_dense_matrix():
 
     cv, cq = 0.5, 0.25
     states = Product({"q": R(3), "v": R(3)})
-    kernels = SimpleNamespace(along=along, residual=None)
+    kernels = SimpleNamespace(along=along, residual=None, local_tangents=None)
     differentiate = newton._differentiate(explicit.operations(states), None, kernels, compiled=False)
     K, u, y = np.full((newton.rows(3), 6), 7.0), np.zeros((2, 6)), np.array([0.1, 0.2, 0.3, 0.0, 0.0, 0.0])
+    # no speed has set-valued friction
+    K[newton.scratch(3) + newton.RECORD + newton.HELD, 1] = 0.0
     I, F, W = np.zeros(1, np.int64), np.zeros(1), np.zeros(1)
     status, floor = differentiate(states.layout, I, F, 0.0, 0.1, cv, cq, False, 1.0 / sizes, y, W, K, u, y)
     whole = (1.0 + cv + cq) * S

@@ -169,6 +169,7 @@ OWN: dict[str, dict[str, Any]] = {
     # as large as a number may be: it must not be below `coulomb`, which takes wrong values
     "BristleFriction": {"static": 1e60},
     "DryFriction": {"static": 1e60},
+    "JointFriction": {"static": 1e60},
     "Stop": {"lower": -0.5, "upper": 1e60},
     "GearTrain": {"motor": SLIDE},
     "HydraulicCylinder": {"rod_area": 0.2},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 from test_random_machines import machine
 
 import liegeo as lg
@@ -134,7 +136,9 @@ def test_the_program_chooses_a_method_that_sticks_and_others_say_so():
             lg.simulate(model, t_end=1.0, method=method, step=step, progress=False)
     twice = lm.DryFriction(name="more", joint="slide", coulomb=1.0, smoothing=0.0)
     tree = lm.Tree(model.tree.all_bodies, model.tree.joints, forces=[*model.tree.forces, twice])
-    with pytest.raises(ModelError, match=r"DryFriction 'more': has the exact law of dry friction, as 'friction' has"):
+    with pytest.raises(
+        ModelError, match=r"DryFriction 'more': is exact friction .*, as 'friction' is on the same speed"
+    ):
         tree.compile()
 
 
@@ -236,3 +240,121 @@ def test_forces_at_rest_solve_the_complementarity_problem():
     assert 0 < holds.sum() < 10
     assert (np.abs(f[holds]) <= friction[holds] * (1.0 + 1e-9)).all()
     assert np.allclose(f[~holds], (np.sign(a) * friction)[~holds], rtol=1e-9)
+
+
+# ---- friction by load
+
+RADIUS, COEFFICIENT = 0.05, 0.3
+
+
+def pendulum(**more):
+    """A rod on a hinge with friction by load: mass 2 kg, centre at 0.5 m, inertia 0.05 kg m² about it."""
+    rod = lm.Body("rod", mass=2.0, com=(0.5, 0, 0), inertia=(0.01, 0.05, 0.05))
+    hinge = lm.Revolute(name="hinge", parent="world", child="rod", axis=(0, -1, 0))
+    friction = lm.JointFriction(name="friction", joint="hinge", coefficient=COEFFICIENT, radius=RADIUS, **more)
+    return lm.Tree([rod], [hinge], forces=[friction]).compile()
+
+
+def by_hand(q, w, side):
+    """Acceleration of the pendulum, by Newton's law for its centre and bisection for the force N on its bearing."""
+
+    def missing(a):
+        x = 0.5 * (-np.sin(q) * a - np.cos(q) * w * w)
+        z = 0.5 * (np.cos(q) * a - np.sin(q) * w * w)
+        load = 2.0 * np.hypot(x, z + G)
+        return (0.05 + 2.0 * 0.25) * a + 2.0 * G * 0.5 * np.cos(q) + side * COEFFICIENT * RADIUS * load
+
+    return brentq(missing, -1e3, 1e3, xtol=1e-13)
+
+
+def test_friction_by_load_is_that_of_the_reaction():
+    model = pendulum()
+    for q, w in ((0.3, 1.0), (-2.0, -4.0), (1.5, 6.0)):
+        state = model.state(q={"hinge": q}, v={"hinge": w})
+        assert np.isclose(lg.forward_dynamics(model, state)[0], by_hand(q, w, np.sign(w)), rtol=1e-11)
+        # there and back: inverse dynamics knows it too
+        a = lg.forward_dynamics(model, state)
+        assert abs(lg.inverse_dynamics(model, state, a)[0]) < 1e-11
+        load = np.linalg.norm(lg.dynamics.joint_forces(model, state)["hinge"][3:])
+        found = lg.simulate(model, state, w and 1e-9, method="lie-bdf-2", step=1e-9, progress=False)[
+            "friction.friction"
+        ]
+        assert np.isclose(found[0], np.sign(w) * COEFFICIENT * RADIUS * load, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_pendulum_in_a_bearing_swings_as_by_hand(method):
+    """The error is of second order in the step: friction is that of the reaction in the very step."""
+    model = pendulum()
+    exact = solve_ivp(lambda t, y: [y[1], by_hand(*y, -1.0)], (0.0, 0.4), [0.3, -1.0], rtol=1e-11, atol=1e-12).y[0, -1]
+    errors = []
+    for step in (2e-3, 1e-3):
+        start = model.state(q={"hinge": 0.3}, v={"hinge": -1.0})
+        out = lg.simulate(model, start, 0.4, method=method, step=step, progress=False)
+        errors.append(abs(out["hinge.angle"][-1] - exact))
+    assert errors[1] < 2e-5
+    assert 3.5 < errors[0] / errors[1] < 4.5
+    # and it comes to rest where friction holds it: sin of the angle is at most μ r/l, the circle of friction
+    out = lg.simulate(model, model.state(q={"hinge": 0.3}), 30.0, method=method, step=2e-3, progress=False)
+    assert out["hinge.speed"][-1] == 0.0
+    assert abs(out["hinge.angle"][-1] + np.pi / 2) < COEFFICIENT * RADIUS / 0.5
+    assert np.isclose(out["friction.friction"][-1], -2.0 * G * 0.5 * np.cos(out["hinge.angle"][-1]), rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_block_in_a_slot_slides_by_the_force_across_it(method):
+    """On a slope α it slides with g (sin α − μ cos α), and does not move below the angle of friction."""
+    body = lm.Body("block", mass=3.0, inertia=(1, 1, 1))
+    slot = lm.Prismatic(name="slot", parent="world", child="block", axis=(1, 0, 0))
+    friction = lm.JointFriction(name="friction", joint="slot", coefficient=MU)
+    for angle in (0.45, 0.6):
+        gravity = (G * np.sin(angle), 0, -G * np.cos(angle))
+        model = lm.Tree([body], [slot], gravity=gravity, forces=[friction]).compile()
+        out = lg.simulate(model, t_end=1.0, method=method, step=5e-3, progress=False)
+        exact = max(0.5 * G * (np.sin(angle) - MU * np.cos(angle)), 0.0)
+        # BDF2 begins with a step of its own
+        assert np.isclose(out["slot.position"][-1], exact, rtol=1e-3 if method == "lie-bdf-2" else 1e-10)
+        assert np.isclose(out["friction.friction"][-1], 3.0 * G * min(np.sin(angle), MU * np.cos(angle)), rtol=1e-10)
+
+
+def test_moments_count_by_the_length_of_the_guide():
+    """A load beside a vertical guide jams if the guide is short, however heavy it is."""
+    body = lm.Body("block", mass=1.0, com=(0.4, 0, 0), inertia=(1, 1, 1))
+    guide = lm.Prismatic(name="guide", parent="world", child="block", axis=(0, 0, 1))
+    for length, holds in ((0.2, True), (2.0, False)):
+        friction = lm.JointFriction(name="friction", joint="guide", coefficient=0.3, length=length)
+        model = lm.Tree([body], [guide], forces=[friction]).compile()
+        # the moment m g 0.4 m makes 2 · 0.4/length of its weight across the guide, if it rests
+        assert holds == (0.3 * 2.0 * 0.4 / length > 1.0)
+        # where it falls it falls freely: its guide has nothing to bear then
+        assert np.isclose(lg.forward_dynamics(model, model.state())[0], 0.0 if holds else -G, atol=1e-9)
+
+
+def test_what_friction_by_load_needs_is_said():
+    body = lm.Body("rod", mass=1.0, inertia=(1, 1, 1))
+    hinge = lm.Revolute(name="hinge", parent="world", child="rod")
+    for joint, more in ((hinge, {}), (lm.Prismatic(name="hinge", parent="world", child="rod"), {"radius": 0.1})):
+        friction = lm.JointFriction(name="f", joint="hinge", coefficient=0.2, **more)
+        tree = lm.Tree([body], [joint], forces=[friction])
+        with pytest.raises(
+            ModelError, match=r"expected a Revolute joint, and then a radius, or a Prismatic one without"
+        ):
+            tree.compile()
+    for more, words in (
+        ({"static": 0.1}, "static is 0.1, must be at least coefficient, which is 0.2"),
+        ({"axial_radius": 0.1}, "axial_radius is 0.1, expected a radius beside it"),
+        ({"length": 0.0}, "length is 0, must be > 0"),
+        ({"radius": 0.0}, "radius is 0, must be > 0"),
+    ):
+        with pytest.raises(ModelError, match=words):
+            lm.JointFriction(name="f", joint="hinge", coefficient=0.2, **more)
+
+
+def test_a_linear_model_asks_what_becomes_of_exact_friction_at_rest():
+    model = block(0.3, viscous=0.5)
+    with pytest.raises(InputError, match=r"joint 'slide' stands still, where Coulomb friction holds"):
+        lg.linearise(model, model.state(), [], [])
+    with pytest.raises(InputError, match=r"the law of friction is exact: no tangent at rest"):
+        lg.linearise(model, model.state(), [], [], friction="tangent")
+    free = lg.linearise(model, model.state(), [], [], friction="leave out")
+    assert np.allclose(np.sort(np.linalg.eigvals(free.A).real), [-0.5, 0.0])

@@ -56,7 +56,8 @@ def test_the_law_keeps_the_balance_of_power(cls, seed):
     s, rate, first = rng.normal(size=3) * (0.6, 1.0, 1.0)
     x = np.array([2e6, 1e6]) * rng.uniform(0.5, 5.0, 2) if cls is lm.HydraulicCylinder else 0.01 * rng.normal(size=2)
     s = abs(s) if cls is lm.HydraulicCylinder else s
-    c = rng.normal()
+    # a multiplier opposes the motion, as what finds it sees to
+    c = abs(rng.normal()) * np.sign(rate) if made.has_multiplier else rng.normal()
     law = joint_elements._law.py_func if hasattr(joint_elements._law, "py_func") else joint_elements._law
 
     def call(s, x):
