@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from liegeo.results import plot_runs as plot_runs
     from liegeo.results import read_table as read_table
     from liegeo.simulation import simulate as simulate
-    from liegeo.studies import Study as Study
+    from liegeo.studies import StudyResult as StudyResult
     from liegeo.studies import study as study
 else:
     __getattr__, __dir__, __all__ = attach(
@@ -81,7 +81,7 @@ else:
             ),
             "liegeo.results": ("Result", "plot_runs", "read_table"),
             "liegeo.simulation": ("simulate",),
-            "liegeo.studies": ("Study", "study"),
+            "liegeo.studies": ("StudyResult", "study"),
         },
         (
             *("analysis", "dynamics", "errors", "flex", "integrate", "io", "lie", "model", "operators", "results"),

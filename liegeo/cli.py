@@ -378,7 +378,7 @@ def study(
     Example:  liegeo study spread.yaml -o spread.parquet --plot spread.png
     """
     from liegeo import reports
-    from liegeo.studies.files import load_study
+    from liegeo.studies.study_files import load_study
 
     target = _target("--to", to if to is not None else Path(file.with_suffix(".csv").name), _TABLES, file)
     if plot_ is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from liegeo.analysis.spectra import SpectralDensity
     from liegeo.io import Mechanism
     from liegeo.results import Result
-    from liegeo.studies import Study
+    from liegeo.studies import StudyResult
 
 Data = dict[str, Any]
 
@@ -446,7 +446,7 @@ def energy(run: Result) -> Data:
     }
 
 
-def study_data(study: Study) -> Data:
+def study_data(study: StudyResult) -> Data:
     """Return how many members a study has, what their columns are like, and why members failed."""
     return {
         "name": study.name,

@@ -21,10 +21,10 @@ which is (2) of loops.py one speed at a time.  A row c that closes is the pivot 
     A_kl ← A_kl − A_kc A_cl/a,   r_k ← r_k − A_kc r_c/a,
     λ_c = (r_c + z_c·A_i − Σ A_ck λ_k)/a,      when A_i and the other multipliers are known.                        (5)
 
-A loop of a few bodies on a long trunk is open on these few bodies only, so that N such loops cost O(N).  Rows that
-close at the world couple where they share bodies.  They are eliminated in an order of minimum degree [GL89], found by
-model/elimination.py, with all index arrays, when the model is compiled.  Where all loops have long ways in common, A
-is dense and (4) is the Cholesky factorisation of loops.py.  (To eliminate rows as soon as possible is the early
+A loop of a few bodies on a long trunk is open on these few bodies only, so that N such loops cost O(N). Rows that close
+at the world couple where they share bodies. They are eliminated in an order of minimum degree [GL89], found by
+model/elimination_plan.py, with all index arrays, when the model is compiled. Where all loops have long ways in common,
+A is dense and (4) is the Cholesky factorisation of loops.py. (To eliminate rows as soon as possible is the early
 elimination of [SC24].)
 
 The rows of one constraint take turns: the one with the largest share left of its own A_kk first.  A row of which no

@@ -25,7 +25,7 @@ from liegeo.model.constraints import MODE, Coupling, FrameConstraint, Lock, Moti
 from liegeo.model.contacts import Contact, Contacts
 from liegeo.model.custom import connect
 from liegeo.model.drives import JointFriction
-from liegeo.model.elimination import Carrier, Held, plan_of
+from liegeo.model.elimination_plan import Carrier, Held, plan_of
 from liegeo.model.forces import Actuator, Force, JointForce, place_fields
 from liegeo.model.grammar import TIME
 from liegeo.model.joints import Joint, Prismatic, Revolute

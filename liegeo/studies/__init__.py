@@ -8,6 +8,6 @@ from liegeo.studies.designs import Normal as Normal
 from liegeo.studies.designs import Triangular as Triangular
 from liegeo.studies.designs import Uniform as Uniform
 from liegeo.studies.designs import make_design as make_design
-from liegeo.studies.measures import MEASURES as MEASURES
-from liegeo.studies.runs import Study as Study
+from liegeo.studies.outputs import MEASURES as MEASURES
+from liegeo.studies.runs import StudyResult as StudyResult
 from liegeo.studies.runs import study as study

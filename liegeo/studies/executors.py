@@ -19,7 +19,7 @@ from typing import Any
 
 from liegeo.errors import InputError
 from liegeo.model.checks import suggest
-from liegeo.studies.journal import Row
+from liegeo.studies.journal import MemberRow
 from liegeo.studies.task import Task
 from liegeo.studies.worker import Worker, WorkerDiedError
 
@@ -42,8 +42,8 @@ def chunk_size(seconds: float, members: int, workers: int) -> int:
     return max(1, min(_MOST_IN_CHUNK, fair, int(_CHUNK_SECONDS / max(seconds, 1e-9))))
 
 
-def _died(member: int) -> Row:
-    return Row(member, {}, f"the process that ran it ended {_TRIES} times, without an error of its own")
+def _died(member: int) -> MemberRow:
+    return MemberRow(member, {}, f"the process that ran it ended {_TRIES} times, without an error of its own")
 
 
 class Here:
@@ -51,7 +51,7 @@ class Here:
 
     workers = 1
 
-    def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[Row]]:
+    def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[MemberRow]]:
         for members in chunks:
             yield task.run(members)
 
@@ -62,8 +62,8 @@ class Threads:
     def __init__(self, workers: int) -> None:
         self.workers = workers
 
-    def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[Row]]:
-        running: set[futures.Future[list[Row]]] = set()
+    def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[MemberRow]]:
+        running: set[futures.Future[list[MemberRow]]] = set()
         with futures.ThreadPoolExecutor(self.workers) as pool:
             try:
                 while True:
@@ -78,7 +78,7 @@ class Threads:
                 self._stop()
                 pool.shutdown(wait=False, cancel_futures=True)
 
-    def _run(self, task: Task, members: Members) -> list[Row]:
+    def _run(self, task: Task, members: Members) -> list[MemberRow]:
         return task.run(members)
 
     def _stop(self) -> None:
@@ -95,7 +95,7 @@ class Processes(Threads):
         self._lock = threading.Lock()
         self._over = False
 
-    def _run(self, task: Task, members: Members) -> list[Row]:
+    def _run(self, task: Task, members: Members) -> list[MemberRow]:
         for _ in range(_TRIES):
             worker = self._worker(task)
             try:
@@ -130,7 +130,7 @@ class Processes(Threads):
 _TASKS: dict[str, Task] = {}
 
 
-def _run_sent(digest: str, pickled: bytes, members: Members) -> list[Row]:
+def _run_sent(digest: str, pickled: bytes, members: Members) -> list[MemberRow]:
     """Run members in a worker of Dask, which keeps what was sent."""
     if digest not in _TASKS:
         _TASKS[digest] = pickle.loads(pickled)  # what the driver of this study sent
@@ -157,7 +157,7 @@ class Dask:
         self._client: Any = scheduler
         self.workers = max(1, sum(each["nthreads"] for each in self._client.scheduler_info()["workers"].values()))
 
-    def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[Row]]:
+    def run(self, task: Task, chunks: Iterator[Members]) -> Iterator[list[MemberRow]]:
         import distributed
 
         client = self._client

@@ -26,7 +26,7 @@ _ABOUT, _ROWS = "study.json", "rows.log"
 
 
 @dataclass(frozen=True)
-class Row:
+class MemberRow:
     """What came of one member: values by output, or the error that ended its run."""
 
     member: int
@@ -34,7 +34,7 @@ class Row:
     error: str = ""
 
 
-def _line(row: Row) -> bytes:
+def _line(row: MemberRow) -> bytes:
     values = {
         name: base64.b64encode(np.asarray(value, dtype="<f8").tobytes()).decode() if np.ndim(value) else value
         for name, value in row.values.items()
@@ -43,7 +43,7 @@ def _line(row: Row) -> bytes:
     return b"%08x %s\n" % (zlib.crc32(content), content)
 
 
-def _row(line: bytes) -> Row | None:
+def _row(line: bytes) -> MemberRow | None:
     """Return what a line says; None if it is not whole."""
     if len(line) < 10 or not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(line[9:-1]):
         return None
@@ -52,7 +52,7 @@ def _row(line: bytes) -> Row | None:
         name: np.frombuffer(base64.b64decode(value), dtype="<f8") if isinstance(value, str) else float(value)
         for name, value in found["values"].items()
     }
-    return Row(found["member"], values, found["error"])
+    return MemberRow(found["member"], values, found["error"])
 
 
 class Journal:
@@ -85,7 +85,7 @@ class Journal:
                 "  Name another folder, delete this one, or repeat the call that it is of."
             )
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[MemberRow]:
         """Return the rows that are whole, and take away a last one that was cut off."""
         path = self.folder / _ROWS
         if not path.exists():
@@ -100,7 +100,7 @@ class Journal:
         if not line.endswith(b"\n"):
             os.truncate(path, size - len(line))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: MemberRow) -> None:
         """Add a row; it is kept even if this process is killed at once."""
         if self._file is None:
             self._file = (self.folder / _ROWS).open("ab")

@@ -22,8 +22,8 @@ from liegeo.results.progress import Progress, duration
 from liegeo.results.tables import SUFFIXES, make_table, write_csv, write_whole
 from liegeo.studies import executors
 from liegeo.studies.designs import ALL_DISTRIBUTIONS, Design, make_design
-from liegeo.studies.journal import Journal, Row
-from liegeo.studies.measures import read_outputs
+from liegeo.studies.journal import Journal, MemberRow
+from liegeo.studies.outputs import read_outputs
 from liegeo.studies.task import Task
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ Array = NDArray[Any]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Study:
+class StudyResult:
     """The members of a study and what came of them: `study["tip"]` is a parameter or an output, one value per member.
 
     An output that keeps samples has a row per member.  Members that failed, or were not run, have NaN; `errors` says
@@ -183,7 +183,7 @@ def study(
     scheduler: Any = None,
     progress: bool | None = None,
     **options: Any,
-) -> Study:
+) -> StudyResult:
     """Run a mechanism with many values of its parameters; return the members and what came of them.
 
     - `source`: a mechanism from a model file, whose parameters vary, or a function of the values by name that returns
@@ -191,7 +191,7 @@ def study(
     - `vary`: by name of a parameter, or path in the model file, a list of values or a distribution (liegeo.studies has
       Uniform, Normal, LogNormal, Triangular): numbers in SI, or text with units.
     - `outputs`: by name, a column ("tip.position.z", which keeps all samples), a measure of one ("max(tip.position.z)",
-      liegeo/studies/measures.py), or a function of the Result.
+      liegeo/studies/outputs.py), or a function of the Result.
     - `design`, `members`, `seed`, `levels`: how members are made (liegeo/studies/designs.py).
     - `name`: what the study is called; like the mechanism, if not given.
     - `folder`: where each member is noted when it is done.  The same call goes on from there after a kill, and runs no
@@ -244,7 +244,7 @@ def _said(done: float, failed: int, members: float, elapsed: float) -> str:
 
 def _run(
     task: Task, plan: Design, collected: _Collected, executor: str | None, workers: int | None, scheduler: Any
-) -> Iterator[Row]:
+) -> Iterator[MemberRow]:
     """Run all members that are not done: two of them here, to see what is wrong with all and how long one takes."""
     left = np.flatnonzero(~collected.done)
     if not len(left):
@@ -282,7 +282,7 @@ class _Collected:
     def n_done(self) -> int:
         return int(np.count_nonzero(self.done))
 
-    def take(self, row: Row) -> None:
+    def take(self, row: MemberRow) -> None:
         """Take a row; of a member that is known already there is nothing to take."""
         k = row.member
         if self.done[k]:
@@ -294,7 +294,7 @@ class _Collected:
                 values[k] = np.nan
         self.done[k] = True
 
-    def _put(self, row: Row) -> str:
+    def _put(self, row: MemberRow) -> str:
         """Write the values of a row; return what is wrong with them, if so."""
         for name, value in row.values.items():
             n = np.size(value) if np.ndim(value) else None
@@ -308,12 +308,12 @@ class _Collected:
             column[row.member] = value
         return ""
 
-    def study(self) -> Study:
+    def study(self) -> StudyResult:
         units = self._units()
         for values in self.columns.values():
             values.setflags(write=False)
         errors = dict(sorted(self.errors.items()))
-        return Study(self.name, self.plan, dict(self.columns), errors, self.done.copy(), units)
+        return StudyResult(self.name, self.plan, dict(self.columns), errors, self.done.copy(), units)
 
     def _units(self) -> dict[str, str]:
         """Return the units of measure of columns, where they are known."""

@@ -19,8 +19,8 @@ from liegeo.model.model import Model, State
 from liegeo.model.tree import Tree
 from liegeo.results import Result
 from liegeo.simulation import simulate
-from liegeo.studies.journal import Row
-from liegeo.studies.measures import Measure
+from liegeo.studies.journal import MemberRow
+from liegeo.studies.outputs import StudyOutput
 
 # What members are made of: a mechanism whose file has parameters, or a function of their values.
 Source = Mechanism | Callable[..., Any]
@@ -40,11 +40,11 @@ class Task:
 
     source: Source
     options: Mapping[str, Any]
-    outputs: tuple[Measure, ...]
+    outputs: tuple[StudyOutput, ...]
     files: Mapping[str, bytes] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, source: Any, options: Mapping[str, Any], outputs: tuple[Measure, ...]) -> Task:
+    def of(cls, source: Any, options: Mapping[str, Any], outputs: tuple[StudyOutput, ...]) -> Task:
         """Return a task with the files that the mechanism names."""
         if not isinstance(source, Mechanism):
             return cls(source, dict(options), outputs)
@@ -109,18 +109,18 @@ class Task:
             (folder / name).write_bytes(content)
         return source.moved(folder)
 
-    def run(self, members: Iterable[tuple[int, Mapping[str, float]]]) -> list[Row]:
+    def run(self, members: Iterable[tuple[int, Mapping[str, float]]]) -> list[MemberRow]:
         """Return what comes of each member; one whose run fails is a row with its error."""
         rows = []
         for member, values in members:
             try:
-                rows.append(Row(member, self.outputs_of(self.result(values))))
+                rows.append(MemberRow(member, self.outputs_of(self.result(values))))
             except OutputError:
                 raise
             except LiegeoError as error:
-                rows.append(Row(member, {}, str(error)))
+                rows.append(MemberRow(member, {}, str(error)))
             except Exception as error:  # of a user's own function
-                rows.append(Row(member, {}, f"{type(error).__name__}: {error}"))
+                rows.append(MemberRow(member, {}, f"{type(error).__name__}: {error}"))
         return rows
 
     def result(self, values: Mapping[str, float]) -> Result:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 if TYPE_CHECKING:
-    from liegeo.studies.journal import Row
+    from liegeo.studies.journal import MemberRow
 
 
 class WorkerDiedError(Exception):
@@ -44,7 +44,7 @@ class Worker:
         assert self._process.stdin is not None
         return self._process.stdin  # type: ignore[return-value]
 
-    def run(self, members: Any) -> list[Row]:
+    def run(self, members: Any) -> list[MemberRow]:
         """Return the rows of members; WorkerDiedError if the process ended."""
         try:
             _send(self._stdin, pickle.dumps(members))

@@ -170,7 +170,7 @@ OWN: dict[str, dict[str, Any]] = {
     "BristleFriction": {"static": 1e60},
     "DryFriction": {"static": 1e60},
     "JointFriction": {"static": 1e60},
-    "Stop": {"lower": -0.5, "upper": 1e60},
+    **{name: {"lower": -0.5, "upper": 1e60} for name in ("Stop", "RigidStop")},
     "GearTrain": {"motor": SLIDE},
     "HydraulicCylinder": {"rod_area": 0.2},
     "Belt": {"driven": SLIDE},

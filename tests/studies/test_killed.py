@@ -157,7 +157,7 @@ def test_ctrl_c_returns_what_there_is_and_the_same_command_goes_on(tmp_path):
 
 def test_a_study_whose_model_names_files_runs_where_these_are_not(tmp_path):
     """As on another machine: the worker finds no folder of the model, and writes the files into one of its own."""
-    from liegeo.studies.measures import read_outputs
+    from liegeo.studies.outputs import read_outputs
     from liegeo.studies.task import Task
 
     folder = tmp_path / "here"

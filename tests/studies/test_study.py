@@ -11,7 +11,7 @@ import pytest
 import liegeo as lg
 from liegeo.errors import InputError, ModelFileError
 from liegeo.studies import Normal, Uniform, study
-from liegeo.studies.journal import Journal, Row
+from liegeo.studies.journal import Journal, MemberRow
 
 sys.path.insert(0, str(Path(__file__).parent))
 import members as made
@@ -132,9 +132,9 @@ def test_a_folder_of_another_study_is_left_alone(double, tmp_path):
 
 def test_rows_are_read_back_to_the_bit(tmp_path):
     rows = [
-        Row(0, {"a": 0.1 + 0.2, "b": np.array([1e-310, -0.0, np.nan])}),
-        Row(1, {"a": np.inf, "b": np.array([])}),
-        Row(2, {}, "joint 'ä': no\nway"),
+        MemberRow(0, {"a": 0.1 + 0.2, "b": np.array([1e-310, -0.0, np.nan])}),
+        MemberRow(1, {"a": np.inf, "b": np.array([])}),
+        MemberRow(2, {}, "joint 'ä': no\nway"),
     ]
     journal = Journal(tmp_path / "log", {})
     for row in rows:

@@ -54,7 +54,7 @@ MEASURES: Mapping[str, tuple[Callable[..., float], int]] = {
 _OF_TIME = ("time_of_max", "settling_time")
 
 
-class Measure:
+class StudyOutput:
     """One output of a study: `of(result)` gives a number, or all samples of a column."""
 
     def __init__(self, name: str, given: Output) -> None:
@@ -125,7 +125,7 @@ class Measure:
         return "s" if self.kind in _OF_TIME else names.column(self.column).unit
 
 
-def read_outputs(outputs: Any) -> tuple[Measure, ...]:
+def read_outputs(outputs: Any) -> tuple[StudyOutput, ...]:
     """Return the outputs of a study, from a mapping of names to outputs, or a list, whose outputs name themselves."""
     if isinstance(outputs, str) or callable(outputs):
         outputs = [outputs]
@@ -137,4 +137,4 @@ def read_outputs(outputs: Any) -> tuple[Measure, ...]:
         raise InputError(
             "study: there are no outputs, expected at least one, as outputs={'top': 'max(tip.position.z)'}."
         )
-    return tuple(Measure(str(name), given) for name, given in outputs.items())
+    return tuple(StudyOutput(str(name), given) for name, given in outputs.items())

@@ -26,8 +26,8 @@ from liegeo.io.problems import ended
 from liegeo.io.source import Source, read
 from liegeo.model.checks import suggest
 from liegeo.studies.designs import DESIGNS, LogNormal, Normal, Triangular, Uniform, make_design
-from liegeo.studies.measures import read_outputs
-from liegeo.studies.runs import Study, study
+from liegeo.studies.outputs import read_outputs
+from liegeo.studies.runs import StudyResult, study
 
 VERSION = 1
 _DISTRIBUTIONS: Mapping[str, tuple[Any, str]] = {
@@ -50,7 +50,7 @@ class StudyFile:
     outputs: Mapping[str, Any]
     design: Mapping[str, Any] = field(default_factory=dict)
 
-    def run(self, **options: Any) -> Study:
+    def run(self, **options: Any) -> StudyResult:
         """Run the study, with further options of `liegeo.study`, which replace what the file says."""
         return study(self.mechanism, self.vary, self.outputs, name=self.name, **{**self.design, **options})
 
