@@ -35,8 +35,9 @@ import numpy as np
 
 from liegeo._jit import call_address, index, kernel
 from liegeo.kernels import layout as at
-from liegeo.kernels.elements import place_frames, push, relative
+from liegeo.kernels.elements import place_frames, push
 from liegeo.kernels.joints import joint_pose, joint_subspace, subspace_rate
+from liegeo.kernels.lines import relative
 from liegeo.kernels.nodes import node_rate
 from liegeo.kernels.spatial import (
     bracket,

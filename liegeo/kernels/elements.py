@@ -29,15 +29,12 @@ from liegeo.kernels.ball_stops import ball_stop
 from liegeo.kernels.contact import contact
 from liegeo.kernels.crowd import crowd
 from liegeo.kernels.dispatch import Laws
-from liegeo.kernels.joint_elements import (
-    add_joint_element_forces,
-    add_joint_element_slopes,
-    smooth_sign,
-)
+from liegeo.kernels.joint_elements import add_joint_element_forces, add_joint_element_slopes
 from liegeo.kernels.kinematics import world_poses
 from liegeo.kernels.line_laws import line_law
 from liegeo.kernels.lines import along, ends, relative, span, stretch
 from liegeo.kernels.nodes import node_modes, node_pose
+from liegeo.kernels.programs import smooth_sign
 from liegeo.kernels.ropes import rope, wind_ropes
 from liegeo.kernels.spatial import (
     add,

@@ -138,7 +138,11 @@ ELEMENT_MORE = ELEMENT_ROW.add(
     "of a crowd: where the row of its surfaces begins in I; of a law: where the time stands in u, -1 if it takes none; "
     "of a rope: where the row of its points begins in I",
 )
-ELEMENT_W = ELEMENT_ROW.add("ELEMENT_W", 1, "of a crowd or a rope: where its scratch begins in W")
+ELEMENT_W = ELEMENT_ROW.add(
+    "ELEMENT_W",
+    1,
+    "of a crowd or a rope: where its scratch begins in W; of a law: how many numbers its programs have",
+)
 ELEMENT_SIZE = ELEMENT_ROW.end
 
 CROWD_ROW = Table("Surfaces of a crowd", "I", "I[e + ELEMENT_MORE]")

@@ -20,6 +20,7 @@ from liegeo.model import programs
 from liegeo.model.about import about_fields
 from liegeo.model.controllers import sampled_in
 from liegeo.model.forces import JointForce
+from liegeo.model.formulas import Formula
 
 N = 2
 MODES = 0.1 * np.arange(6 * N).reshape(6, N)
@@ -965,6 +966,10 @@ REFUSED |= {
 }
 
 
+def formula(text):
+    return Formula.read(text, ("s", "ds", "t"))
+
+
 def law(**fields):
     return lm.Law(name="law", joint="j", **{"force": "s", **fields})
 
@@ -974,21 +979,22 @@ def rope(**fields):
 
 
 REFUSED |= {
-    "characters of a formula": (lambda: law(force="s # 2"), "has '#' where a number, a name or an operator"),
-    "a formula without an end": (lambda: law(force="s 2"), "has '2' where an operator was expected"),
-    "a formula with half an operation": (lambda: law(force="s +"), "has an end where a number or a name was expected"),
-    "a formula with half a bracket": (lambda: law(force="(s"), "has a '(' without its ')'"),
-    "a function of nobody's": (lambda: law(force="sine(s)"), "calls 'sine', which is no function here", "'sin'"),
-    "a deep formula": (lambda: law(force="(" * 31 + "s" + ")" * 31), "is nested more than 30 deep"),
-    "a deep power": (lambda: law(force="s^" * 31 + "2"), "is nested more than 30 deep"),
-    "a long formula": (lambda: law(force="s" + "+1" * 300), "has 601 characters, expected at most 400"),
-    "a unit with a strange power": (lambda: law(force="2 mm^x*s"), "has a unit with the power 'x', expected a digit"),
-    "a unit in a formula": (lambda: law(force="2 mm*s"), "has the number '2 mm', expected numbers in SI"),
-    "no formula": (lambda: law(force=None), "force is None, expected a formula such as '-20*s - 0.5*ds'"),
-    "a variable of nobody's": (lambda: law(force="2*w"), "uses 'w', which is none of its variables s, ds, t"),
-    "arguments of a function": (lambda: law(force="if(s, 1)"), "gives if 2 numbers, expected 3"),
-    "a broken power": (lambda: law(force="s^0.5"), "has a power that is no whole number from -12 to 12"),
-    "a part without a value": (lambda: law(force="s + 1/0"), "has the part '1.0 / 0.0', which has no finite value"),
+    "characters of a formula": (lambda: formula("s # 2"), "has '#' where a number, a name or an operator"),
+    "a formula without an end": (lambda: formula("s 2"), "has '2' where an operator was expected"),
+    "a formula with half an operation": (lambda: formula("s +"), "has an end where a number or a name was expected"),
+    "a formula with half a bracket": (lambda: formula("(s"), "has a '(' without its ')'"),
+    "a function of nobody's": (lambda: formula("sine(s)"), "calls 'sine', which is no function here", "'sin'"),
+    "a deep formula": (lambda: formula("(" * 31 + "s" + ")" * 31), "is nested more than 30 deep"),
+    "a deep power": (lambda: formula("s^" * 31 + "2"), "is nested more than 30 deep"),
+    "a long formula": (lambda: formula("s" + "+1" * 300), "has 601 characters, expected at most 400"),
+    "a unit with a strange power": (lambda: formula("2 mm^x*s"), "has a unit with the power 'x', expected a digit"),
+    "a unit in a formula": (lambda: formula("2 mm*s"), "has the number '2 mm', expected numbers in SI"),
+    "no formula": (lambda: formula(None), "is None, expected a formula such as '-20*s - 0.5*ds'"),
+    "a variable of nobody's": (lambda: formula("2*w"), "uses 'w', which is none of its variables s, ds, t"),
+    "arguments of a function": (lambda: formula("if(s, 1)"), "gives if 2 numbers, expected 3"),
+    "a broken power": (lambda: formula("s^0.5"), "has a power that is no whole number from -12 to 12"),
+    "a part without a value": (lambda: formula("s + 1/0"), "has the part '1.0 / 0.0', which has no finite value"),
+    "a formula of a law": (lambda: law(force="2*w"), "Law 'law': force uses 'w', which is none of its variables"),
     "rates of a law": (lambda: law(rates=["z"]), "rates is ['z'], expected a mapping of states to formulas"),
     "states of a law": (lambda: law(rates=dict.fromkeys("abc", 1.0)), "rates is ['a', 'b', 'c'], expected at most 2"),
     "names of a law": (lambda: law(rates={"s": 1.0}), "rates names 's', expected a name of letters, digits and _"),

@@ -238,9 +238,9 @@ def test_files_know_ropes(tmp_path):
         (
             "{body: world, at: [0, 0, 2]}",
             "load.ear",
-            "rope.yaml:14:42: Rope 'rope': via[1] is 'ear'",
+            "rope.yaml:14:41: Rope 'rope': via[1] is 'ear'",
         ),
-        ("via: [{", "via: [3, {", "rope.yaml:14:12: forces.rope.via[0] is 3, expected"),
+        ("via: [{", "via: [3, {", "rope.yaml:14:11: forces.rope.via[0] is 3, expected"),
         ("radius: $(r)", "radius: 0", "radius is 0, expected a number that is not zero"),
         ("length: 2.5 m", "length: -1", "length is -1, must be ≥ 0"),
     ],
