@@ -370,7 +370,7 @@ def _field(thing: Any, name: str, value: Any) -> Any:
         return _signal(str(thing.owner), value)
     if name in ("a", "b") or (name == "at" and type(thing) in (*ALL_FORCES, *ALL_SENSORS)):
         return _place(value)
-    if name == "of":
+    if name in ("of", "engage", "release"):
         return list(value)
     if name in ("at", "child_at"):
         return _pose(value)

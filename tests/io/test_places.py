@@ -164,6 +164,7 @@ OWN: dict[str, dict[str, Any]] = {
     "BristleFriction": {"static": 1e60},
     "DryFriction": {"static": 1e60},
     "Stop": {"lower": -0.5, "upper": 1e60},
+    "RigidStop": {"lower": -0.5, "upper": 1e60},
     "GearTrain": {"motor": SLIDE},
     "HydraulicCylinder": {"rod_area": 0.2},
     "Belt": {"driven": SLIDE},
@@ -393,8 +394,8 @@ def test_no_class_is_left_out():
         "State",
         "Custom",
     }
-    # tests/simulate/test_blocks.py has the keys of controllers
-    without_form |= {"ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
+    # tests/simulate/test_blocks.py has the keys of controllers, tests/io/test_files_format.py reads and writes triggers
+    without_form |= {"Trigger", "ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
     # the keys of these are tried in FORMS
     of_contacts = {c.__name__ for c in (*lg.model.ALL_SURFACES, *lg.model.ALL_CONTACTS)} | {"ContactSurface"}
     assert {c.__name__ for c in described} - {c.__name__ for c in made} <= without_form | of_contacts
