@@ -6,12 +6,16 @@ converge with its order elsewhere.
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import liegeo as lg
-from liegeo.errors import InputError, ModelError, SimulationError
+from liegeo import cli
+from liegeo.errors import InputError, ModelError, ModelFileError, SimulationError
 from liegeo.model import Actuator
 
 G = 9.81
@@ -424,3 +428,46 @@ def test_what_is_wrong_with_a_run():
     law = lg.Sampled(lambda t, y: 0.0, 0.1, (), ("motor",), name="law")
     with pytest.raises(InputError, match="event 'off' sets what controller 'law' drives"):
         run(model, model.state(), 1.0, controllers=[law])
+
+
+# ---- files and the command line
+
+
+FILE = """
+liegeo: 1
+name: ball
+bodies: {ball: {kind: rigid, mass: 2 kg, inertia: [0.1, 0.1, 0.1]}}
+joints: {z: {kind: prismatic, parent: world, child: ball, axis: [0, 0, 1]}}
+forces: {motor: {kind: actuator, joint: z}}
+loops: {floor: {kind: rigid_stop, joint: z, lower: 0 m, restitution: 0.5, rest_speed: 1 mm/s}}
+events: {lift: {signal: time, value: 2, set: {motor: 30}}}
+initial: {q: {z: 1 m}}
+experiment: {end: 2.5 s}
+"""
+
+
+def test_a_model_file_and_the_command_line(tmp_path, capsys, monkeypatch):
+    """The file gives the run of the same model in Python, and the summary counts events."""
+    file = tmp_path / "ball.yaml"
+    file.write_text(FILE)
+    motor = Actuator(name="motor", joint="z")
+    model = ball(0.5, 1e-3, [motor], [lg.Trigger(name="lift", signal="time", value=2.0, set={"motor": 30.0})])
+    found, run_ = lg.load(file).simulate(progress=False), run(model, model.state(q={"z": 1.0}), 2.5, (None, None))
+    assert found.q.tobytes() == run_.q.tobytes()
+    assert found.events == run_.events
+    monkeypatch.chdir(tmp_path)
+    said = {}
+    for command in ("simulate", "info"):
+        monkeypatch.setattr(sys, "argv", ["liegeo", command, str(file)])
+        with contextlib.suppress(SystemExit):
+            cli.main()
+        said[command] = capsys.readouterr().out
+    assert f"floor {len(found.events) - 1}, lift 1" in said["simulate"]
+    assert "event where time passes 2" in said["info"]
+
+
+def test_a_trigger_that_leads_nowhere_is_reported_where_it_stands(tmp_path):
+    file = tmp_path / "wrong.yaml"
+    file.write_text(FILE.replace("signal: time", "signal: z.angel"))
+    with pytest.raises(ModelFileError, match=r"wrong\.yaml:8:17: event 'lift': 'z\.angel' is neither a column"):
+        lg.load(file)
