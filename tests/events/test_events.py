@@ -252,6 +252,21 @@ def test_a_body_is_caught_in_flight(method):
     assert np.abs(apart(1) - apart(0)).max() > 0.05
 
 
+def test_an_engaged_lock_holds_in_dynamics_and_linear_models_too():
+    """As the elbow were fixed: accelerations, and the frequency of the stiff arm; without inputs for switches."""
+    model = double([lg.Lock(name="brake", joint="elbow", engaged=True)])
+    state = model.state(q={"shoulder": 0.3, "elbow": 0.5})
+    a = lg.forward_dynamics(model, state)
+    M, free = lg.mass_matrix(model, state), double()
+    bias = lg.inverse_dynamics(free, free.state(q={"shoulder": 0.3, "elbow": 0.5}))
+    assert a == pytest.approx([-bias[0] / M[0, 0], 0.0], abs=1e-12)
+    off = lg.forward_dynamics(model, state, inputs={"brake.mode": 0.0})
+    assert off == pytest.approx(np.linalg.solve(M, -bias))
+    assert lg.linearise(model, model.state()).inputs == ()
+    found = run(model, state, 1.0, ("rkmk-4", 0.01))
+    assert np.ptp(found["elbow.angle"]) < 1e-13
+
+
 # ---- triggers
 
 
