@@ -77,7 +77,10 @@ class Happenings:
             found = names.find(made.signal, "model")
         except InputError as error:
             finding, _, advice = str(error).removeprefix(f"model: '{made.signal}' ").partition("\n")
-            raise self._wrong(made.owner.field("signal"), made.signal, finding, advice) from None
+            finding, _, near = finding.partition(".")
+            raise self._wrong(
+                made.owner.field("signal"), made.signal, finding, f"{near.strip()}\n{advice}".strip()
+            ) from None
         if len(found) != 1:
             finding = f"is {len(found)} numbers, expected one"
             raise self._wrong(made.owner.field("signal"), made.signal, finding, f"Name a component: {found[0]}.")

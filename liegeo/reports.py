@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -64,6 +65,7 @@ def info(mechanism: Mechanism) -> Data:
             {"name": each.name, "period": float(each.period), "outputs": list(each.outputs)}
             for each in tree.controllers
         ],
+        "events": [{"name": each.name, "signal": each.signal, "value": float(each.value)} for each in tree.events],
         "parameters": {
             name: {"value": parameter.value, "unit": parameter.unit, "description": parameter.description}
             for name, parameter in mechanism.declared.items()
@@ -111,9 +113,10 @@ def info_tables(data: Data) -> list[Any]:
         *((x["name"], x["kind"]) for x in (*data["loops"], *data["forces"], *data["sensors"])),
         *((x["name"], f"wheel on {x['body']}") for x in data["wheels"]),
         *((x["name"], f"controller, every {x['period']:g} s") for x in data["controllers"]),
+        *((x["name"], f"event where {x['signal']} passes {x['value']:g}") for x in data["events"]),
     ]
     if others:
-        table = _table("loop, force, sensor, wheel, controller", "kind")
+        table = _table("loop, force, sensor, wheel, controller, event", "kind")
         for row in others:
             _add(table, *row)
         out.append(table)
@@ -427,6 +430,7 @@ def run_data(run: Result, compiled: float = 0.0, wall: float = 0.0) -> Data:
         "local_errors": info.local_errors,
         "accuracy": None if info.accuracy is None else _accuracy(*info.accuracy),
         "newton": None if info.newton is None else dataclasses.asdict(info.newton),
+        "events": dict(Counter(event.name for event in run.events)),
     }
 
 
@@ -496,6 +500,9 @@ def run_table(data: Data) -> list[Any]:
     if balance.get("work_of_inputs") or balance.get("dissipated"):
         done = f"work of inputs {balance['work_of_inputs']:.6g} J, dissipated {balance['dissipated']:.6g} J"
         rows.append(("balance", done))
+    if data["events"]:
+        counted = ", ".join(f"{name} {n}" for name, n in data["events"].items())
+        rows.append(("events", counted))
     rows.append(("error", _error(data)))
     if data["compile_seconds"] > 0.5:
         rows.append(("kernels", f"compiled in {data['compile_seconds']:.0f} s; from now on they come from a cache"))

@@ -471,7 +471,7 @@ class Controllers:
             n = int(machine_events.act(*rows, self._z, self._work, stepper._I, D, t, y, layout_of, *self._scratch))
             D.setflags(write=False)
             if n < 0:
-                return f"events cannot act: {explain(drive.system, n + 1)}"
+                return f"events cannot act: {explain(drive.system, machine_events.FAILURE - n)}"
             if n == 0:
                 break
         else:

@@ -47,7 +47,7 @@ from liegeo.errors import InputError
 from liegeo.kernels import layout
 from liegeo.model import notebook
 from liegeo.model.checks import suggest
-from liegeo.model.constraints import Motion
+from liegeo.model.constraints import SWITCHED, Motion
 from liegeo.model.drives import DryFriction, GearTrain, JointFriction
 from liegeo.model.forces import Force, JointForce
 from liegeo.model.model import Model
@@ -637,6 +637,8 @@ def _input_columns(model: Model, wanted: Iterable[str] | None) -> list[Column]:
     prescribed = {loop.name for loop in model.tree.loops if isinstance(loop, Motion)}
     # what controllers take from outside moves nothing between their samples
     others = prescribed | {controller.name for controller in model.tree.controllers}
+    # nor do switches, but by events
+    others |= {loop.name for loop in model.tree.loops if isinstance(loop, SWITCHED)}
     known = {c.name: c for c in _columns(model, "u") if c.name.partition(".")[0] not in others}
     if wanted is None:
         return [column for column in known.values() if column.place >= model.nv]

@@ -377,7 +377,7 @@ def _field(thing: Any, name: str, value: Any) -> Any:
         return _signal(str(thing.owner), value)
     if name in ("a", "b") or (name == "at" and type(thing) in (*ALL_FORCES, *ALL_SENSORS)):
         return _place(value)
-    if name in ("of", "signals"):
+    if name in ("of", "signals", "engage", "release"):
         return list(value)
     if name == "via":
         return [_place(place) for place in value]

@@ -14,7 +14,7 @@ from liegeo.integrate import breaks, stepping
 from liegeo.kernels import blocks, events
 from liegeo.kernels import layout as at
 from liegeo.kernels.motion import drive
-from liegeo.machine.events import act
+from liegeo.machine.events import FAILURE, act
 from liegeo.machine.record import (
     BEFORE,
     BLOCKS,
@@ -122,7 +122,7 @@ def _let_happen(R):
             vector(R, BEFORE),
         )  # fmt: skip
         if happened < 0:
-            control[stepping.STATUS] = happened + 1
+            control[stepping.STATUS] = FAILURE - happened
             return STEP_FAILED
         if happened == 0:
             if why == 0:

@@ -21,6 +21,8 @@ from liegeo.kernels.motion import drive
 
 # Trial steps for one event, and internal steps in one of them.
 _TRIALS, _MOST = 100, 10_000
+# What `act` returns less a status: statuses are above −1000, and may be positive.
+FAILURE = -1000
 # The relative accuracy of the time of an event, as a share of the time and of the step.
 _ROUND_OFF, _OF_STEP = 4.0 * float(np.finfo(np.float64).eps), 1e-14
 
@@ -219,7 +221,7 @@ def _repeat(
 def act(
     addresses, B, P, C, plan, data, z, W, S, D, t, Y, layout, corrections, moved, first, before
 ):  # fmt: skip
-    """Let what is due at t happen once; return how many events did, or a negative status.
+    """Let what is due at t happen once; return how many events did, or FAILURE less a status.
 
     Y is a row with the state, and `addresses` end with that of projection.project_samples, or 0; `first` has two
     numbers more than there are rows of constraints, `before` as many as a state.  D gets what is set.  What follows
@@ -228,7 +230,7 @@ def act(
     y = Y[0]
     status = measure(addresses[1], B, C, S, D, plan, data, t, y, W, z)
     if status != 0:
-        return -1 - abs(status)
+        return FAILURE - status
     released, meeting = events.find_impacts(B, P, C, y)
     happened = released
     if meeting > 0:
@@ -242,7 +244,7 @@ def act(
                 y[k] = before[k]
             status = _project(addresses[2], S, D, t, Y, W, layout, corrections, moved, first)
             if status != 0:
-                return -1 - abs(status)
+                return FAILURE - status
             if events.pulled(B, C, W, multipliers) == 0:
                 break
         happened += events.end_impacts(B, P, C, y)
@@ -255,7 +257,7 @@ def act(
             blocks.hold_set(B, C, D, at.D_U)
             status = _project(addresses[2], S, D, t, Y, W, layout, corrections, moved, first)
             if status != 0:
-                return -1 - abs(status)
+                return FAILURE - status
     blocks.hold_set(B, C, D, at.D_U)
     return happened
 

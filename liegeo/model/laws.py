@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from liegeo.errors import InputError
 from liegeo.model.checks import numbers_of
-from liegeo.model.constraints import Motion
+from liegeo.model.constraints import MODE, Lock, Motion
 from liegeo.recorded import room
 
 if TYPE_CHECKING:
@@ -50,8 +50,10 @@ class MotionLaw:
 
 
 def laws_of(model: Model) -> tuple[MotionLaw, ...]:
-    """Return the laws of all prescribed motions of a model, as its tree has them."""
-    return tuple(read_law(model, loop, loop.law) for loop in model.tree.loops if isinstance(loop, Motion))
+    """Return the laws of all prescribed motions of a model, as its tree has them, and that engaged locks are on."""
+    motions = [read_law(model, loop, loop.law) for loop in model.tree.loops if isinstance(loop, Motion)]
+    engaged = [f"{loop.name}.{MODE}" for loop in model.tree.loops if isinstance(loop, Lock) and loop.engaged]
+    return (*motions, *(MotionLaw(name, model.inputs[name], 1, np.ones(1)) for name in engaged))
 
 
 def read_law(model: Model, loop: Motion, given: Any) -> MotionLaw:

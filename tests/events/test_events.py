@@ -6,12 +6,16 @@ converge with its order elsewhere.
 
 from __future__ import annotations
 
+import contextlib
+import sys
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import liegeo as lg
-from liegeo.errors import InputError, ModelError, SimulationError
+from liegeo import cli
+from liegeo.errors import InputError, ModelError, ModelFileError, SimulationError
 from liegeo.model import Actuator
 
 G = 9.81
@@ -248,6 +252,21 @@ def test_a_body_is_caught_in_flight(method):
     assert np.abs(apart(1) - apart(0)).max() > 0.05
 
 
+def test_an_engaged_lock_holds_in_dynamics_and_linear_models_too():
+    """As the elbow were fixed: accelerations, and the frequency of the stiff arm; without inputs for switches."""
+    model = double([lg.Lock(name="brake", joint="elbow", engaged=True)])
+    state = model.state(q={"shoulder": 0.3, "elbow": 0.5})
+    a = lg.forward_dynamics(model, state)
+    M, free = lg.mass_matrix(model, state), double()
+    bias = lg.inverse_dynamics(free, free.state(q={"shoulder": 0.3, "elbow": 0.5}))
+    assert a == pytest.approx([-bias[0] / M[0, 0], 0.0], abs=1e-12)
+    off = lg.forward_dynamics(model, state, inputs={"brake.mode": 0.0})
+    assert off == pytest.approx(np.linalg.solve(M, -bias))
+    assert lg.linearise(model, model.state()).inputs == ()
+    found = run(model, state, 1.0, ("rkmk-4", 0.01))
+    assert np.ptp(found["elbow.angle"]) < 1e-13
+
+
 # ---- triggers
 
 
@@ -424,3 +443,46 @@ def test_what_is_wrong_with_a_run():
     law = lg.Sampled(lambda t, y: 0.0, 0.1, (), ("motor",), name="law")
     with pytest.raises(InputError, match="event 'off' sets what controller 'law' drives"):
         run(model, model.state(), 1.0, controllers=[law])
+
+
+# ---- files and the command line
+
+
+FILE = """
+liegeo: 1
+name: ball
+bodies: {ball: {kind: rigid, mass: 2 kg, inertia: [0.1, 0.1, 0.1]}}
+joints: {z: {kind: prismatic, parent: world, child: ball, axis: [0, 0, 1]}}
+forces: {motor: {kind: actuator, joint: z}}
+loops: {floor: {kind: rigid_stop, joint: z, lower: 0 m, restitution: 0.5, rest_speed: 1 mm/s}}
+events: {lift: {signal: time, value: 2, set: {motor: 30}}}
+initial: {q: {z: 1 m}}
+experiment: {end: 2.5 s}
+"""
+
+
+def test_a_model_file_and_the_command_line(tmp_path, capsys, monkeypatch):
+    """The file gives the run of the same model in Python, and the summary counts events."""
+    file = tmp_path / "ball.yaml"
+    file.write_text(FILE)
+    motor = Actuator(name="motor", joint="z")
+    model = ball(0.5, 1e-3, [motor], [lg.Trigger(name="lift", signal="time", value=2.0, set={"motor": 30.0})])
+    found, run_ = lg.load(file).simulate(progress=False), run(model, model.state(q={"z": 1.0}), 2.5, (None, None))
+    assert found.q.tobytes() == run_.q.tobytes()
+    assert found.events == run_.events
+    monkeypatch.chdir(tmp_path)
+    said = {}
+    for command in ("simulate", "info"):
+        monkeypatch.setattr(sys, "argv", ["liegeo", command, str(file)])
+        with contextlib.suppress(SystemExit):
+            cli.main()
+        said[command] = capsys.readouterr().out
+    assert f"floor {len(found.events) - 1}, lift 1" in said["simulate"]
+    assert "event where time passes 2" in said["info"]
+
+
+def test_a_trigger_that_leads_nowhere_is_reported_where_it_stands(tmp_path):
+    file = tmp_path / "wrong.yaml"
+    file.write_text(FILE.replace("signal: time", "signal: z.angel"))
+    with pytest.raises(ModelFileError, match=r"wrong\.yaml:8:17: event 'lift': 'z\.angel' is neither a column"):
+        lg.load(file)

@@ -199,3 +199,21 @@ def test_event_indicators_in_model_exchange(folder, version):
         assert np.abs(found["z.position"] - run["z.position"][k])[there].max() < bound
         # it rests on the floor; Euler's steps of 10 ms look for events at their ends only, at 4.43 m/s
         assert found["z.position"].min() > (-1e-6 if solver == "CVode" else -0.0443)
+
+
+@pytest.mark.foreign
+def test_parameters_of_events_can_be_set(folder):
+    """Restitution and the value of a trigger, in both kinds of FMU, as in the run with the other numbers."""
+    given = BALL.replace("parameters: {e: 0.5}", "parameters: {e: 0.5, high: 0.2 m, when: 2.5 s}")
+    given = given.replace("z.position, value: 0.2", "z.position, value: $(high)").replace(
+        "value: 2.5", "value: $(when)"
+    )
+    python = mechanism_fmu(folder, "set", given)
+    assert fmu_export.constants_of(folder / "set.yaml") == {}
+    native = fmu_export.build(folder / "set.yaml", folder / "set_native.fmu", native=True, platforms=["linux64"])
+    values = {"e": 0.8, "high": 0.3, "when": 3.1}
+    options = {"stop_time": 4.0, "output_interval": 0.01, "fmi_type": "CoSimulation", "start_values": values}
+    one, other = (fmpy.simulate_fmu(str(fmu), **options)["z.position"] for fmu in (python, native))
+    assert one.tobytes() == other.tobytes()
+    run = lg.load(folder / "set.yaml", set=values).simulate(output=0.01, progress=False)
+    assert np.abs(run["z.position"] - one).max() < 1e-9

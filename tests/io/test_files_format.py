@@ -67,6 +67,9 @@ CONSTRAINTS = {
     lm.Gear: {"a": "i", "b": "j", "ratio": -3.0, "offset": 0.1},
     lm.Rack: {"pinion": "i", "rack": "j", "radius": 0.2, "offset": 0.1},
     lm.Motion: {"joint": "j", "law": ([0.0, 0.5, 1.0], [0.0, 0.3, -0.1]), "coordinate": 0},
+    lm.Lock: {"joint": "j", "speed": 0, "engaged": True, "commanded": True},
+    lm.RigidStop: {"joint": "j", "speed": 0, "lower": -0.5, "upper": 0.5, "restitution": 0.3, "rest_speed": 0.01},
+    lm.Weld: {**FRAMES, "engaged": True, "commanded": True},
 }
 PLACES = {1: [("a", X)], 2: FRAMES.values()}
 FORCES = {
@@ -140,6 +143,23 @@ def test_joints_that_close_loops_come_back(cls, tmp_path):
     fields = {key: value for key, value in JOINTS[cls].items() if key not in ("rest", "stiffness")}
     cut = cls(name="cut", parent="b", child="world", at="f", child_at=(1.0, 2.0, 3.0), **fields)
     assert type(again(tmp_path, tree(loops=[cut])).loops[0]) is cls
+
+
+def test_events_come_back(tmp_path):
+    lock = lm.Lock(name="brake", joint="j")
+    given = {
+        "signal": "j.angle",
+        "value": 0.5,
+        "direction": "rising",
+        "set": {"i": 2.0},
+        "engage": ("brake",),
+        "once": True,
+    }
+    one, other = lm.Trigger(name="one", **given), lm.Trigger(name="other", signal="time", release=["brake"])
+    found = again(tmp_path, tree(loops=[lock], events=[one, other])).events
+    for event, expected in zip(found, (one, other), strict=True):
+        for field in dataclasses.fields(lm.Trigger):
+            assert getattr(event, field.name) == getattr(expected, field.name)
 
 
 @pytest.mark.parametrize("cls", CONSTRAINTS)

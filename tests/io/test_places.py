@@ -404,8 +404,8 @@ def test_no_class_is_left_out():
         "State",
         "Custom",
     }
-    # tests/simulate/test_blocks.py has the keys of controllers
-    without_form |= {"ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
+    # tests/simulate/test_blocks.py has the keys of controllers, tests/io/test_files_format.py reads and writes triggers
+    without_form |= {"Trigger", "ControlBlock", "Controller", "Sampled", *(cls.__name__ for cls in MATRICES)}
     # the keys of these are tried in FORMS
     of_contacts = {c.__name__ for c in (*lg.model.ALL_SURFACES, *lg.model.ALL_CONTACTS)} | {"ContactSurface"}
     assert {c.__name__ for c in described} - {c.__name__ for c in made} <= without_form | of_contacts
