@@ -555,6 +555,13 @@ def _made_from(name: str, given: Form, shelf: Shelf) -> bytes:
     return hashlib.sha256(pickle.dumps((name, given.model_dump(exclude=set(_NOT_OF_MODES)), named))).digest()
 
 
+def _plain(value: Any) -> Any:
+    """Return a value of a form without classes that are made at run time, which cannot be pickled."""
+    if isinstance(value, Form):
+        return value.kind if hasattr(value, "kind") else "", value.model_dump()
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
 # Bodies of this process, which are never changed, by what they are made from.  A payload that changes leaves the links.
 _BODIES: OrderedDict[bytes, list[Body | FlexibleBody]] = OrderedDict()
 _MOST_BODIES = 64
@@ -618,7 +625,7 @@ def _from_fe(name: str, given: Form, shelf: Shelf) -> tuple[list[Body | Flexible
 
     # a file may change, loads depend on other bodies, and recorded numbers belong to one reading
     alone = given.kind in _WITHOUT_FILES and not isinstance(given.modes.loads, str) and not is_recording()
-    rest = pickle.dumps([getattr(given, key) for key in _NOT_OF_MODES])
+    rest = pickle.dumps([_plain(getattr(given, key)) for key in _NOT_OF_MODES])
     bodies = _known_bodies(_made_from(name, given, shelf) + rest if alone else None, make)
     joints: list[Joint] = [Fixed(name=f"{a}-{b}", parent=a, child=b, at=end, child_at="0") for a, b in pairwise(names)]
     return bodies, joints

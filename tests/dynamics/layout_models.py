@@ -15,7 +15,7 @@ from scipy.interpolate import PPoly
 from liegeo import model as lm
 from liegeo.io import expressions, units
 from liegeo.io.signals import Signal
-from liegeo.model import elimination
+from liegeo.model import elimination_plan
 
 sys.path.append(str(Path(__file__).parents[1] / "loops"))
 
@@ -179,7 +179,7 @@ def models():
         )[1].compile()
     out["aligned"], out["touching"] = aligned(), touching()
     out["looped"], out["looped, none of a user's"] = looped(), looped(own=False)
-    with mock.patch.multiple(elimination, FROM_ROWS=1, _WORTH=np.inf):
+    with mock.patch.multiple(elimination_plan, FROM_ROWS=1, _WORTH=np.inf):
         out["looped, one by one"] = looped()
     return out
 

@@ -152,6 +152,16 @@ EXAMPLES = {
     lm.Gear: (of_loop, {"name": "l", "a": "hinge", "b": "slide", "ratio": 2.0, "offset": 0.1}),
     lm.Rack: (of_loop, {"name": "l", "pinion": "hinge", "rack": "slide", "radius": 0.1, "offset": 0.1}),
     lm.Motion: (of_loop, {"name": "l", "joint": "hinge", "law": 0.2}),
+    lm.Lock: (of_loop, {"name": "l", "joint": "hinge"}),
+    lm.Weld: (of_loop, {"name": "l", "a": "world", "b": "b"}),
+    lm.RigidStop: (
+        of_loop,
+        {"name": "l", "joint": "hinge", "lower": -0.5, "upper": 0.5, "restitution": 0.5, "rest_speed": 1e-3},
+    ),
+    lm.Trigger: (
+        lambda trigger: lm.Tree([rigid()], [on()], loops=[lm.Lock(name="l", joint="hinge")], events=[trigger]),
+        {"name": "e", "signal": "hinge.angle", "value": 0.2, "engage": ["l"]},
+    ),
     lm.Box: (lambda s: of_body(rigid(shapes=[s])), {"at": (0.1, 0.0, 0.0), "size": (1.0, 2.0, 3.0)}),
     lm.Sphere: (lambda s: of_body(rigid(shapes=[s])), {"at": (0.1, 0.0, 0.0), "radius": 1.0}),
     lm.Cylinder: (lambda s: of_body(rigid(shapes=[s])), {"radius": 1.0, "length": 2.0}),
@@ -173,6 +183,8 @@ INFINITE = {
     (lm.Motor, "limit[0]=inf"),
     (lm.BallStop, "lower[0]=-inf"),
     (lm.BallStop, "upper[0]=inf"),
+    (lm.RigidStop, "lower[0]=-inf"),
+    (lm.RigidStop, "upper[0]=inf"),
     (lm.Stop, "lower[0]=-inf"),
     (lm.Stop, "upper[0]=inf"),
 }

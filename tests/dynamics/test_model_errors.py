@@ -1057,6 +1057,28 @@ REFUSED |= {
 }
 
 
+def loaded(**given):
+    return lm.JointFriction(name="f", joint="j", **{"coefficient": 0.2, **given})
+
+
+def on_a_bending_arm():
+    """Friction by load between a beam and what its tip, which deforms, carries."""
+    own = lm.JointFriction(name="f", joint="k", coefficient=0.2, radius=0.1)
+    return tree(body(), beam(), hinge(), hinge("k", "a", "beam", child_at="tip"), forces=[own]).compile()
+
+
+REFUSED |= {
+    "length of bearings": (lambda: loaded(length=0.0), "length is 0", "must be > 0"),
+    "an axial radius alone": (lambda: loaded(axial_radius=0.1), "axial_radius is 0.1, expected a radius beside it"),
+    "static below sliding": (lambda: loaded(static=0.1), "static is 0.1, must be at least coefficient, which is 0.2"),
+    "friction by load of a ball": (
+        lambda: tree(body(), lm.Spherical(name="j", parent="world", child="a"), forces=[loaded()]).compile(),
+        "expected a Revolute joint, and then a radius, or a Prismatic one without: joint 'j' is a Spherical",
+    ),
+    "friction by load on what bends": (on_a_bending_arm, "deforms at joint 'k'", "expected a body that is rigid"),
+}
+
+
 @pytest.mark.parametrize(
     ("call", "parts"), [pytest.param(call, parts, id=name) for name, (call, *parts) in REFUSED.items()]
 )
@@ -1074,7 +1096,7 @@ def test_every_raise_is_reached():
     Those of sensors and contacts have tables of their own, in tests/simulate/test_sensors.py and tests/contact.
     """
     root = Path(liegeo.__file__).parent
-    elsewhere = ("sensors.py", "contacts.py")
+    elsewhere = ("sensors.py", "contacts.py", "combining.py")
     files = [file for file in (root / "model").glob("*.py") if file.name not in elsewhere]
     wanted = unreached([root / "calculator.py", root / "dynamics.py", *files], [call for call, *_ in REFUSED.values()])
     assert not wanted, f"these have no line in REFUSED: {wanted}"

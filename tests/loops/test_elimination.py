@@ -17,7 +17,7 @@ from liegeo import model as lm
 from liegeo.kernels import layout as at
 from liegeo.kernels import loops as kernels
 from liegeo.kernels.elimination_table import sizes_of
-from liegeo.model import elimination
+from liegeo.model import elimination_plan
 
 KINDS = ("Revolute", "Spherical", "Universal", "Cylindrical", "Prismatic", "Planar", "Fixed")
 
@@ -25,14 +25,14 @@ KINDS = ("Revolute", "Spherical", "Universal", "Cylindrical", "Prismatic", "Plan
 @pytest.fixture
 def always(monkeypatch):
     """Loops are eliminated one by one, however few there are."""
-    monkeypatch.setattr(elimination, "FROM_ROWS", 1)
-    monkeypatch.setattr(elimination, "_WORTH", np.inf)
+    monkeypatch.setattr(elimination_plan, "FROM_ROWS", 1)
+    monkeypatch.setattr(elimination_plan, "_WORTH", np.inf)
 
 
 @pytest.fixture
 def never(monkeypatch):
     """All rows are solved together, however many there are."""
-    monkeypatch.setattr(elimination, "FROM_ROWS", 10**9)
+    monkeypatch.setattr(elimination_plan, "FROM_ROWS", 10**9)
 
 
 def graph(seed, n_bodies, n_loops, *, reach, flexible=0.0, grounded=0.2, twice=0.1):
@@ -114,8 +114,8 @@ def both(monkeypatch, make):
     """What a function makes with models that eliminate loops one by one, and with those that solve all together."""
     out = []
     for rows, worth in ((1, np.inf), (10**9, 0.0)):
-        monkeypatch.setattr(elimination, "FROM_ROWS", rows)
-        monkeypatch.setattr(elimination, "_WORTH", worth)
+        monkeypatch.setattr(elimination_plan, "FROM_ROWS", rows)
+        monkeypatch.setattr(elimination_plan, "_WORTH", worth)
         out.append(make())
     assert out[0][0].ints[at.ELIMINATION] > 0
     assert out[1][0].ints[at.ELIMINATION] == 0
