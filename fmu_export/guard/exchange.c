@@ -111,7 +111,7 @@ EXPORT Status fmi2GetEventIndicators(Component c, Real eventIndicators[], size_t
 {
     EXCHANGES("fmi2GetEventIndicators", WATCHING);
     STATES(eventIndicators, ni, instance->n_indicators);
-    return answered(instance, name, inside.get_indicators(instance, eventIndicators));
+    return instance->n_indicators ? answered(instance, name, inside.get_indicators(instance, eventIndicators)) : OK;
 }
 
 EXPORT Status fmi2GetContinuousStates(Component c, Real x[], size_t nx)

@@ -71,7 +71,7 @@ EXPORT Status fmi3GetEventIndicators(Component c, Real eventIndicators[], size_t
 {
     EXCHANGES("fmi3GetEventIndicators", WATCHING);
     STATES(eventIndicators, nEventIndicators, instance->n_indicators);
-    return answered(instance, name, inside.get_indicators(instance, eventIndicators));
+    return instance->n_indicators ? answered(instance, name, inside.get_indicators(instance, eventIndicators)) : OK;
 }
 
 EXPORT Status fmi3GetContinuousStates(Component c, Real continuousStates[], size_t nContinuousStates)

@@ -167,7 +167,7 @@ typedef struct {
     Status (*set_time)(Instance *, Real t);
     Status (*set_states)(Instance *, const Real *);
     Status (*get_states)(Instance *, Real *), (*get_rates)(Instance *, Real *), (*get_nominals)(Instance *, Real *);
-    Status (*get_indicators)(Instance *, Real *);
+    Status (*get_indicators)(Instance *, Real *); /* called only where there are any */
     Status (*completed_step)(Instance *, Boolean *event);
     Status (*new_discrete_states)(Instance *, Boolean *changed, Real *next);
     /* When the first event is behind t, infinity if there is none; NULL: there are no events in co-simulation. */

@@ -40,9 +40,7 @@ Status get_rates(Instance *instance, Real *rates)
 
 Status get_indicators(Instance *instance, Real *indicators)
 {
-    return instance->n_indicators
-               ? entered(instance, ENTRY_INDICATORS, indicators, instance->n_indicators, DISCARD)
-               : OK;
+    return entered(instance, ENTRY_INDICATORS, indicators, instance->n_indicators, DISCARD);
 }
 
 Status get_nominals(Instance *instance, Real *x)
