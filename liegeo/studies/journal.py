@@ -7,9 +7,9 @@ there.  Numbers are written so that they read back exactly, samples as the bytes
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import os
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,12 +40,12 @@ def _line(row: MemberRow) -> bytes:
         for name, value in row.values.items()
     }
     content = json.dumps({"member": row.member, "values": values, "error": row.error}).encode()
-    return b"%08x %s\n" % (zlib.crc32(content), content)
+    return b"%08x %s\n" % (binascii.crc32(content), content)
 
 
 def _row(line: bytes) -> MemberRow | None:
     """Return what a line says; None if it is not whole."""
-    if len(line) < 10 or not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(line[9:-1]):
+    if len(line) < 10 or not line.endswith(b"\n") or line[:8] != b"%08x" % binascii.crc32(line[9:-1]):
         return None
     found = json.loads(line[9:-1])
     values = {

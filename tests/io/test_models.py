@@ -8,6 +8,7 @@ import json
 import re
 import shutil
 import sys
+from collections import OrderedDict
 from pathlib import Path
 
 import jsonschema
@@ -396,6 +397,7 @@ def test_commands_of_the_gallery_name_what_there_is(command):
 def test_modes_are_computed_again_only_where_they_would_be_others(monkeypatch):
     """A changed payload or damping keeps the reductions of the links, to the bit; a changed wall makes them anew."""
     monkeypatch.setattr(flexible, "STORE", flex.ReductionStore(most_bytes=0))
+    monkeypatch.setattr(flexible, "_BODIES", OrderedDict())
     calls, shapes = [], flex.Component.shapes
     monkeypatch.setattr(flex.Component, "shapes", lambda *args: calls.append(1) or shapes(*args))
     first = lg.load("models/flexible_arm.yaml")
@@ -403,6 +405,7 @@ def test_modes_are_computed_again_only_where_they_would_be_others(monkeypatch):
     changed = lg.load("models/flexible_arm.yaml", set={"payload.mass": "1 kg", "damping": "3 %"})
     assert len(calls) == 2
     flexible.STORE.forget()
+    flexible._BODIES.clear()
     anew = lg.load("models/flexible_arm.yaml", set={"payload.mass": "1 kg", "damping": "3 %"})
     assert changed.compile().floats.tobytes() == anew.compile().floats.tobytes()
     assert changed.compile().floats.tobytes() != first.compile().floats.tobytes()

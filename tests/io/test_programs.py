@@ -473,7 +473,7 @@ def _with_programs():
 
 MODELS = (
     "calculix_link", "crane", "flexible_arm", "fls13_slider_crank", "fls13_spin_up", "jr90_manipulator",
-    "m01_platform", "pick_and_place", "st21_spacecraft", "sy16_four_bar",
+    "m01_platform", "pick_and_place", "scissor_mast", "st21_spacecraft", "sy16_four_bar",
 )  # fmt: skip
 
 

@@ -87,6 +87,7 @@ def test_npz_holds_the_trajectory_and_how_it_came_about(pendulum, tmp_path):
         "local_errors": None,
         "accuracy": None,
         "newton": None,
+        "happened": [],
         "units": {"time": "s", "energy": "J"},
         "columns": ["time", "energy"],
     }
