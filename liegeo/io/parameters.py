@@ -268,7 +268,7 @@ def substituted(data: Any, parameters: Parameters) -> Any:
     done: dict[int, Any] = {}
 
     def walk(value: Any, path: Path_) -> Any:
-        if isinstance(value, dict) and path[0] == "forces" and len(path) == 2 and value.get("kind") in FORMULAS_OF:
+        if isinstance(value, dict) and path[0] == "forces" and len(path) == 2 and str(value.get("kind")) in FORMULAS_OF:
             return _with_formulas(value, path, parameters, walk)
         if isinstance(value, str):
             return _substitute(value, path, parameters) if value.startswith("$(") else value
