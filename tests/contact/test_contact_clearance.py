@@ -75,6 +75,7 @@ def test_a_slider_crank_with_play_moves_as_lagranges_equations_say(change, posit
     assert abs(run.info.energy.defect) < 1e-6 * run.info.energy.start
 
 
+@pytest.mark.slow
 def test_without_play_the_slider_goes_where_that_of_a_pin_joint_goes():
     """It can be no farther away than the play and the depth, and three times less play brings it nearer."""
     times = np.linspace(0.0, 0.024, 601)
@@ -96,6 +97,7 @@ def test_without_play_the_slider_goes_where_that_of_a_pin_joint_goes():
     assert apart[0] > 2.0 * apart[1] > 4.0 * apart[2]
 
 
+@pytest.mark.slow
 def test_a_pin_lies_in_its_turning_bearing_at_the_angle_of_friction():
     """A pin that cannot turn, under its weight: N and μ N together hold it, so that it lies at atan μ beside the lowest
     point; the bearing is slowed down by μ N (R + depth/2), with N = m g cos(atan μ).  (Beside that place it swings for

@@ -74,7 +74,9 @@ def machine(seed, driven, exact=False):
     return model, model.state(v=v), inputs
 
 
-@pytest.mark.parametrize("method", ["generalised-alpha-0.8", "lie-bdf-2", "rosenbrock-3"])
+@pytest.mark.parametrize(
+    "method", ["generalised-alpha-0.8", "lie-bdf-2", pytest.param("rosenbrock-3", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("first", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(20, 100, 20))])
 def test_no_step_of_a_millisecond_fails(method, first):
     for seed in range(first, first + 20):
