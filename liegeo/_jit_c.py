@@ -73,6 +73,12 @@ FIRST_IF(smax, int64_t, >)
 FIRST_IF(umin, uint64_t, <)
 FIRST_IF(umax, uint64_t, >)
 
+UNUSED static inline uint64_t absolute(uint64_t a, int never_smallest)
+{
+    (void)never_smallest;
+    return a >> 63 ? 0 - a : a;
+}
+
 UNUSED static inline double real_of(uint64_t bits)
 {
     double x;
@@ -128,6 +134,7 @@ _INTRINSICS: dict[str, str | None] = {
     **{f"llvm.{name}": name for name in ("sqrt", "sin", "cos", "tan", "exp", "log", "pow", "floor", "ceil", "trunc")},
     **{f"llvm.{name}": name for name in ("fabs", "copysign", "fma", "rint", "atan2", "sinh", "cosh", "tanh", "atan")},
     **{f"llvm.{name}": name for name in ("smin", "smax", "umin", "umax")},
+    "llvm.abs": "absolute",
     "llvm.is.fpclass": "is_of_class",
     "llvm.memset": "memset",
     "llvm.memcpy": "memcpy",
@@ -464,7 +471,7 @@ class _Function:
         text = f"{name}({', '.join(given)})"
         if target is None or kind == "void":
             return [f"{text};"]
-        if name in ("smin", "smax", "umin", "umax") and kind != "i64":
+        if name in ("smin", "smax", "umin", "umax", "absolute") and kind != "i64":
             raise _unknown(self.name, line)
         return [self._assigned(target, kind, text, line)]
 
@@ -531,14 +538,24 @@ def _type(kind: str, line: str) -> str:
 
 
 def _size(kind: str, line: str) -> int:
+    return _measures(kind, line)[0]
+
+
+def _measures(kind: str, line: str) -> tuple[int, int]:
+    """Return how many bytes a type takes, and how it is aligned: numbers by their own size."""
     array = re.fullmatch(r"\[(\d+) x (.*)\]", kind)
     if array:
-        return int(array[1]) * _size(array[2], line)
-    if re.fullmatch(r"\{ (?:double|i64|ptr)(?:, (?:double|i64|ptr))* \}", kind):
-        return 8 * len(_split(kind[1:-1]))
+        size, alignment = _measures(array[2], line)
+        return int(array[1]) * size, alignment
+    if kind.startswith("{ ") and kind.endswith(" }"):
+        end, alignment = 0, 1
+        for part in _split(kind[1:-1]):
+            size, own = _measures(part, line)
+            end, alignment = -(-end // own) * own + size, max(alignment, own)
+        return -(-end // alignment) * alignment, alignment
     if kind not in _SIZES:
         raise _unknown("", line)
-    return _SIZES[kind]
+    return _SIZES[kind], _SIZES[kind]
 
 
 def _constant(kind: str, text: str) -> str:

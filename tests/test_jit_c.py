@@ -45,6 +45,10 @@ OF_WHOLE = {
     "both": "%c = icmp slt i64 %a, %b\n  %d = icmp ult i64 %a, 5\n  %n = and i1 %c, %d\n  %r = zext i1 %n to i64",
     "select": "%c = icmp slt i64 %a, 7\n  %r = select i1 %c, i64 %b, i64 -1",
     **{f"{name}": f"%r = call i64 @llvm.{name}.i64(i64 %a, i64 %b)" for name in ("smin", "smax", "umin", "umax")},
+    "abs": "%r = call i64 @llvm.abs.i64(i64 %a, i1 false)",
+    "struct": "%p = alloca { i64, [2 x double], i64 }, align 8\n  %q = getelementptr inbounds i8, ptr %p, i64 24\n"
+    "  store i64 %a, ptr %p, align 8\n  store i64 %b, ptr %q, align 8\n  %x = load i64, ptr %q, align 8\n"
+    "  %y = load i64, ptr %p, align 8\n  %r = sub i64 %x, %y",
     "sitofp": "%x = sitofp i64 %a to double\n  %r = bitcast double %x to i64",
     "uitofp": "%x = uitofp i64 %a to double\n  %r = bitcast double %x to i64",
     "freeze": "%r = freeze i64 %a",
@@ -140,6 +144,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1 immarg)
 UNARY = ("fabs", "floor", "ceil", "trunc", "sqrt")
 MODULE += "".join(f"declare double @llvm.{name}.f64(double)\n" for name in UNARY)
 MODULE += "".join(f"declare i64 @llvm.{name}.i64(i64, i64)\n" for name in ("smin", "smax", "umin", "umax"))
+MODULE += "declare i64 @llvm.abs.i64(i64, i1)\n"
 
 CASES = [("i64", name, body) for name, body in OF_WHOLE.items()]
 CASES += [("double", name, body) for name, body in OF_REAL.items()]

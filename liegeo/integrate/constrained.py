@@ -36,6 +36,7 @@ from liegeo.integrate.explicit import Operations, projected
 from liegeo.integrate.newton import (
     BASE,
     BEGIN,
+    CHANGED,
     DENSE_FACTORISATIONS,
     DONE,
     EPSILON,
@@ -234,10 +235,10 @@ def _newton(stabilised: bool, group: Operations, dynamics: Any, compiled: bool) 
             if verdict == DONE:
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 if n > 0:
-                    status, changed = review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
+                    status = review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
                     if status != 0:
                         return status
-                    if changed:
+                    if K[s + RECORD + CHANGED, 1] > 0.0:
                         ready = False
                         anew(K, s, nv)
                         continue

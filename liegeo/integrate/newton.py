@@ -124,6 +124,8 @@ RECORD, X, BASE, RESIDUAL, EXTRA, BEGIN, LOCAL, START, GRIP, SEEN, SLACK, _END =
 WATCHED = 1
 # In the second place of its second row: how many speeds have set-valued friction.
 HELD = 1
+# In the second place of its third row: 1 if a review has changed the set of those that stick.
+CHANGED = 2
 # The numbers of the record, the first of a row each.
 ITERATIONS, FACTORISATIONS, DENSE_FACTORISATIONS, CUTS = range(4)
 
@@ -513,10 +515,10 @@ def _iterate(
                     K[s + X, k] -= K[s + RESIDUAL, nv + k]
                 place(layout, h, cv, cq, two_step, y, K, u, out)
                 if friction:
-                    status, changed = review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
+                    status = review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out)
                     if status != 0:
                         return status
-                    if changed:
+                    if K[s + RECORD + CHANGED, 1] > 0.0:
                         current, renew, free = False, True, _FREE
                         continue
                 K[FLAGS, DENSE] = K[FLAGS, DENSE] + 1.0 if dense else 0.0
@@ -565,7 +567,10 @@ def _iterate(
 
 
 def make_review(place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
-    """Return what changes the set of speeds that stick where the iteration has converged: a status, whether it did."""
+    """Return what changes the set of speeds that stick where the iteration has converged: a status.
+
+    Whether it did stands in the record (CHANGED).
+    """
     residual, grips = dynamics.residual, dynamics.grips
 
     def review(layout, I, F, t, h, cv, cq, two_step, y, A, K, u, out):
@@ -576,11 +581,12 @@ def make_review(place: Kernel, dynamics: Any, compiled: bool) -> Kernel:
         if not changed:
             status = residual(I, F, t, out[:nq], out[nq:], K[s + X, :nv], A, r)
             if status != 0:
-                return status, False
+                return status
             sticking.strike_out(grip, r, seen)
             grips(I, F, A, 1.0, grip[nv:])
             changed = sticking.released(grip, seen)
-        return NO_CONVERGENCE if changed and sticking.restless(seen) else 0, changed
+        K[s + RECORD + CHANGED, 1] = 1.0 if changed else 0.0
+        return NO_CONVERGENCE if changed and sticking.restless(seen) else 0
 
     return _kernel(review, "review", compiled)
 

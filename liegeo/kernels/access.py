@@ -31,18 +31,18 @@ N_BODIES: compiler.model -> articulated composite constraints dry_friction eleme
 N_Q: compiler.model -> motion observe
 N_V: compiler.model -> articulated constraints dry_friction elements elimination joint_elements loops motion observe
     sparse_loops
-N_U: compiler._on_joints -> articulated contact dry_friction inverse joint_elements loops motion observe
+N_U: compiler._on_joints -> articulated contact dry_friction inverse joint_elements line_laws loops motion observe
     sparse_loops
 N_WORK: compiler.model -> motion
 FULL: compiler.model -> inertia kinematics
-N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe sparse_loops
-ELEMENTS: compiler._forces -> contact elements
+N_ELEMENTS: compiler._forces -> articulated contact elements inverse loops motion observe ropes sparse_loops
+ELEMENTS: compiler._forces -> contact elements ropes
 N_FRAMES: compiler._put_frames -> constraints elements
 FRAMES: compiler._put_frames -> elements
 N_ACTUATORS: compiler._forces -> elements inverse
 ACTUATORS: compiler._forces -> elements inverse
 WORLD: compiler._put_frames -> elements
-N_X: compiler._on_joints -> contact joint_elements motion
+N_X: compiler._on_joints -> contact joint_elements line_laws motion
 SHARED: compiler.model -> inertia reduced
 N_CONSTRAINTS: compiler._constraints -> constraints loops
 CONSTRAINTS: compiler._constraints -> constraints loops
@@ -103,18 +103,18 @@ NODE_SECOND: compiler._put_node -> nodes
 FRAME_BODY: compiler._frame_on -> constraints crowd elements loops
 FRAME_NODE: compiler._frame_on -> constraints elements elimination loops
 FRAME_F: compiler._frame_on -> elements
-FRAME_W: compiler._frame_on -> constraints contact crowd elements elimination loops observe
+FRAME_W: compiler._frame_on -> constraints contact crowd elements elimination lines loops observe ropes
 
 [ELEMENT_ROW]
-ELEMENT_KIND: compiler._forces -> elements
-FRAME_A: compiler._forces -> contact elements
-FRAME_B: compiler._forces -> contact elements
-ELEMENT_F: compiler._forces -> contact crowd elements
-ELEMENT_U: compiler._forces -> elements
-ELEMENT_X: compiler._sticking -> contact
-ELEMENT_N: compiler._forces -> contact crowd elements observe
-ELEMENT_MORE: compiler._forces -> crowd elements observe
-ELEMENT_W: compiler._forces -> crowd elements observe
+ELEMENT_KIND: compiler._forces -> contact elements ropes
+FRAME_A: compiler._forces -> contact elements lines
+FRAME_B: compiler._forces -> contact elements lines
+ELEMENT_F: compiler._forces -> contact crowd line_laws lines ropes
+ELEMENT_U: compiler._forces -> elements line_laws
+ELEMENT_X: compiler._sticking -> contact line_laws
+ELEMENT_N: compiler._forces -> contact crowd elements line_laws observe ropes
+ELEMENT_MORE: compiler._forces -> crowd elements line_laws observe ropes
+ELEMENT_W: compiler._forces -> crowd elements observe ropes
 
 [CROWD_ROW]
 CROWD_FRAMES: compiler._put_frames -> crowd elements observe
@@ -337,12 +337,11 @@ CR1_ETA: inertia.body_bias,body_inertia ->
 SERIES: reduced.gather_reduced,receive_inertia,reduce,scatter_reduced ->
 
 [FRAME_SCRATCH]
-X_WF: elements.place_frames -> constraints.accelerated,evaluate,frame_rate
-    contact.contact,contact_rates,touch,wrench_at crowd.crowd elements.apply_elements,element_energy,element_powers
-    observe.show
+X_WF: elements.place_frames -> constraints.frame_rate contact.contact,contact_rates,touch,wrench_at crowd.crowd
+    elements.apply_elements,element_energy,element_powers lines.relative,span,stretch observe.show ropes.rope
 X_BF: elements.place_frames -> constraints.frame_rate elements.push elimination.eliminate loops.operational_inertia
-V_F: elements.place_frames -> constraints.accelerated,evaluate,frame_rate contact.touch
-    elements.apply_elements,element_energy,element_powers observe.show
+V_F: elements.place_frames -> ball_stops.ball_stop constraints.accelerated,evaluate,frame_rate contact.touch
+    elements.apply_elements,element_energy,element_powers lines.stretch observe.show
 PI_F: elements.place_frames -> constraints.frame_rate elements.push elimination.eliminate loops.operational_inertia
 
 [CROWD_SCRATCH]
@@ -375,8 +374,8 @@ X_WB: kinematics.world_poses -> elements.place_frames
 X_PB: kinematics.world_poses ->
 
 [CUT_PARTS]
-CUT_X: constraints.accelerated,evaluate loops.operational_inertia ->
-CUT_XJ: constraints.evaluate loops.operational_inertia ->
+CUT_X: constraints.accelerated,evaluate loops.operational_inertia -> lines.relative
+CUT_XJ: constraints.evaluate loops.operational_inertia -> lines.relative
 CUT_S: constraints.evaluate loops.operational_inertia ->
 CUT_DS: constraints.evaluate loops.operational_inertia ->
 CUT_SUB: constraints.evaluate loops.operational_inertia ->
@@ -426,10 +425,10 @@ COMPLEX_U: motion.along,slope ->
 RESULT: motion.along ->
 
 [DRIVE_VECTOR]
-FORCES: model.Model.drive motion.drive -> elements inverse joint_elements kinematics observe
-INPUTS: model.Model.drive motion.drive -> constraints elements joint_elements observe
-STATES_X: model.Model.drive motion.drive -> contact elements joint_elements observe
-GRAVITY: model.Model.drive motion.drive -> articulated constraints observe
+FORCES: model.Model.drive motion.drive -> elements inverse joint_elements kinematics line_laws observe
+INPUTS: model.Model.drive motion.drive -> constraints elements joint_elements line_laws observe
+STATES_X: model.Model.drive motion.drive -> contact elements joint_elements line_laws observe
+GRAVITY: model.Model.drive motion.drive -> articulated constraints loops observe
 
 [DRIVE_INTS]
 S_I: liegeo.motion.Drive._pack -> motion

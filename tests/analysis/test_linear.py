@@ -315,8 +315,12 @@ def test_the_linear_model_is_the_motion_but_for_the_square_of_deviations(name):
 GIVEN, SMALLER = {"fls13_spin_up": {"speed": 0.0}}, {"fls13_slider_crank": 0.2}
 
 
+# The only motion of the mast is prescribed.
+MOVING = [path for path in sorted(Path("models").glob("*.yaml")) if path.stem != "scissor_mast"]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("path", sorted(Path("models").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", MOVING, ids=lambda path: path.stem)
 def test_every_shipped_model_moves_like_its_linear_model(path):
     """At its initial position, where forces on all coordinates hold it."""
     mechanism = lg.load(path, set=GIVEN.get(path.stem, {}))

@@ -34,11 +34,17 @@ def _forces(rng, bodies, one, other):
     return [
         *(lm.Rope(name="winch", drum=drum, radius=0.1, **ropes) for drum in drums),
         *forces,
-        *(cls(name=cls.__name__, **force_fields(cls, *places, joint=one, other=other)) for cls in others),
+        *(cls(name=cls.__name__, **_fields(cls, *places, joint=one, other=other)) for cls in others),
         lm.Actuator(name="motor", joint=one, gear=2.0, limit=3.0, inertia=0.1),
         lm.Actuator(name="slow motor", joint=one, lag=0.1),
         lm.BristleFriction(name="bristles", joint=one, coulomb=1.0, static=1.5, stiffness=10.0, damping=1.0),
     ]
+
+
+def _fields(cls, *places, **joints):
+    """Fields of an example; limits of a ball joint so narrow that it is beyond them."""
+    found = force_fields(cls, *places, **joints)
+    return {**found, "turn": 1e-6} if cls is lm.BallStop else found
 
 
 def _describe(rng, joints, n_modes=3, flexible=0.6):
@@ -156,7 +162,7 @@ def touching():
         for k, (a, b) in enumerate(pairs)
     ]
     forces += [
-        lm.Contacts(name="crowd", among=[floor, *balls, rods[0]], **material),
+        lm.Contacts(name="crowd", among=[floor, ground, *balls, rods[0]], **material),
         lm.Actuator(name="motor", joint="hinge", gear=2.0, lag=0.1),
     ]
     bodies.append(lm.Body("link", 1.0, (0.1, 0.2, 0.0), (0.1, 0.2, 0.3)))

@@ -37,7 +37,7 @@ import liegeo as lg
 from liegeo import flex, integrate, motion
 from liegeo import model as lm
 from liegeo.kernels import layout as at
-from liegeo.model import elimination
+from liegeo.model import elimination_plan
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "loops"))
 import mechanisms
@@ -272,7 +272,7 @@ def row_of(name, n, seconds, with_exudyn):
     ends = {label: go().copy() for label, go in steps.items()}
     apart = bool(model.ints[at.ELIMINATION])
     if n <= LARGEST_TOGETHER and name != "truss":
-        with mock.patch.object(elimination, "FROM_ROWS", 10**9):
+        with mock.patch.object(elimination_plan, "FROM_ROWS", 10**9):
             together, _ = make(n)
         for label, method in methods.items():
             steps[f"{label}, together"] = stepper_of(together, state, method)
