@@ -303,7 +303,8 @@ def test_the_saddle_point_with_damping_and_stiffness(seed):
     alpha, beta, m, nv = 0.3, 0.7, len(closed.rows), closed.nv
     S = np.linalg.inv(np.stack([dynamics.solve(closed, state, e, alpha, beta) for e in np.eye(nv)], axis=1))
     J = dynamics.constraint_jacobian(closed, state)
-    W, B = closed.workspace(), closed.workspace()
+    # behind its scratch a factorisation reads u, of which only switches count
+    W, B = closed.workspace(), np.append(closed.workspace(), np.zeros(int(closed.ints[at.N_U])))
     assert loops_kernels.factorise(closed.ints, closed.floats, state.q, alpha, beta, B) == 0
     phi, rate, r = rng.normal(size=m), rng.normal(size=m), rng.normal(size=nv)
     W[closed.row_slice(at.PHI)], W[closed.row_slice(at.RATE)] = phi, rate
